@@ -1,0 +1,69 @@
+import { Type, type Static } from 'typebox';
+import { formats, mimeTypes } from './formats.ts';
+import { regions } from './regions.ts';
+
+const enumOf = <const T extends readonly string[]>(values: T, options: object = {}) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options });
+
+const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });
+
+/** How good a capture is. */
+export const reportSchema = Type.Object({
+  httpStatus: Type.Union([Type.Integer(), Type.Null()], { description: 'Status of the page; null for html.' }),
+  finalUrl: Type.String({ description: 'Where the page ended up after redirects; about:blank for html.' }),
+  title: Type.String({ description: 'Title of the page, at most 512 characters.' }),
+  images: Type.Object({ loaded: Type.Integer(), failed: Type.Integer(), pending: Type.Integer() }),
+  blockedRequests: Type.Integer({ description: 'Requests kept from loading by `block` or the egress policy.' }),
+  softTimeouts: Type.Array(enumOf(['load', 'domcontentloaded', 'networkidle', 'images', 'fonts', 'settle']), {
+    description: 'Waits that ended by their time-out; the page was captured as it stood.',
+  }),
+  truncated: Type.Boolean({ description: 'The page still grew when scrolling stopped.' }),
+  blank: Type.Boolean({ description: 'The picture is one single colour.' }),
+  challenge: Type.Boolean({ description: 'A bot wall was seen.' }),
+  timings: Type.Object({
+    queueMs: milliseconds('From acceptance to the start of rendering.'),
+    navigateMs: milliseconds('Until the page had reached waitUntil.'),
+    settleMs: milliseconds('Waiting for images and the delay, and bringing a whole page into shape.'),
+    shootMs: milliseconds('Taking and encoding the picture.'),
+    storeMs: milliseconds('Storing the file.'),
+  }),
+});
+
+export type CaptureReport = Static<typeof reportSchema>;
+export type SoftTimeout = CaptureReport['softTimeouts'][number];
+
+/** States of a capture. */
+export const captureStatuses = ['queued', 'rendering', 'completed', 'failed', 'expired', 'deleted'] as const;
+export type CaptureStatus = (typeof captureStatuses)[number];
+
+/** The `data` of a completed capture: shapes A and B of the interface at once. */
+export const captureResultSchema = Type.Object({
+  uuid: Type.String({ format: 'uuid', description: 'UUIDv7.' }),
+  status: enumOf(captureStatuses),
+  fileUrl: Type.String({ description: 'Where the file is.' }),
+  fromCache: Type.Boolean(),
+  tokenCost: Type.Integer({ minimum: 0, description: 'Tokens charged.' }),
+  fileSizeBytes: Type.Integer({ minimum: 1 }),
+  processingTimeMs: milliseconds('From acceptance to the stored file.'),
+  region: enumOf(regions, { description: 'Where the page was rendered.' }),
+  metadata: Type.Object({
+    url: Type.String({ description: 'The address that was asked for; about:blank for html.' }),
+    capturedAt: Type.String({ format: 'date-time' }),
+    createdAt: Type.Integer({ description: 'Unix time in seconds.' }),
+    format: enumOf(formats),
+    mimeType: enumOf(Object.values(mimeTypes)),
+    fileSizeBytes: Type.Integer({ minimum: 1 }),
+    width: Type.Integer({ minimum: 1, description: 'Pixels of the file; of a pdf, CSS pixels of the first page.' }),
+    height: Type.Integer({ minimum: 1, description: 'Pixels of the file; of a pdf, CSS pixels of the first page.' }),
+    viewport: Type.Object({
+      width: Type.Integer(),
+      height: Type.Integer(),
+      deviceScaleFactor: Type.Number(),
+    }),
+    fullPage: Type.Boolean(),
+    expiresAt: Type.String({ format: 'date-time', description: 'When the file is removed.' }),
+  }),
+  report: reportSchema,
+});
+
+export type CaptureResult = Static<typeof captureResultSchema>;

@@ -1,0 +1,105 @@
+import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { backoffMs, delay } from '../lifecycle/delay.ts';
+import type { Logger } from '../telemetry/logger.ts';
+
+/** The oldest nats-server that has all we rely on: atomic batches, message TTL and schedules. */
+export const minNatsVersion = '2.14.0';
+
+/** One connection, with the clients that everything else is built from. */
+export interface NatsSession {
+  readonly nc: NatsConnection;
+  readonly js: JetStreamClient;
+  readonly jsm: JetStreamManager;
+  /** Whether the connection stands right now. */
+  connected(): boolean;
+}
+
+export interface NatsOptions {
+  readonly url: string;
+  readonly user?: string;
+  readonly password?: string;
+  /** Shown by the server's monitoring. */
+  readonly name: string;
+  readonly log: Logger;
+  /** Ends the wait for a server that does not answer. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Connects, waiting for the server as long as it takes, and reconnects for ever afterwards.
+ * Throws when the server is older than {@link minNatsVersion}, when it refuses the user, or when `signal` aborts.
+ */
+export async function connectNats(options: NatsOptions): Promise<NatsSession> {
+  const { log, signal } = options;
+  for (let attempt = 1; ; attempt++) {
+    signal.throwIfAborted();
+    try {
+      const nc = await connect({
+        servers: options.url.split(',').map((server) => server.trim()),
+        ...(options.user === undefined ? {} : { user: options.user, pass: options.password ?? '' }),
+        name: options.name,
+        timeout: 5000,
+        maxReconnectAttempts: -1,
+        reconnectTimeWait: 250,
+        reconnectJitter: 250,
+        // A half-open connection is noticed after two pings without an answer.
+        pingInterval: 5000,
+        maxPingOut: 2,
+        ignoreAuthErrorAbort: true,
+      });
+      return await openSession(nc, log);
+    } catch (error) {
+      if (error instanceof UnfitServerError || isAuthorizationError(error)) throw error;
+      log.warn({ err: error, server: options.url }, 'waiting for NATS');
+      await delay(backoffMs(attempt, 200, 5000), signal);
+    }
+  }
+}
+
+class UnfitServerError extends Error {}
+
+async function openSession(nc: NatsConnection, log: Logger): Promise<NatsSession> {
+  const version = nc.info?.version ?? 'unknown';
+  if (olderThan(version, minNatsVersion)) {
+    await nc.close();
+    throw new UnfitServerError(
+      `the NATS server is version ${version}; webcapture needs ${minNatsVersion} or newer. Upgrade nats-server.`,
+    );
+  }
+  // The check asks for account info, which fails on a server that is still recovering its streams; every use says more.
+  const js = jetstream(nc);
+  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  let connected = true;
+  void followStatus(nc, log, (now) => (connected = now));
+  return { nc, js, jsm, connected: () => connected };
+}
+
+async function followStatus(nc: NatsConnection, log: Logger, onChange: (connected: boolean) => void): Promise<void> {
+  for await (const status of nc.status()) {
+    if (status.type === 'disconnect') {
+      onChange(false);
+      log.warn('lost the connection to NATS; reconnecting');
+    } else if (status.type === 'reconnect') {
+      onChange(true);
+      log.info('connected to NATS again');
+    }
+  }
+  onChange(false);
+}
+
+/** Whether the dotted version `a` comes before `b`; what is no version counts as older. */
+export function olderThan(a: string, b: string): boolean {
+  const parse = (version: string) => version.split('-')[0]?.split('.').map(Number) ?? [];
+  const [left, right] = [parse(a), parse(b)];
+  if (left.length < 3 || left.some(Number.isNaN)) return true;
+  for (let index = 0; index < 3; index++) {
+    const difference = (left[index] ?? 0) - (right[index] ?? 0);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}
+
+function isAuthorizationError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AuthorizationError';
+}

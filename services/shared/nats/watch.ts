@@ -1,0 +1,40 @@
+import { Kvm } from '@nats-io/kv';
+import { backoffMs, delay } from '../lifecycle/delay.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { NatsSession } from './connect.ts';
+
+/** A value that was written, or null when it was deleted or has expired. */
+export type Change<T> = { readonly key: string; readonly value: T | null };
+
+/**
+ * Follows the keys of a bucket that match `filter`: first the values that are there, then every change, for as long as
+ * `signal` does not abort. `onReset` comes before each full reading (the first, and after a watch that broke), so that
+ * what is gone meanwhile can be forgotten. Never throws: a watch that breaks is set up again.
+ */
+export async function watchKeys<T>(
+  session: NatsSession,
+  options: { bucket: string; filter: string; log: Logger; signal: AbortSignal },
+  on: { reset: () => void; change: (change: Change<T>) => void; ready?: () => void },
+): Promise<void> {
+  for (let attempt = 1; !options.signal.aborted; attempt++) {
+    try {
+      const bucket = await new Kvm(session.js).open(options.bucket);
+      const watch = await bucket.watch({ key: options.filter });
+      const stop = () => watch.stop();
+      options.signal.addEventListener('abort', stop, { once: true });
+      try {
+        on.reset();
+        attempt = 1;
+        for await (const entry of watch) {
+          const value = entry.operation === 'PUT' && entry.length > 0 ? entry.json<T>() : null;
+          on.change({ key: entry.key, value });
+        }
+      } finally {
+        options.signal.removeEventListener('abort', stop);
+      }
+    } catch (error) {
+      options.log.warn({ err: error, bucket: options.bucket, filter: options.filter }, 'a watch broke; starting it again');
+    }
+    await delay(backoffMs(attempt, 100, 5000), options.signal);
+  }
+}

@@ -1,0 +1,7 @@
+const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** The Unix milliseconds in a UUIDv7 (RFC 9562) in lower case; null for anything else. */
+export function timeOfUuid(uuid: string): number | null {
+  if (!uuidV7.test(uuid)) return null;
+  return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
+}

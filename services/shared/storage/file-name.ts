@@ -1,0 +1,14 @@
+import { randomBytes } from 'node:crypto';
+import { formats, type Format } from '../contract/formats.ts';
+
+const fileName = new RegExp(`^[0-9a-f-]{36}-[0-9a-f]{32}\\.(?:${formats.join('|')})$`);
+
+/** The uuid, 128 random bits that nobody can guess, and the extension. */
+export function newFileName(uuid: string, format: Format): string {
+  return `${uuid}-${randomBytes(16).toString('hex')}.${format}`;
+}
+
+/** Whether a name can be one of ours at all. */
+export function isFileName(name: string): boolean {
+  return fileName.test(name);
+}

@@ -1,0 +1,46 @@
+import type { MimeType } from '../contract/formats.ts';
+
+/** What is known of a file without its bytes. */
+export interface StoredFile {
+  readonly name: string;
+  readonly contentType: MimeType;
+  readonly size: number;
+  /** A strong validator: equal bytes have equal tags. Without quotes. */
+  readonly etag: string;
+  /** Unix milliseconds. */
+  readonly storedAt: number;
+  readonly expiresAt: number;
+  /** Pixels, as the capture's metadata tells them. */
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface NewFile {
+  readonly name: string;
+  readonly bytes: Buffer;
+  readonly contentType: MimeType;
+  readonly expiresAt: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Bytes `start` to `end`, both included. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Where the files of captures are kept. Every call throws a ServiceError `STORAGE_FAILED` when the store does not do as
+ * asked within its deadline. A file is whole or not there: half a file is never seen.
+ */
+export interface FileStore {
+  /** Stores a file unless one of that name is there already; returns the one that is there afterwards. */
+  create(file: NewFile): Promise<StoredFile>;
+  /** Null when there is no such file, or no longer. */
+  stat(name: string): Promise<StoredFile | null>;
+  /** The bytes of exactly the file that `stat` described, in order; fails when it has been replaced or removed since. */
+  read(file: StoredFile, range?: ByteRange): AsyncIterable<Uint8Array>;
+  /** Removes a file; one that is not there is no error. */
+  remove(name: string): Promise<void>;
+}

@@ -1,0 +1,53 @@
+import { pino, type Logger } from 'pino';
+import { redactUrls } from './redact.ts';
+
+export type { Logger } from 'pino';
+
+/**
+ * The log of a process: JSON lines on stdout. Whatever is logged, no query string, userinfo, html, bearer token or
+ * webhook address gets out: secrets are removed by path, addresses in any string are cut by {@link redactUrls}.
+ */
+export function createLogger(options: { service: string; pod: string; level: string }): Logger {
+  return pino({
+    level: options.level,
+    base: { service: options.service, pod: options.pod },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    redact: {
+      paths: ['html', '*.html', 'authorization', '*.authorization', 'apiKey', '*.apiKey', 'webhook', '*.webhook'],
+      censor: '[redacted]',
+    },
+    formatters: {
+      level: (label) => ({ level: label }),
+      log: (fields) => redactFields(fields),
+    },
+    hooks: {
+      logMethod(args, method) {
+        method.apply(this, args.map((arg) => (typeof arg === 'string' ? redactUrls(arg) : arg)) as typeof args);
+      },
+    },
+  });
+}
+
+function redactFields(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, redactValue(value, 0)]));
+}
+
+function redactValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return redactUrls(value);
+  if (value instanceof Error) return describeError(value, depth);
+  if (depth < 4 && Array.isArray(value)) return value.map((item) => redactValue(item, depth + 1));
+  if (depth < 4 && value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype) {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactValue(item, depth + 1)]));
+  }
+  return value;
+}
+
+function describeError(error: Error, depth: number): Record<string, unknown> {
+  return {
+    type: error.name,
+    message: redactUrls(error.message),
+    ...('code' in error ? { code: error.code } : {}),
+    ...(error.stack === undefined ? {} : { stack: redactUrls(error.stack) }),
+    ...(error.cause === undefined || depth >= 4 ? {} : { cause: redactValue(error.cause, depth + 1) }),
+  };
+}

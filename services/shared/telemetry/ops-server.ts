@@ -1,0 +1,60 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import type { Logger } from './logger.ts';
+
+export interface OpsServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+export interface OpsServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly metrics: Registry;
+  readonly log: Logger;
+  /** Null when the process can do its work, else what it waits for. */
+  readonly notReady: () => string | null;
+  /** Null when the process is in order, else why it should be restarted. */
+  readonly notLive?: () => string | null;
+}
+
+/** The operators' port: `GET /metrics`, `/livez`, `/readyz`. It is never reachable for clients. */
+export async function startOpsServer(options: OpsServerOptions): Promise<OpsServer> {
+  const server = createServer((request, response) => {
+    const answer = (status: number, body: string, type = 'text/plain; charset=utf-8') => {
+      response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
+    };
+    const verdict = (problem: string | null) => answer(problem === null ? 200 : 503, `${problem ?? 'ok'}\n`);
+    switch (request.url?.split('?')[0]) {
+      case '/livez':
+        return verdict(options.notLive?.() ?? null);
+      case '/readyz':
+        return verdict(options.notReady());
+      case '/metrics':
+        options.metrics.metrics().then(
+          (text) => answer(200, text, options.metrics.contentType),
+          (error: unknown) => {
+            options.log.error({ err: error }, 'metrics could not be collected');
+            answer(500, 'metrics could not be collected; the log says why\n');
+          },
+        );
+        return;
+      default:
+        return answer(404, 'try /metrics, /livez or /readyz\n');
+    }
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
