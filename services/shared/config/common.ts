@@ -33,7 +33,10 @@ export function readCommonConfig(env: EnvReader, defaults: { opsPort: number }):
       url: env.string('WEBCAPTURE_NATS_URL', 'nats://127.0.0.1:4222'),
       ...(user !== undefined && password !== undefined ? { user, password } : {}),
     },
-    ops: { host: env.string('WEBCAPTURE_OPS_HOST', '0.0.0.0'), port: env.port('WEBCAPTURE_OPS_PORT', defaults.opsPort) },
+    ops: {
+      host: env.string('WEBCAPTURE_OPS_HOST', '0.0.0.0'),
+      port: env.port('WEBCAPTURE_OPS_PORT', defaults.opsPort),
+    },
     logLevel: env.oneOf('WEBCAPTURE_LOG_LEVEL', logLevels, 'info'),
     pod,
     regions: env.parsed('WEBCAPTURE_REGIONS', defaultRegions, parseRegions) ?? [],

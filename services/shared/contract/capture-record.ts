@@ -35,6 +35,7 @@ export interface CaptureRecord {
   readonly region: Region;
   readonly acceptedAt: number;
   readonly deadline: number;
+  /** When the file is removed. Until the capture completes: acceptance plus the lifetime asked for. */
   readonly expiresAt: number;
   readonly endedAt?: number;
   /** With status `completed`. */

@@ -40,9 +40,7 @@ export function isDifferentConfig(error: unknown): boolean {
 
 /** Nobody listens on the subject; of a JetStream API subject: the stream or consumer is not there or has no leader. */
 export function isNoResponders(error: unknown): boolean {
-  return (
-    error instanceof NoRespondersError || (error instanceof Error && error.cause instanceof NoRespondersError)
-  );
+  return error instanceof NoRespondersError || (error instanceof Error && error.cause instanceof NoRespondersError);
 }
 
 /**

@@ -19,7 +19,11 @@ export interface BatchWrite {
  * Every part is published by itself and only the last one as a request: the client's own batch drops the expectations
  * and hides the server's error. A batch that timed out may have been committed: read before trying again.
  */
-export async function commitBatch(nc: NatsConnection, writes: readonly BatchWrite[], timeoutMs = 5000): Promise<number> {
+export async function commitBatch(
+  nc: NatsConnection,
+  writes: readonly BatchWrite[],
+  timeoutMs = 5000,
+): Promise<number> {
   const id = randomUUID();
   const last = writes.length - 1;
   for (const [index, write] of writes.entries()) {

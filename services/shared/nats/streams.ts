@@ -4,7 +4,13 @@ import type { Lane } from '../contract/capture-job.ts';
 import type { Region } from '../contract/regions.ts';
 
 /** Names of the streams. A `KV_` stream is a key-value bucket: its subjects are `$KV.<bucket>.<key>`. */
-export const streamNames = { db: 'KV_db', live: 'KV_live', captures: 'CAPTURES', dead: 'DEAD', files: 'FILES' } as const;
+export const streamNames = {
+  db: 'KV_db',
+  live: 'KV_live',
+  captures: 'CAPTURES',
+  dead: 'DEAD',
+  files: 'FILES',
+} as const;
 
 /** Background captures of a region are spread over so many subjects, by account, and served in turn. */
 export const backgroundShards = 8;

@@ -33,7 +33,10 @@ export async function watchKeys<T>(
         options.signal.removeEventListener('abort', stop);
       }
     } catch (error) {
-      options.log.warn({ err: error, bucket: options.bucket, filter: options.filter }, 'a watch broke; starting it again');
+      options.log.warn(
+        { err: error, bucket: options.bucket, filter: options.filter },
+        'a watch broke; starting it again',
+      );
     }
     await delay(backoffMs(attempt, 100, 5000), options.signal);
   }

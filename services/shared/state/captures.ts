@@ -42,13 +42,18 @@ export class Captures {
 
   /**
    * Ends a capture as completed and charges it, in one atomic batch: both happen or neither, and only once, however
-   * many renderers finish it. Returns the record that stands afterwards.
+   * many renderers finish it. `expiresAt` is that of the stored file. Returns the record that stands afterwards.
    */
-  async complete(account: string, uuid: string, outcome: CaptureOutcome): Promise<CaptureRecord | null> {
+  async complete(
+    account: string,
+    uuid: string,
+    outcome: CaptureOutcome,
+    expiresAt: number,
+  ): Promise<CaptureRecord | null> {
     for (let attempt = 1; ; attempt++) {
       const found = await this.get(account, uuid);
       if (found === null || !isOpen(found.value)) return found?.value ?? null;
-      const record: CaptureRecord = { ...found.value, status: 'completed', outcome, endedAt: Date.now() };
+      const record: CaptureRecord = { ...found.value, status: 'completed', outcome, expiresAt, endedAt: Date.now() };
       const shardKey = usageKey(account, record.acceptedAt, uuid);
       const shard = await this.#db.get<UsageShard>(shardKey);
       const usage: UsageShard = {

@@ -121,7 +121,9 @@ export class EmbeddedStore implements FileStore {
   }
 
   async #purgeParts(head: Head): Promise<void> {
-    await this.#session.jsm.streams.purge(streamNames.files, { filter: `files.part.${token(head.name)}.${head.generation}.*` });
+    await this.#session.jsm.streams.purge(streamNames.files, {
+      filter: `files.part.${token(head.name)}.${head.generation}.*`,
+    });
   }
 
   /** The last message of a subject. Any replica may answer, and one that lags may not have it yet: then the leader is asked. */

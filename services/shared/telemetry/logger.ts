@@ -12,6 +12,8 @@ export function createLogger(options: { service: string; pod: string; level: str
     level: options.level,
     base: { service: options.service, pod: options.pod },
     timestamp: pino.stdTimeFunctions.isoTime,
+    // Errors are described below, with their causes apart; the built-in serialiser would come first.
+    serializers: { err: (error: unknown) => error },
     redact: {
       paths: ['html', '*.html', 'authorization', '*.authorization', 'apiKey', '*.apiKey', 'webhook', '*.webhook'],
       censor: '[redacted]',

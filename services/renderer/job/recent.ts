@@ -1,0 +1,42 @@
+import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
+import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
+
+const windowMs = 5 * 60_000;
+
+/** Failures that say something about this service, not about the page that was asked for. */
+const ourFailures: ReadonlySet<ErrorCode> = new Set(['CAPTURE_FAILED', 'STORAGE_FAILED', 'INTERNAL_ERROR']);
+
+interface Ended {
+  readonly at: number;
+  readonly failedByUs: boolean;
+  readonly queueWaitMs: number;
+}
+
+/** The captures of the last five minutes, for the heartbeat. */
+export class Recent {
+  #ended: Ended[] = [];
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  add(capture: { failure: ErrorCode | null; queueWaitMs: number }): void {
+    this.#ended.push({
+      at: this.#now(),
+      failedByUs: capture.failure !== null && ourFailures.has(capture.failure),
+      queueWaitMs: capture.queueWaitMs,
+    });
+  }
+
+  summary(): RendererHeartbeat['recent'] {
+    const oldest = this.#now() - windowMs;
+    this.#ended = this.#ended.filter(({ at }) => at >= oldest);
+    const waits = this.#ended.map(({ queueWaitMs }) => queueWaitMs).toSorted((a, b) => a - b);
+    return {
+      ended: this.#ended.length,
+      failedByUs: this.#ended.filter(({ failedByUs }) => failedByUs).length,
+      queueWaitP95Ms: Math.round(waits[Math.ceil(waits.length * 0.95) - 1] ?? 0),
+    };
+  }
+}

@@ -1,0 +1,141 @@
+import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
+import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
+import { jobAckWaitMs, jobMaxDeliveries } from '@webcapture/shared/nats/streams.ts';
+import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
+import { parseJob } from '@webcapture/shared/state/jobs.ts';
+import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { BrowserLostError } from '../browser/browser-lost-error.ts';
+import type { RenderEngine, RenderSource } from '../capture/engine.ts';
+import { storeRendering } from './store.ts';
+
+/** A job of a version that this renderer does not know goes back for so long: a newer renderer may be on its way. */
+const unknownVersionDelayMs = 5000;
+
+/** After a shutdown or a lost browser the next renderer may have it at once. */
+const handBackDelayMs = 10;
+
+export interface JobDeps {
+  readonly engine: RenderEngine;
+  readonly captures: Captures;
+  readonly store: FileStore;
+  /** Html that was too large for the message. */
+  readonly takeHtml: (fileName: string) => Promise<string>;
+  /** Tells whoever waits for the capture how it ended. */
+  readonly announce: (job: CaptureJob, record: CaptureRecord, bytes: Buffer | null) => void;
+  readonly onEnd: (end: JobEnd) => void;
+  readonly log: Logger;
+}
+
+/** How a job ended, for the metrics and the heartbeat. */
+export interface JobEnd {
+  readonly job: CaptureJob;
+  readonly failure: CaptureFailure | null;
+  readonly queueMs: number;
+  readonly renderMs: number;
+}
+
+/**
+ * Takes one job from delivery to its awaited acknowledgement: render, store, settle the record, announce, ack.
+ * Never throws: what cannot be ended here (NATS away, this process stopping) is left to be delivered again.
+ */
+export async function runJob(message: PulledMessage, signal: AbortSignal, deps: JobDeps): Promise<void> {
+  const heartbeat = setInterval(() => message.working(), jobAckWaitMs * 0.3);
+  try {
+    const job = readJob(message, deps.log);
+    if (job !== null) await runParsedJob(job, message, signal, deps);
+  } catch (error) {
+    deps.log.error({ err: error, delivery: message.delivery }, 'a job could not be ended; it will be delivered again');
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
+
+function readJob(message: PulledMessage, log: Logger): CaptureJob | null {
+  try {
+    const job = parseJob(message.data);
+    if (job === null) message.handBack(unknownVersionDelayMs);
+    return job;
+  } catch (error) {
+    log.error({ err: error }, 'a message in the queue is no job');
+    message.terminate('not a job');
+    return null;
+  }
+}
+
+async function runParsedJob(
+  job: CaptureJob,
+  message: PulledMessage,
+  signal: AbortSignal,
+  deps: JobDeps,
+): Promise<void> {
+  const log = deps.log.child({ uuid: job.uuid, account: job.account });
+  const limits = { deadline: job.deadline };
+  const settle = async (record: CaptureRecord | null, bytes: Buffer | null = null) => {
+    if (record !== null) deps.announce(job, record, bytes);
+    await retryWhileAway(() => message.ack(), limits);
+  };
+  const fail = async (failure: CaptureFailure) => {
+    await settle(await retryWhileAway(() => deps.captures.fail(job.account, job.uuid, failure), limits));
+  };
+
+  const startedAt = Date.now();
+  const queueMs = Math.max(0, startedAt - job.acceptedAt);
+  if (startedAt > (message.delivery === 1 ? job.startBy : job.deadline)) {
+    const failure = new ServiceError('CAPTURE_TIMEOUT', 'The capture waited in the queue for longer than it may.');
+    log.warn({ queueMs }, 'dropped a job that had passed its deadline');
+    return fail(toFailure(failure));
+  }
+  const begun = await retryWhileAway(() => deps.captures.begin(job.account, job.uuid), limits);
+  if (begun === null || !isOpen(begun)) return settle(begun);
+
+  const start = performance.now();
+  const end = (failure: CaptureFailure | null) =>
+    deps.onEnd({ job, failure, queueMs, renderMs: performance.now() - start });
+  try {
+    const source = await loadSource(job, deps);
+    const rendering = await deps.engine.render({
+      source,
+      options: job.options,
+      ownBrowser: message.delivery > 1,
+      signal,
+      deadline: job.deadline,
+    });
+    const lifetimeMs = begun.expiresAt - begun.acceptedAt;
+    const { outcome, expiresAt } = await storeRendering(rendering, { job, lifetimeMs, queueMs }, deps.store);
+    const record = await retryWhileAway(
+      () => deps.captures.complete(job.account, job.uuid, outcome, expiresAt),
+      limits,
+    );
+    if (record?.status !== 'completed') await deps.store.remove(job.fileName);
+    await settle(record, rendering.bytes);
+    end(null);
+    log.info({ region: job.region, format: job.options.format, ...outcome.report.timings }, 'captured');
+  } catch (thrown) {
+    if (signal.aborted || (isCollateral(thrown) && message.delivery < jobMaxDeliveries)) {
+      log.warn({ err: thrown, delivery: message.delivery }, 'handing a capture back');
+      message.handBack(handBackDelayMs);
+      return;
+    }
+    const error = toServiceError(thrown);
+    log.warn({ err: error, code: error.code, delivery: message.delivery }, 'a capture failed');
+    await fail(toFailure(error));
+    end(toFailure(error));
+  }
+}
+
+/** The browser went away under a capture: another page may have been the cause, so it gets another try. */
+function isCollateral(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.cause instanceof BrowserLostError;
+}
+
+function toFailure(error: ServiceError): CaptureFailure {
+  return { code: error.code, message: error.message };
+}
+
+async function loadSource({ source }: CaptureJob, deps: JobDeps): Promise<RenderSource> {
+  return source.kind === 'stored-html' ? { kind: 'html', html: await deps.takeHtml(source.fileName) } : source;
+}

@@ -1,0 +1,115 @@
+import { heartbeatFreshMs } from '@webcapture/shared/contract/heartbeat.ts';
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { runService } from '@webcapture/shared/lifecycle/run-service.ts';
+import { connectNats } from '@webcapture/shared/nats/connect.ts';
+import { waitUntilProvisioned } from '@webcapture/shared/nats/provision.ts';
+import { pullOne } from '@webcapture/shared/nats/pull.ts';
+import { captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { Captures } from '@webcapture/shared/state/captures.ts';
+import { encodeResult } from '@webcapture/shared/state/results.ts';
+import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import { takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
+import { startOpsServer } from '@webcapture/shared/telemetry/ops-server.ts';
+import { version } from '@webcapture/shared/lifecycle/version.ts';
+import { loadBlocker } from './blocking/load-blocker.ts';
+import { startRenderEngine } from './capture/engine.ts';
+import { readRendererConfig } from './config.ts';
+import { startEgressProxy } from './egress/proxy.ts';
+import { Heartbeat } from './job/heartbeat.ts';
+import { Lanes } from './job/lanes.ts';
+import { createRendererMetrics } from './job/metrics.ts';
+import { Recent } from './job/recent.ts';
+import { runJob } from './job/run-job.ts';
+import { Slots } from './job/slots.ts';
+
+/** The longest capture there can be, with room to store it. */
+const drainMs = 240_000;
+
+await runService({
+  name: 'renderer',
+  readConfig: readRendererConfig,
+  drainMs,
+  start: async (config, { log, shutdown }) => {
+    const metrics = createMetrics('renderer');
+    let notReady: string | null = 'waiting for NATS';
+    const ops = await startOpsServer({ ...config.ops, metrics, log, notReady: () => notReady });
+    shutdown.add('operators port', () => ops.close());
+
+    const session = await connectNats({ ...config.nats, name: `renderer ${config.pod}`, log, signal: shutdown.signal });
+    shutdown.add('NATS', () => session.nc.drain());
+    notReady = 'waiting for the controller to set up the streams';
+    await waitUntilProvisioned(
+      session,
+      {
+        streams: [streamNames.db, streamNames.live, streamNames.captures, streamNames.files],
+        durables: [{ stream: streamNames.captures, durable: captureDurable(config.region, 'interactive') }],
+      },
+      { log, signal: shutdown.signal },
+    );
+
+    notReady = 'starting the browser';
+    const policy = createEgressPolicy({ allow: config.egressAllow });
+    const egress = await startEgressProxy({ policy, log });
+    shutdown.add('egress proxy', () => egress.close());
+    const blocker = await loadBlocker({ path: config.filtersPath, log });
+    const engine = await startRenderEngine(config, { log, egress, blocker });
+    shutdown.add('browser', () => engine.close());
+
+    const recent = new Recent();
+    const lanes = new Lanes((stream, durable, waitMs) => pullOne(session.nc, stream, durable, waitMs), config.region);
+    const jobDeps = {
+      engine,
+      captures: new Captures(session),
+      store: new EmbeddedStore(session),
+      takeHtml: (fileName: string) => takeHtml(session, fileName),
+      announce: (job, record, bytes) => {
+        if (job.resultSubject === undefined) return;
+        const limit = session.nc.info?.max_payload ?? 0;
+        session.nc.publish(job.resultSubject, encodeResult(record, job.wantsBytes ? bytes : null, limit));
+      },
+      onEnd: (end) => {
+        recent.add({ failure: end.failure?.code ?? null, queueWaitMs: end.queueMs });
+        rendererMetrics.ended(end);
+      },
+      log,
+    } satisfies Parameters<typeof runJob>[2];
+    const slots = new Slots({
+      count: config.slots,
+      next: () => lanes.next(),
+      run: (message, signal) => runJob(message, signal, jobDeps),
+      ready: () => engine.browserState() === 'up' && session.connected(),
+      log,
+    });
+    const rendererMetrics = createRendererMetrics(metrics, {
+      region: config.region,
+      slots: config.slots,
+      busy: () => slots.busy,
+      browserUp: () => engine.browserState() === 'up',
+    });
+    const heartbeat = new Heartbeat(
+      session,
+      () => ({
+        pod: config.pod,
+        region: config.region,
+        version,
+        slots: config.slots,
+        busy: slots.busy,
+        browser: engine.browserState(),
+        draining: slots.draining,
+        recent: recent.summary(),
+        at: Date.now(),
+      }),
+      log,
+    );
+    shutdown.add('heartbeat', () => heartbeat.stop());
+    shutdown.add('slots', async () => {
+      notReady = 'draining';
+      const drained = slots.drain(drainMs - 2 * heartbeatFreshMs);
+      await heartbeat.sayNow();
+      await drained;
+    });
+    notReady = null;
+    log.info({ region: config.region, slots: config.slots }, 'rendering');
+  },
+});

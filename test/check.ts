@@ -1,0 +1,32 @@
+import { execFile } from 'node:child_process';
+import process from 'node:process';
+import { promisify } from 'node:util';
+
+/** `npm run check`: types, lint with import borders, format, dead code, all at once. */
+const checks = {
+  types: ['tsc', '--project', '.'],
+  lint: ['oxlint', '--quiet'],
+  format: ['prettier', '--check', '--log-level', 'warn', '.'],
+  'dead code': ['knip', '--no-progress'],
+} as const;
+
+const run = promisify(execFile);
+
+const results = await Promise.all(
+  Object.entries(checks).map(async ([name, [tool, ...args]]) => {
+    const start = performance.now();
+    const output = await run(`node_modules/.bin/${tool}`, args, { maxBuffer: 64 * 1024 * 1024 }).then(
+      () => null,
+      (error: unknown) => describe(error),
+    );
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    process.stdout.write(`${output === null ? '✓' : '✗'} ${name} (${seconds} s)\n${output ?? ''}`);
+    return output === null;
+  }),
+);
+process.exitCode = results.every(Boolean) ? 0 : 1;
+
+function describe(error: unknown): string {
+  const { stdout = '', stderr = '', message = '' } = error as { stdout?: string; stderr?: string; message?: string };
+  return `${stdout}${stderr}`.trim() === '' ? `${message}\n` : `${stdout}${stderr}\n`;
+}

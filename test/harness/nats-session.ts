@@ -1,0 +1,61 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inject } from 'vitest';
+import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
+import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { provision } from '@webcapture/shared/nats/provision.ts';
+import type { StreamSettings } from '@webcapture/shared/nats/streams.ts';
+import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { startNats, type NatsServer } from '../../deploy/local/nats.ts';
+
+export const streamSettings: StreamSettings = {
+  replicas: 1,
+  maxBytes: { db: -1, live: -1, captures: -1, dead: -1, files: -1 },
+};
+
+export const silentLog = createLogger({ service: 'test', pod: 'test', level: 'fatal' });
+
+export interface TestNats extends AsyncDisposable {
+  readonly session: NatsSession;
+  readonly url: string;
+  /** Another connection, as another process would have. */
+  connect(): Promise<NatsSession>;
+  /** Kills the server with SIGKILL and starts it again on the same port and data. */
+  restart(): Promise<void>;
+}
+
+/** A real nats-server with a data folder of its own, connected and provisioned. */
+export async function startTestNats(installed: readonly Region[] = regions): Promise<TestNats> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'webcapture-nats-'));
+  const server: NatsServer = await startNats({ dataDir, toolPath: inject('tools').natsServer });
+  let current = server;
+  const connections: NatsSession[] = [];
+  const connect = async () => {
+    const session = await connectNats({
+      url: server.url,
+      name: 'test',
+      log: silentLog,
+      signal: AbortSignal.timeout(10_000),
+    });
+    connections.push(session);
+    return session;
+  };
+  const session = await connect();
+  await provision(session.jsm, streamSettings, installed);
+  return {
+    session,
+    url: server.url,
+    connect,
+    async restart() {
+      current.process.kill('SIGKILL');
+      await current.process.exited;
+      current = await startNats({ dataDir, toolPath: inject('tools').natsServer, port: server.port });
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(connections.map(({ nc }) => nc.close()));
+      await current.process.stop({ graceMs: 2000 });
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { Recent } from '../../../services/renderer/job/recent.ts';
+
+test('counts five minutes, and only failures of our own', () => {
+  let now = 0;
+  const recent = new Recent(() => now);
+  recent.add({ failure: 'INTERNAL_ERROR', queueWaitMs: 90_000 });
+  now = 100_000;
+  recent.add({ failure: null, queueWaitMs: 10 });
+  recent.add({ failure: 'NAVIGATION_FAILED', queueWaitMs: 20 });
+  recent.add({ failure: 'CAPTURE_FAILED', queueWaitMs: 30 });
+  expect(recent.summary()).toEqual({ ended: 4, failedByUs: 2, queueWaitP95Ms: 90_000 });
+  now = 300_001;
+  expect(recent.summary()).toEqual({ ended: 3, failedByUs: 1, queueWaitP95Ms: 30 });
+  now = 500_000;
+  expect(recent.summary()).toEqual({ ended: 0, failedByUs: 0, queueWaitP95Ms: 0 });
+});

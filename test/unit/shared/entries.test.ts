@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { watchKeys } from '@webcapture/shared/nats/watch.ts';
+import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
+
+let nats: TestNats;
+let live: Entries;
+beforeAll(async () => {
+  nats = await startTestNats(['us-east']);
+  live = new Entries(nats.session, 'live');
+});
+afterAll(() => nats[Symbol.asyncDispose]());
+
+test('create writes once, update only from the revision that was read', async () => {
+  const first = await live.create('once', { n: 1 });
+  await expect(live.create('once', { n: 2 })).rejects.toSatisfy(isWriteConflict);
+  await live.update('once', { n: 3 }, first);
+  await expect(live.update('once', { n: 4 }, first)).rejects.toSatisfy(isWriteConflict);
+  expect(await live.get('once')).toMatchObject({ value: { n: 3 } });
+});
+
+test('a deleted key reads as absent and can be created again', async () => {
+  await live.put('gone', 1);
+  await live.delete('gone');
+  expect(await live.get('gone')).toBeNull();
+  await live.create('gone', 2);
+  expect(await live.get('gone')).toMatchObject({ value: 2 });
+});
+
+test('a value with a time to live expires, watchers hear of it, and the key can be created again', async () => {
+  const heard: [string, unknown][] = [];
+  const stop = new AbortController();
+  const watching = watchKeys(
+    nats.session,
+    { bucket: 'live', filter: 'brief.>', log: silentLog, signal: stop.signal },
+    { reset: () => undefined, change: ({ key, value }) => heard.push([key, value]) },
+  );
+  await live.put('brief.x', 'here', { ttlSeconds: 1 });
+  await vi.waitFor(
+    () =>
+      expect(heard).toEqual([
+        ['brief.x', 'here'],
+        ['brief.x', null],
+      ]),
+    { timeout: 8000 },
+  );
+  expect(await live.get('brief.x')).toBeNull();
+  await live.create('brief.x', 'back');
+  await vi.waitFor(() => expect(heard.at(-1)).toEqual(['brief.x', 'back']));
+  stop.abort();
+  await watching;
+});
+
+test('a watch goes on after the server was killed', async () => {
+  const heard: unknown[] = [];
+  const stop = new AbortController();
+  const watching = watchKeys(
+    nats.session,
+    { bucket: 'live', filter: 'watched.>', log: silentLog, signal: stop.signal },
+    { reset: () => undefined, change: ({ value }) => heard.push(value) },
+  );
+  await live.put('watched.x', 'before');
+  await vi.waitFor(() => expect(heard).toContain('before'), { timeout: 5000 });
+  await nats.restart();
+  await vi.waitFor(() => live.put('watched.x', 'after'), { timeout: 10_000, interval: 200 });
+  await vi.waitFor(() => expect(heard).toContain('after'), { timeout: 20_000 });
+  stop.abort();
+  await watching;
+});

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { readCommonConfig } from '@webcapture/shared/config/common.ts';
+import { ConfigError, EnvReader } from '@webcapture/shared/config/env.ts';
+import { parseRegions } from '@webcapture/shared/config/regions.ts';
+
+function read(environment: Record<string, string>) {
+  const env = new EnvReader(environment);
+  const config = readCommonConfig(env, { opsPort: 9090 });
+  return env.finish(() => config);
+}
+
+test('has defaults for everything, and is frozen', () => {
+  const config = read({ WEBCAPTURE_POD: 'front-1' });
+  expect(config).toMatchObject({
+    nats: { url: 'nats://127.0.0.1:4222' },
+    ops: { port: 9090 },
+    regions: [
+      { region: 'us-east', minRenderers: 1 },
+      { region: 'eu-west', minRenderers: 1 },
+    ],
+  });
+  expect(Object.isFrozen(config)).toBe(true);
+});
+
+test('names every variable that is wrong, and its rule, at once', () => {
+  const wrong = () =>
+    read({
+      WEBCAPTURE_OPS_PORT: '70000',
+      WEBCAPTURE_LOG_LEVEL: 'loud',
+      WEBCAPTURE_NATS_USER: 'x',
+      WEBCAPTURE_POD: 'a.b',
+    });
+  expect(wrong).toThrow(ConfigError);
+  expect(wrong).toThrow(/WEBCAPTURE_OPS_PORT must be an integer from 0 to 65535, not "70000"/);
+  expect(wrong).toThrow(/WEBCAPTURE_LOG_LEVEL must be one of trace, debug/);
+  expect(wrong).toThrow(/WEBCAPTURE_NATS_USER and WEBCAPTURE_NATS_PASSWORD must be set together/);
+  expect(wrong).toThrow(/WEBCAPTURE_POD must be/);
+});
+
+test('regions: a list with the least number of renderers of each', () => {
+  expect(parseRegions('us-east:2, eu-west:0,asia-east')).toEqual([
+    { region: 'us-east', minRenderers: 2 },
+    { region: 'eu-west', minRenderers: 0 },
+    { region: 'asia-east', minRenderers: 1 },
+  ]);
+});
+
+test.each(['', 'mars:1', 'us-east:x', 'us-east:-1', 'us-east:1:2', 'us-east:1,,eu-west:1'])(
+  'regions: refuses "%s"',
+  (value) => {
+    expect(() => parseRegions(value)).toThrow(/must be a list like us-east:1,eu-west:1/);
+  },
+);
+
+test('regions: refuses one that is named twice', () => {
+  expect(() => parseRegions('us-east:1,us-east:2')).toThrow(/us-east twice/);
+});

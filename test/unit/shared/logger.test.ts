@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+const secret = 's3cret-value';
+
+/** Runs in a process of its own, since the log goes to stdout. */
+const script = `
+  import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+  const log = createLogger({ service: 'front', pod: 'p', level: 'info' });
+  const secret = '${secret}';
+  log.info({ url: 'https://u:' + secret + '@example.com/path?token=' + secret }, 'opened https://example.com/?x=' + secret);
+  log.info({ html: '<p>' + secret, job: { html: secret, options: { list: ['https://a.example/?' + secret] } } }, 'job');
+  log.info({ headers: { authorization: 'Bearer ' + secret }, note: 'Bearer ' + secret, webhook: { url: secret } }, 'request');
+  const cause = new Error('GET https://b.example/?k=' + secret);
+  log.error({ err: new Error('failed for https://c.example/?k=' + secret, { cause }) }, 'broke');
+`;
+
+test('no secret gets into the log, wherever it stands', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: new URL('../../../', import.meta.url),
+  });
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(lines).toHaveLength(4);
+  expect(stdout).not.toContain(secret);
+  expect(lines[0]).toMatchObject({ level: 'info', service: 'front', url: 'https://example.com/path' });
+  expect(lines[3]).toMatchObject({ err: { message: 'failed for https://c.example/', cause: { type: 'Error' } } });
+});

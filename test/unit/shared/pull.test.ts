@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ConsumerMissingError, pullOne } from '@webcapture/shared/nats/pull.ts';
+import { parseAckSubject } from '@webcapture/shared/nats/pulled-message.ts';
+import { captureDurable, captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+
+let nats: TestNats;
+beforeAll(async () => {
+  nats = await startTestNats(['us-east', 'eu-west']);
+});
+afterAll(() => nats[Symbol.asyncDispose]());
+
+const stream = streamNames.captures;
+const pull = (durable: string, waitMs: number) => pullOne(nats.session.nc, stream, durable, waitMs);
+
+test('an empty lane answers at once when nobody waits', async () => {
+  const start = performance.now();
+  expect(await pull(captureDurable('eu-west', 'interactive'), 0)).toBeNull();
+  expect(performance.now() - start).toBeLessThan(900);
+});
+
+test('a waiting request gets a message that comes meanwhile', async () => {
+  const waiting = pull(captureDurable('us-east', 'interactive'), 5000);
+  await nats.session.js.publish(captureSubject('us-east', 'interactive'), 'hello');
+  const message = await waiting;
+  expect(new TextDecoder().decode(message?.data)).toBe('hello');
+  expect(message?.delivery).toBe(1);
+  await message?.ack();
+  const { state } = await nats.session.jsm.streams.info(stream);
+  expect(state.messages).toBe(0);
+});
+
+test('a wait without a message ends with null', async () => {
+  expect(await pull(captureDurable('us-east', 'interactive'), 300)).toBeNull();
+});
+
+test('what is handed back comes again after its delay, as the next delivery', async () => {
+  const durable = captureDurable('us-east', 'background', 3);
+  await nats.session.js.publish(captureSubject('us-east', 'background', 3), 'again');
+  (await pull(durable, 0))?.handBack(100);
+  const second = await pull(durable, 3000);
+  expect(second?.delivery).toBe(2);
+  await second?.ack();
+});
+
+test('a durable that is not there is told apart from one without messages', async () => {
+  await expect(pull('no-such-durable', 0)).rejects.toBeInstanceOf(ConsumerMissingError);
+});
+
+test('reads the delivery out of both forms of the ack subject', () => {
+  expect(parseAckSubject('$JS.ACK.CAPTURES.us-east-interactive.2.17.5.1700000000000000000.3')).toEqual({
+    delivery: 2,
+    sequence: 17,
+  });
+  expect(parseAckSubject('$JS.ACK.hub.ACCHASH.CAPTURES.us-east-interactive.3.18.5.1700000000000000000.3.x')).toEqual({
+    delivery: 3,
+    sequence: 18,
+  });
+});

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { redactUrls } from '@webcapture/shared/telemetry/redact.ts';
+
+test.each([
+  ['GET https://example.com/a?token=s3cret#x failed', 'GET https://example.com/a failed'],
+  ['https://user:s3cret@example.com:8443/a', 'https://example.com:8443/a'],
+  ['"http://a.example/?q=1","http://b.example/x"', '"http://a.example/","http://b.example/x"'],
+  ['wss://a.example/socket?key=1', 'wss://a.example/socket'],
+  ['Authorization: Bearer wc_live_abc', 'Authorization: Bearer [redacted]'],
+  ['http://[bad?secret=1', 'http://[bad'],
+  ['nothing to hide', 'nothing to hide'],
+])('%s', (text, expected) => {
+  expect(redactUrls(text)).toBe(expected);
+});
