@@ -1,9 +1,35 @@
 import { defineConfig } from 'vitest/config';
 
+/**
+ * Three groups, one after the other: what is quick first, and what kills processes last and one file at a time, so
+ * that no time limit is missed for want of a processor.
+ */
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    testTimeout: 30_000,
+    globalSetup: 'test/harness/global-setup.ts',
+    testTimeout: 60_000,
     hookTimeout: 60_000,
+    projects: [
+      { extends: true, test: { name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 0 } } },
+      {
+        extends: true,
+        test: {
+          name: 'e2e',
+          include: ['test/{e2e,integration}/**/*.test.ts'],
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'chaos',
+          include: ['test/chaos/**/*.test.ts'],
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
   },
 });

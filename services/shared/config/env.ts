@@ -96,8 +96,10 @@ export class EnvReader {
 
   /** Freezes and returns `config`, or throws a {@link ConfigError} that names every problem met. */
   finish<T extends object>(config: () => T): Readonly<T> {
+    // Built first: what is read while it is built may be wrong too.
+    const built = config();
     if (this.#problems.length > 0) throw new ConfigError(this.#problems);
-    return Object.freeze(config());
+    return Object.freeze(built);
   }
 
   #value(name: string): string | undefined {

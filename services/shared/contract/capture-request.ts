@@ -41,7 +41,7 @@ export const paperSizes = ['A0', 'A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'Letter', '
 
 const lengthSchema = Type.Union([
   Type.Number({ minimum: 0, maximum: maxMarginMm }),
-  Type.String({ pattern: '^\\d{1,4}(\\.\\d{1,4})? ?(mm|cm|in|px)$' }),
+  Type.String({ pattern: '^\\d{1,4}(\\.\\d{1,4})? ?(mm|cm|in|px)$', examples: ['12.5mm'] }),
 ]);
 
 const marginSchema = Type.Union(

@@ -38,8 +38,6 @@ const globalUnicast6 = ipaddr.IPv6.parseCIDR('2000::/3');
 /** Returned to IANA when the 6bone ended; nothing public answers there. ipaddr.js has no name for it. */
 const sixBone = ipaddr.IPv6.parseCIDR('3ffe::/16');
 
-const nat64Local = ipaddr.IPv6.parseCIDR('64:ff9b:1::/48');
-
 /**
  * Describes an address. The text must be an address in a resolver's own form (dotted quad, or IPv6 without brackets
  * and zone); undefined when it is not.
@@ -64,7 +62,7 @@ function rangeOf6(address: ipaddr.IPv6): string {
   return address.match(globalUnicast6) && !address.match(sixBone) ? 'unicast' : 'reserved';
 }
 
-/** `::a.b.c.d`, given up by RFC 4291. `::` and `::1` have names of their own. */
+/** `::a.b.c.d`, given up by RFC 4291. `::` and `::1` are ranges of their own and do not get here. */
 function isCompatible(address: ipaddr.IPv6): boolean {
   return address.parts.slice(0, 6).every((part) => part === 0);
 }
@@ -84,13 +82,14 @@ function embeddedIn(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
     case 'teredo':
       return new ipaddr.IPv4(bytes.slice(12).map((byte) => byte ^ 0xff));
     case 'rfc6052':
-      // RFC 6052 gives a /48 prefix the bits 48 to 63 and 72 to 87, the eighth byte left free.
-      return address.match(nat64Local) && bytes[8] === 0 && (bytes[6] !== 0 || bytes[7] !== 0)
-        ? at(6, 7, 9, 10)
-        : at(12, 13, 14, 15);
+      // Local-use prefixes shorter than 96 bits put the IPv4 address elsewhere (RFC 6052, 2.2). Which it is cannot be
+      // told, so what is not plainly the common form counts as 0.0.0.0, which is open to nobody.
+      return bytes.slice(8, 12).every((byte) => byte === 0) ? at(12, 13, 14, 15) : new ipaddr.IPv4([0, 0, 0, 0]);
     case 'rfc6145':
       return at(12, 13, 14, 15);
-    default:
+    case 'unicast':
       return isCompatible(address) || isIsatap(address) ? at(12, 13, 14, 15) : undefined;
+    default:
+      return undefined;
   }
 }

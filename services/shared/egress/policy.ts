@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
-import { withDeadline } from './deadline.ts';
+import { bounded } from './bounded.ts';
 import { isLocalName, loopbackAddresses, parseHost } from './host.ts';
 import { createJudge, type Verdict } from './judge.ts';
 import { createSystemLookup, type Lookup, type ResolvedAddress } from './lookup.ts';
@@ -16,7 +16,7 @@ export interface EgressPolicyOptions {
   readonly lookup?: Lookup;
 }
 
-export interface ResolveOptions {
+interface ResolveOptions {
   readonly signal?: AbortSignal;
   /** By default 5,000. */
   readonly timeoutMs?: number;
@@ -115,7 +115,7 @@ async function lookUp(
   signal: AbortSignal | undefined,
 ): Promise<readonly ResolvedAddress[]> {
   try {
-    const addresses = await withDeadline((inner) => lookup(name, inner), timeoutMs, signal);
+    const addresses = await bounded((inner) => lookup(name, inner), timeoutMs, signal);
     if (addresses.length > 0) return addresses;
   } catch (cause) {
     throw new ServiceError('NAVIGATION_FAILED', `The name "${name}" could not be resolved.`, { cause });

@@ -1,5 +1,5 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { jserrors } from '@nats-io/jetstream/internal';
+import { jserrors, JetStreamStatusError } from '@nats-io/jetstream/internal';
 import { ConnectionError, NoRespondersError, TimeoutError } from '@nats-io/nats-core';
 import { DeadlineError } from '../lifecycle/deadline.ts';
 
@@ -10,6 +10,7 @@ const codes = {
   streamNotFound: 10059,
   consumerNotFound: 10014,
   wrongLastSequence: 10071,
+  storeFailed: 10077,
   wrongLastSequenceUnknown: 10164,
   consumerExists: 10148,
 } as const;
@@ -22,7 +23,14 @@ export function isWriteConflict(error: unknown): boolean {
   return code === codes.wrongLastSequence || code === codes.wrongLastSequenceUnknown;
 }
 
+/** The stream holds all that it may (`max_bytes` with `discard: new`). */
+export function isStreamFull(error: unknown): boolean {
+  return codeOf(error) === codes.storeFailed;
+}
+
 export function isMessageMissing(error: unknown): boolean {
+  // Reading many messages at once tells it by a status instead.
+  if (error instanceof JetStreamStatusError) return error.code === 404;
   return codeOf(error) === codes.messageNotFound;
 }
 

@@ -2,6 +2,7 @@ import { Kvm } from '@nats-io/kv';
 import { backoffMs, delay } from '../lifecycle/delay.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { NatsSession } from './connect.ts';
+import { guardWatch } from './watch-guard.ts';
 
 /** A value that was written, or null when it was deleted or has expired. */
 export type Change<T> = { readonly key: string; readonly value: T | null };
@@ -9,27 +10,32 @@ export type Change<T> = { readonly key: string; readonly value: T | null };
 /**
  * Follows the keys of a bucket that match `filter`: first the values that are there, then every change, for as long as
  * `signal` does not abort. `onReset` comes before each full reading (the first, and after a watch that broke), so that
- * what is gone meanwhile can be forgotten. Never throws: a watch that breaks is set up again.
+ * what is gone meanwhile can be forgotten. Never throws: a watch that breaks is set up again, also after each
+ * reconnection, and when a bucket that is written all the time has been silent for `maxSilenceMs`.
  */
 export async function watchKeys<T>(
   session: NatsSession,
-  options: { bucket: string; filter: string; log: Logger; signal: AbortSignal },
+  options: { bucket: string; filter: string; log: Logger; signal: AbortSignal; maxSilenceMs?: number },
   on: { reset: () => void; change: (change: Change<T>) => void; ready?: () => void },
 ): Promise<void> {
   for (let attempt = 1; !options.signal.aborted; attempt++) {
     try {
       const bucket = await new Kvm(session.js).open(options.bucket);
+      const guard = guardWatch(session, options.maxSilenceMs);
       const watch = await bucket.watch({ key: options.filter });
       const stop = () => watch.stop();
       options.signal.addEventListener('abort', stop, { once: true });
+      guard.start(stop);
       try {
         on.reset();
         attempt = 1;
         for await (const entry of watch) {
+          guard.heard();
           const value = entry.operation === 'PUT' && entry.length > 0 ? entry.json<T>() : null;
           on.change({ key: entry.key, value });
         }
       } finally {
+        guard.end();
         options.signal.removeEventListener('abort', stop);
       }
     } catch (error) {

@@ -6,7 +6,7 @@ import { commitBatch } from '../nats/atomic-batch.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
 import { timeOfUuid } from './uuid.ts';
-import { usageKey, type UsageShard } from './usage.ts';
+import { difference, noUsage, sum, usageKey, usageOf, type Usage } from './usage.ts';
 
 const attempts = 50;
 
@@ -41,8 +41,8 @@ export class Captures {
   }
 
   /**
-   * Ends a capture as completed and charges it, in one atomic batch: both happen or neither, and only once, however
-   * many renderers finish it. `expiresAt` is that of the stored file. Returns the record that stands afterwards.
+   * Ends a capture as completed, and charges it. `expiresAt` is that of the stored file. However many renderers finish
+   * a capture, it completes once. Returns the record that stands afterwards.
    */
   async complete(
     account: string,
@@ -50,32 +50,9 @@ export class Captures {
     outcome: CaptureOutcome,
     expiresAt: number,
   ): Promise<CaptureRecord | null> {
-    for (let attempt = 1; ; attempt++) {
-      const found = await this.get(account, uuid);
-      if (found === null || !isOpen(found.value)) return found?.value ?? null;
-      const record: CaptureRecord = { ...found.value, status: 'completed', outcome, expiresAt, endedAt: Date.now() };
-      const shardKey = usageKey(account, record.acceptedAt, uuid);
-      const shard = await this.#db.get<UsageShard>(shardKey);
-      const usage: UsageShard = {
-        tokens: (shard?.value.tokens ?? 0) + record.tokenCost,
-        captures: (shard?.value.captures ?? 0) + 1,
-      };
-      try {
-        await commitBatch(this.#session.nc, [
-          { subject: this.#db.subject(shardKey), data: JSON.stringify(usage), expectedSequence: shard?.revision ?? 0 },
-          {
-            subject: this.#db.subject(captureKey(account, uuid)),
-            data: JSON.stringify(record),
-            expectedSequence: found.revision,
-          },
-        ]);
-        return record;
-      } catch (error) {
-        // After a time-out the batch may have been committed; the next reading tells.
-        if (!(isWriteConflict(error) || isTransient(error)) || attempt >= attempts) throw error;
-        await delay(Math.random() * attempt * 4);
-      }
-    }
+    return this.#change(account, uuid, (record) =>
+      isOpen(record) ? { ...record, status: 'completed', outcome, expiresAt, endedAt: Date.now() } : null,
+    );
   }
 
   /** Ends an open capture as failed, uncharged. Returns the record that stands afterwards. */
@@ -92,6 +69,11 @@ export class Captures {
     );
   }
 
+  /** Forgets a capture altogether: for test captures of the service itself, which nobody is to see. */
+  async remove(account: string, uuid: string): Promise<void> {
+    await this.#db.delete(captureKey(account, uuid));
+  }
+
   /** Compare-and-set until it holds; `next` answers null to leave the record as it is. */
   async #change(
     account: string,
@@ -103,12 +85,32 @@ export class Captures {
       const wanted = found === null ? null : next(found.value);
       if (found === null || wanted === null) return found?.value ?? null;
       try {
-        await this.#db.update(captureKey(account, uuid), wanted, found.revision);
+        await this.#write(found, wanted);
         return wanted;
       } catch (error) {
-        if (!isWriteConflict(error) || attempt >= attempts) throw error;
+        // After a time-out the write may have been done; the next reading tells.
+        if (!(isWriteConflict(error) || isTransient(error)) || attempt >= attempts) throw error;
+        await delay(Math.random() * attempt * 4);
       }
     }
+  }
+
+  /** Writes a record, and in the same atomic batch what the change means for the account's usage. */
+  async #write(found: Entry<CaptureRecord>, wanted: CaptureRecord): Promise<void> {
+    const { account, uuid, acceptedAt } = wanted;
+    const key = captureKey(account, uuid);
+    const charge = difference(usageOf(wanted), usageOf(found.value));
+    if (charge === null) {
+      await this.#db.update(key, wanted, found.revision);
+      return;
+    }
+    const shardKey = usageKey(account, acceptedAt, uuid);
+    const shard = await this.#db.get<Usage>(shardKey);
+    const usage = sum(shard?.value ?? noUsage, charge);
+    await commitBatch(this.#session.nc, [
+      { subject: this.#db.subject(shardKey), data: JSON.stringify(usage), expectedSequence: shard?.revision ?? 0 },
+      { subject: this.#db.subject(key), data: JSON.stringify(wanted), expectedSequence: found.revision },
+    ]);
   }
 }
 

@@ -18,6 +18,12 @@ export async function sayGoodbye(live: Entries, region: Region, pod: string): Pr
   await live.delete(fleetKey(region, pod));
 }
 
+/** For how long a renderer that fell silent is remembered, so that it can be named. */
+const memoryMs = 15 * 60_000;
+
+/** A watch of heartbeats that has brought none for so long has died; well before the last one stops being fresh. */
+const maxSilenceMs = 3500;
+
 interface Seen {
   readonly heartbeat: RendererHeartbeat;
   readonly heardAt: number;
@@ -39,7 +45,7 @@ export class Fleet {
   async follow(session: NatsSession, deps: { log: Logger; signal: AbortSignal }): Promise<void> {
     await watchKeys<RendererHeartbeat>(
       session,
-      { bucket: 'live', filter: 'fleet.>', ...deps },
+      { bucket: 'live', filter: 'fleet.>', maxSilenceMs, ...deps },
       {
         // What is here stays until it is stale: a broken watch is no reason to call the whole fleet dead.
         reset: () => undefined,
@@ -50,23 +56,44 @@ export class Fleet {
 
   /** Takes in one heartbeat; null means that the renderer is gone. */
   hear(key: string, heartbeat: RendererHeartbeat | null): void {
-    if (heartbeat === null) this.#pods.delete(key);
-    else this.#pods.set(key, { heartbeat, heardAt: this.#now() });
+    const known = this.#pods.get(key);
+    if (heartbeat === null) {
+      // A fresh one has said goodbye. Of one that had fallen silent the last word has expired, and it is still missed.
+      if (known !== undefined && this.#age(known) <= heartbeatFreshMs) this.#pods.delete(key);
+      return;
+    }
+    // A watch that starts again tells the last heartbeats once more, which is no sign of life.
+    if (known?.heartbeat.at === heartbeat.at) return;
+    this.#pods.set(key, { heartbeat, heardAt: this.#now() });
   }
 
   /** All renderers with a fresh heartbeat, of one region or of all. */
   fresh(region?: Region): readonly RendererHeartbeat[] {
-    const oldest = this.#now() - heartbeatFreshMs;
     const fresh: RendererHeartbeat[] = [];
-    for (const [key, { heartbeat, heardAt }] of this.#pods) {
-      if (heardAt < oldest) this.#pods.delete(key);
-      else if (region === undefined || heartbeat.region === region) fresh.push(heartbeat);
+    for (const [key, seen] of this.#pods) {
+      const age = this.#age(seen);
+      if (age > memoryMs) this.#pods.delete(key);
+      else if (age <= heartbeatFreshMs && isIn(seen, region)) fresh.push(seen.heartbeat);
     }
     return fresh;
+  }
+
+  /** Renderers that fell silent without a goodbye within the last minutes, and for how long each has been silent. */
+  silent(region?: Region): readonly { readonly pod: string; readonly forMs: number }[] {
+    return [...this.#pods.values()]
+      .map((seen) => ({ seen, forMs: this.#age(seen) }))
+      .filter(({ seen, forMs }) => forMs > heartbeatFreshMs && isIn(seen, region))
+      .map(({ seen, forMs }) => ({ pod: seen.heartbeat.pod, forMs }));
   }
 
   /** Those that take captures now. */
   serving(region: Region): readonly RendererHeartbeat[] {
     return this.fresh(region).filter((pod) => pod.browser === 'up' && !pod.draining);
   }
+
+  #age(seen: Seen): number {
+    return this.#now() - seen.heardAt;
+  }
 }
+
+const isIn = (seen: Seen, region: Region | undefined) => region === undefined || seen.heartbeat.region === region;

@@ -1,6 +1,8 @@
+import { JetStreamApiError } from '@nats-io/jetstream';
 import { TimeoutError } from '@nats-io/nats-core';
 import { captureJobVersion, type CaptureJob } from '../contract/capture-job.ts';
 import { delay } from '../lifecycle/delay.ts';
+import { isMessageMissing } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { backgroundShards, captureSubject, streamNames } from '../nats/streams.ts';
 import { backgroundShardOf } from './captures.ts';
@@ -41,9 +43,26 @@ export class Jobs {
     }
   }
 
-  /** Takes a job out of the queue; one that a renderer holds already is not stopped by it. */
+  /**
+   * Takes a job out of the queue; one that a renderer holds already is not stopped by it, and one that is gone is no
+   * error.
+   */
   async remove(job: QueuedJob): Promise<void> {
-    await this.#session.jsm.streams.deleteMessage(streamNames.captures, job.sequence, false);
+    try {
+      await this.#session.jsm.streams.deleteMessage(streamNames.captures, job.sequence, false);
+    } catch (error) {
+      // The server has one error for every deletion that did not work.
+      if (!(error instanceof JetStreamApiError) || (await this.#isQueued(job))) throw error;
+    }
+  }
+
+  async #isQueued(job: QueuedJob): Promise<boolean> {
+    try {
+      return (await this.#session.jsm.streams.getMessage(streamNames.captures, { seq: job.sequence })) !== null;
+    } catch (error) {
+      if (isMessageMissing(error)) return false;
+      throw error;
+    }
   }
 }
 

@@ -1,9 +1,27 @@
 import { createHash } from 'node:crypto';
+import type { CaptureRecord } from '../contract/capture-record.ts';
 
-/** One of the shards in which the usage of an account and month is counted. */
-export interface UsageShard {
+/** What an account has used in a month: of one shard, or of all. */
+export interface Usage {
   readonly tokens: number;
   readonly captures: number;
+}
+
+export const noUsage: Usage = { tokens: 0, captures: 0 };
+
+/** What one record stands for in the books: an account's usage is the sum over its records. */
+export function usageOf(record: CaptureRecord): Usage {
+  return record.outcome === undefined ? noUsage : { tokens: record.tokenCost, captures: 1 };
+}
+
+export function sum(a: Usage, b: Usage): Usage {
+  return { tokens: a.tokens + b.tokens, captures: a.captures + b.captures };
+}
+
+/** `a - b`, or null when they are equal. */
+export function difference(a: Usage, b: Usage): Usage | null {
+  const rest = { tokens: a.tokens - b.tokens, captures: a.captures - b.captures };
+  return rest.tokens === 0 && rest.captures === 0 ? null : rest;
 }
 
 /** One key would be contended at 150 captures a second of one account; sixteen are not. */

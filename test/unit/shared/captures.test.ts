@@ -4,7 +4,7 @@ import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/contract/
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
-import { monthOf, usageShards, type UsageShard } from '@webcapture/shared/state/usage.ts';
+import { monthOf, usageShards, type Usage } from '@webcapture/shared/state/usage.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 
 let nats: TestNats;
@@ -54,11 +54,11 @@ function newRecord(account: string, tokenCost = 1): CaptureRecord {
   };
 }
 
-async function usageOf(account: string): Promise<UsageShard> {
+async function usageOf(account: string): Promise<Usage> {
   const db = new Entries(nats.session, 'db');
   let total = { tokens: 0, captures: 0 };
   for (let shard = 0; shard < usageShards; shard++) {
-    const entry = await db.get<UsageShard>(`usage.${account}.${monthOf(Date.now())}.${shard}`);
+    const entry = await db.get<Usage>(`usage.${account}.${monthOf(Date.now())}.${shard}`);
     total = {
       tokens: total.tokens + (entry?.value.tokens ?? 0),
       captures: total.captures + (entry?.value.captures ?? 0),

@@ -2,7 +2,7 @@
  * Runs a task that may hang. The signal handed to it aborts at the deadline and with the caller's; the promise rejects
  * then with the reason, whether or not the task heeds the signal.
  */
-export async function withDeadline<T>(
+export async function bounded<T>(
   task: (signal: AbortSignal) => Promise<T>,
   timeoutMs: number,
   signal?: AbortSignal,

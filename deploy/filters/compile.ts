@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readBuiltInList } from '../../services/renderer/blocking/built-in-list.ts';
+import {
+  compileEngine,
+  engineFileName,
+  engineVersion,
+  listKinds,
+  manifestFileName,
+  readEngine,
+  type FilterManifest,
+  type ListKind,
+} from '../../services/renderer/blocking/filter-set.ts';
+import { fetchLists } from './fetch-lists.ts';
+import { kindsOf, type ListCollection } from './filter-list.ts';
+import { readLists } from './own-lists.ts';
+
+/** To be raised when the same lists are to be compiled into something else. */
+const compilerVersion = 1;
+
+export interface CompiledFilters {
+  /** The folder, for `WEBCAPTURE_FILTERS_PATH`. */
+  readonly path: string;
+  /** Where the rules came from, in words. */
+  readonly sources: readonly string[];
+  readonly rules: number;
+}
+
+/**
+ * Compiles filter lists into the folder `outDir` in a few seconds, and does nothing when it holds the same ones already.
+ * The lists are those in `listsDir`, or else the official ones by download, or else those that Debian packages; the
+ * project's own short list is always among them, so that it succeeds without a network too. `log` takes lines to show.
+ */
+export async function compileFilters(options: {
+  readonly outDir: string;
+  readonly listsDir?: string | undefined;
+  readonly log: (line: string) => void;
+}): Promise<CompiledFilters> {
+  const { outDir, listsDir, log } = options;
+  const start = performance.now();
+  await mkdir(outDir, { recursive: true });
+  const collection =
+    listsDir === undefined
+      ? await fetchLists(join(outDir, 'lists'), log)
+      : await readLists(listsDir, `folder ${listsDir}`);
+  const texts = await textOfEachKind(collection);
+  const fingerprint = createHash('sha256')
+    .update(JSON.stringify([compilerVersion, engineVersion, texts]))
+    .digest('hex');
+
+  let manifest = await readManifest(outDir);
+  const isNew = manifest?.fingerprint !== fingerprint || !(await hasSoundEngines(outDir));
+  if (manifest === null || isNew) {
+    const sources = ['built-in list', ...(collection === null ? [] : [describe(collection)])];
+    manifest = { engineVersion, fingerprint, sources, rules: await writeEngines(outDir, texts) };
+    await replaceFile(join(outDir, manifestFileName), JSON.stringify(manifest));
+  }
+  const { sources, rules } = manifest;
+  const done = isNew ? `compiled in ${((performance.now() - start) / 1000).toFixed(1)} s` : 'unchanged';
+  log(`filter lists: ${rules} rules of ${sources.join(' and ')}, ${done}`);
+  return { path: outDir, sources, rules };
+}
+
+type Texts = Readonly<Record<ListKind, string>>;
+
+async function textOfEachKind(collection: ListCollection | null): Promise<Texts> {
+  const entries = listKinds.map(async (kind) => {
+    const lists = (collection?.lists ?? []).filter(({ name }) => kindsOf(name).includes(kind));
+    return [kind, [await readBuiltInList(kind), ...lists.map(({ text }) => text)].join('\n')];
+  });
+  return Object.fromEntries(await Promise.all(entries)) as Texts;
+}
+
+/** Returns the number of rules. */
+async function writeEngines(outDir: string, texts: Texts): Promise<number> {
+  let sum = 0;
+  for (const kind of listKinds) {
+    const { engine, rules } = compileEngine(texts[kind]);
+    await replaceFile(join(outDir, engineFileName(kind)), engine.serialize());
+    sum += rules;
+  }
+  return sum;
+}
+
+async function hasSoundEngines(outDir: string): Promise<boolean> {
+  try {
+    for (const kind of listKinds) readEngine(await readFile(join(outDir, engineFileName(kind))));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function readManifest(outDir: string): Promise<FilterManifest | null> {
+  try {
+    return JSON.parse(await readFile(join(outDir, manifestFileName), 'utf8')) as FilterManifest;
+  } catch {
+    return null;
+  }
+}
+
+/** A reader sees the old content or the new, never a part. */
+async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
+  const temporary = `${path}.${process.pid}`;
+  await writeFile(temporary, content);
+  await rename(temporary, path);
+}
+
+function describe({ source, lists }: ListCollection): string {
+  return `${source} (${lists.map(({ name }) => name).join(', ')})`;
+}

@@ -1,0 +1,55 @@
+import { takeDebianLists } from './debian-lists.ts';
+import { downloadLists } from './download-lists.ts';
+import type { ListCollection } from './filter-list.ts';
+import { keepLists, readKeptLists } from './kept-lists.ts';
+
+const day = 24 * 60 * 60 * 1000;
+
+/** Lists are fetched again after this time. */
+const refreshMs = 7 * day;
+
+/** Where nothing could be fetched, it is tried again after this time, so that not every start waits for it. */
+const retryMs = day / 24;
+
+export interface WayToLists {
+  readonly name: string;
+  readonly fetch: () => Promise<ListCollection>;
+}
+
+/** In order of preference: the official lists are newer, the packaged ones come from the distribution's mirror. */
+const allWays: readonly WayToLists[] = [
+  { name: 'official downloads', fetch: () => downloadLists() },
+  { name: 'Debian package', fetch: takeDebianLists },
+];
+
+/**
+ * The lists kept in `folder`, fetched when there are none or they are old. Null when they cannot be had; what stood in
+ * the way is told to `log`.
+ */
+export async function fetchLists(
+  folder: string,
+  log: (line: string) => void,
+  ways: readonly WayToLists[] = allWays,
+): Promise<ListCollection | null> {
+  const kept = await readKeptLists(folder);
+  if (kept !== null && Date.now() - kept.fetchedAt < (kept.collection === null ? retryMs : refreshMs)) {
+    return kept.collection;
+  }
+  for (const { name, fetch } of ways) {
+    try {
+      const collection = await fetch();
+      await keepLists(folder, collection);
+      return collection;
+    } catch (error) {
+      log(`filter lists: none by ${name} (${reason(error)})`);
+    }
+  }
+  await keepLists(folder, kept?.collection ?? null);
+  return kept?.collection ?? null;
+}
+
+function reason(error: unknown): string {
+  const { message, cause } = error instanceof Error ? error : new Error(String(error));
+  const [line = ''] = (cause instanceof Error ? cause.message : message).trim().split('\n');
+  return line.slice(0, 200);
+}

@@ -1,0 +1,43 @@
+export interface BannerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly apiKey: string;
+  readonly dataDir: string;
+  readonly regions: readonly string[];
+}
+
+/** What is printed when all is ready; the curl lines work as pasted. */
+export function banner({ host, port, apiKey, dataDir, regions }: BannerOptions): string {
+  const address = `http://${reachable(host)}:${port}`;
+  const curl = (body: object, file: string) =>
+    `curl -s ${address}/capture -H ${quote(`Authorization: Bearer ${apiKey}`)} ` +
+    `-H 'Content-Type: application/json' -d ${quote(JSON.stringify(body))} -o ${file}`;
+  return `
+  webcapture is ready
+
+    address   ${address}   (status: ${address}/status, reference: ${address}/docs)
+    API key   ${apiKey}
+    regions   ${regions.join(', ')}
+    data      ${dataDir}
+
+  Capture a page:
+    ${curl({ url: 'https://example.com', responseType: 'file' }, 'capture.png')}
+
+  Without a way to the internet:
+    ${curl({ html: '<h1>Hello</h1>', responseType: 'file' }, 'hello.png')}
+
+  Ctrl-C stops everything.
+`;
+}
+
+/** One word of a POSIX shell. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** An address to connect to, where the host to listen on means all of them. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}

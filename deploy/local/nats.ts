@@ -1,0 +1,125 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { commandOf } from './command-of.ts';
+import { startProcess, type GuardedProcess } from './process.ts';
+import { waitFor } from './wait-for.ts';
+
+export interface NatsOptions {
+  /** The server's own folder: its streams, its configuration, its pid. One server at a time. */
+  readonly dataDir: string;
+  /** The nats-server binary. */
+  readonly toolPath: string;
+  /** By default a free one that the server picks. */
+  readonly port?: number;
+  /** Gets every line that the server prints. */
+  readonly log?: (line: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface NatsServer {
+  readonly url: string;
+  readonly port: number;
+  readonly process: GuardedProcess;
+}
+
+/** A server with a large store reads it first. */
+const readyDeadlineMs = 60_000;
+
+/**
+ * Starts a nats-server with JetStream on loopback and waits until it serves. Streams are kept in `dataDir`: a server
+ * that is started there again, after whatever end, finds them. Throws with the server's last line when it does not
+ * come up.
+ */
+export async function startNats(options: NatsOptions): Promise<NatsServer> {
+  const { dataDir, log, signal } = options;
+  const configPath = join(dataDir, 'nats-server.conf');
+  const pidPath = join(dataDir, 'nats-server.pid');
+  await mkdir(dataDir, { recursive: true });
+  await formerServerGone(pidPath, configPath, signal);
+  await removePortsFiles(dataDir);
+  await writeFile(configPath, natsConfig({ dataDir, pidPath, port: options.port ?? -1 }));
+
+  let lastLine = 'it said nothing';
+  const server = await startProcess({
+    name: 'nats-server',
+    command: options.toolPath,
+    args: ['-c', configPath],
+    onLine: (line) => {
+      lastLine = line;
+      log?.(line);
+    },
+  });
+  try {
+    const portsFile = join(dataDir, `${basename(options.toolPath)}_${server.pid}.ports`);
+    const port = await listeningPort(portsFile, server, signal);
+    return { url: `nats://127.0.0.1:${port}`, port, process: server };
+  } catch (error) {
+    await server.stop({ graceMs: 0 });
+    signal?.throwIfAborted();
+    throw new Error(`nats-server did not start; its last line: ${lastLine}`, { cause: error });
+  }
+}
+
+function natsConfig({ dataDir, pidPath, port }: { dataDir: string; pidPath: string; port: number }): string {
+  const text = JSON.stringify;
+  return `# Written at each start; changes here are lost.
+host: "127.0.0.1"
+port: ${port}
+server_name: "webcapture"
+# Where the server writes which port it listens on.
+ports_file_dir: ${text(dataDir)}
+pid_file: ${text(pidPath)}
+# The most that the server allows without a warning. Most files then ride along with the answer.
+max_payload: 8MB
+jetstream {
+  store_dir: ${text(dataDir)}
+  # The default of two minutes is what a power cut may cost.
+  sync_interval: "1s"
+}
+`;
+}
+
+/**
+ * Two servers on one folder would spoil its streams. The one of a start that crashed is being ended by its guard, so
+ * it is waited for.
+ */
+async function formerServerGone(pidPath: string, configPath: string, signal: AbortSignal | undefined): Promise<void> {
+  const pid = Number(await readFile(pidPath, 'utf8').catch(() => ''));
+  if (!Number.isInteger(pid) || pid <= 0) return;
+  const gone = async () => ((await commandOf(pid)).includes(configPath) ? undefined : true);
+  await waitFor(`another nats-server (pid ${pid}) to leave ${configPath}`, gone, {
+    deadlineMs: 10_000,
+    ...(signal ? { signal } : {}),
+  });
+}
+
+/** Reads the file that the server writes when it accepts connections. */
+async function listeningPort(
+  portsFile: string,
+  server: GuardedProcess,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  let ended = false;
+  void server.exited.then(() => (ended = true));
+  const read = async () => {
+    if (ended) throw new Error('nats-server ended at its start');
+    return portIn(await readFile(portsFile, 'utf8').catch(() => ''));
+  };
+  return waitFor('nats-server to listen', read, {
+    deadlineMs: readyDeadlineMs,
+    intervalMs: 20,
+    ...(signal ? { signal } : {}),
+  });
+}
+
+/** A server that was killed left its file, and a later one may get its pid. */
+async function removePortsFiles(dataDir: string): Promise<void> {
+  const names = await readdir(dataDir);
+  await Promise.all(names.filter((name) => name.endsWith('.ports')).map((name) => rm(join(dataDir, name))));
+}
+
+/** Undefined while the file is not there, or not whole yet. */
+function portIn(portsFile: string): number | undefined {
+  const url = /"nats:\/\/[^"]*:(\d+)"/.exec(portsFile)?.[1];
+  return url === undefined ? undefined : Number(url);
+}

@@ -1,0 +1,96 @@
+import { join } from 'node:path';
+import { banner } from './banner.ts';
+import { chooseSandbox } from './chromium-sandbox.ts';
+import { demoKey } from './demo-key.ts';
+import { natsLogEntry } from './nats-log.ts';
+import { freePort, isPortTaken } from './ports.ts';
+import { natsSpec, serviceSpecs, type ServiceContext } from './services.ts';
+import type { StartSettings } from './settings.ts';
+import { setUpTools } from './set-up-tools.ts';
+import { StartError } from './start-error.ts';
+import type { ProcessSpec } from './supervisor.ts';
+
+export interface PrepareOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly root: string;
+  readonly settings: StartSettings;
+  readonly signal: AbortSignal;
+  /** Gets lines about the start itself. */
+  readonly note: (line: string) => void;
+  /** Gets the lines that the processes print. */
+  readonly output: (name: string, line: string) => void;
+  /** What the real ones are replaced by in tests. */
+  readonly setUp?: typeof setUpTools;
+  readonly services?: (context: ServiceContext) => readonly ProcessSpec[];
+}
+
+export interface Prepared {
+  readonly processes: readonly ProcessSpec[];
+  /** To be printed when all of them are ready. */
+  readonly banner: string;
+}
+
+/** Gets everything together that the processes need. Throws a StartError when something is missing. */
+export async function prepare(options: PrepareOptions): Promise<Prepared> {
+  const { env, root, settings, signal, note, output } = options;
+  const port = await choosePort(settings);
+  const tools = await (options.setUp ?? setUpTools)({ env, withNats: !settings.natsUrl, log: note, signal });
+  const sandbox = settings.sandbox ?? (await chooseAndSay(tools.headlessShell, note, signal));
+  const apiKey = settings.apiKey ?? (await demoKey(settings.dataDir));
+
+  let natsUrl = settings.natsUrl ?? '';
+  const nats = tools.natsServer
+    ? [
+        natsSpec({
+          dataDir: join(settings.dataDir, 'nats'),
+          toolPath: tools.natsServer,
+          log: (line) => {
+            const entry = natsLogEntry(line);
+            if (entry !== undefined) output('nats', entry);
+          },
+          onUrl: (url) => (natsUrl = url),
+        }),
+      ]
+    : [];
+  const services = (options.services ?? serviceSpecs)({
+    root,
+    env,
+    settings,
+    port,
+    apiKey,
+    natsUrl: () => natsUrl,
+    headlessShellPath: tools.headlessShell,
+    chromiumPath: tools.chromium,
+    sandbox,
+    output,
+  });
+  const regions = settings.regions.map(({ region }) => region);
+  return {
+    processes: [...nats, ...services],
+    banner: banner({ host: settings.host, port, apiKey, dataDir: settings.dataDir, regions }),
+  };
+}
+
+async function choosePort({ port, host }: StartSettings): Promise<number> {
+  try {
+    if (port === 0) return await freePort(host);
+    if (!(await isPortTaken(port, host))) return port;
+  } catch (error) {
+    throw new StartError(`cannot listen on ${host} port ${port} (WEBCAPTURE_HOST, PORT): ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  throw new StartError(`port ${port} on ${host} is already taken: stop what listens there, or set PORT to another one`);
+}
+
+async function chooseAndSay(
+  browserPath: string,
+  note: (line: string) => void,
+  signal: AbortSignal,
+): Promise<'on' | 'off'> {
+  const { sandbox, reason } = await chooseSandbox(browserPath, signal);
+  if (reason !== undefined) {
+    note(`Chromium's own sandbox is off: ${reason} (WEBCAPTURE_CHROMIUM_SANDBOX decides otherwise)`);
+  }
+  return sandbox;
+}

@@ -1,0 +1,35 @@
+import { waitFor } from './wait-for.ts';
+
+export interface ReadyOptions {
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal;
+  /** Gets what the service still waits for, at each look. */
+  readonly onNotReady: (why: string) => void;
+}
+
+/** Waits until a service says on its operators' port that it can do its work. Throws when it does not in time. */
+export async function waitUntilReady(opsPort: number, options: ReadyOptions): Promise<void> {
+  const { deadlineMs, signal, onNotReady } = options;
+  let why = '';
+  const look = async () => {
+    why = await problemOf(opsPort, signal);
+    if (why === '') return true;
+    onNotReady(why);
+    return undefined;
+  };
+  await waitFor('it to be ready', look, { deadlineMs, intervalMs: 100, signal });
+}
+
+/** Empty when it is ready. */
+async function problemOf(opsPort: number, signal: AbortSignal): Promise<string> {
+  try {
+    const response = await fetch(`http://127.0.0.1:${opsPort}/readyz`, {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(2000)]),
+    });
+    const text = await response.text();
+    return response.ok ? '' : text.trim().slice(0, 200) || `status ${response.status}`;
+  } catch {
+    signal.throwIfAborted();
+    return 'it does not answer yet';
+  }
+}

@@ -1,0 +1,78 @@
+import { ConfigError } from '@webcapture/shared/config/env.ts';
+import { lockDataDir } from './data-lock.ts';
+import { createLogFormat } from './log-format.ts';
+import { prepare, type PrepareOptions } from './prepare.ts';
+import { readSettings } from './settings.ts';
+import { StartError } from './start-error.ts';
+import { onStopSignals } from './stop-signals.ts';
+import { Supervisor } from './supervisor.ts';
+
+export interface RunOptions extends Pick<PrepareOptions, 'env' | 'setUp' | 'services'> {
+  /** The folder of the repository. */
+  readonly root: string;
+  /** Gets text for the terminal, in whole lines. */
+  readonly print: (text: string) => void;
+  readonly colours: boolean;
+}
+
+/**
+ * Sets up, starts, and keeps running until it is told to stop. Nothing is left when it answers with the exit code: 0
+ * after an orderly stop, 130 when it was stopped before all was ready or at once, 1 when something failed.
+ */
+export async function run(options: RunOptions): Promise<number> {
+  const { print } = options;
+  const format = createLogFormat(options.colours);
+  const note = (line: string) => print(format.note('webcapture', line));
+  const stopping = new AbortController();
+  let supervisor: Supervisor | undefined;
+  let orderly = false;
+  onStopSignals(
+    (why) => {
+      note(`stopping (${why})`);
+      stopping.abort(new Error('stopped'));
+    },
+    () => {
+      note('stopping at once');
+      orderly = false;
+      void supervisor?.stopAtOnce();
+    },
+  );
+  let unlock: (() => void) | undefined;
+  let failed = false;
+  try {
+    const settings = readSettings(options.env, options.root);
+    unlock = await lockDataDir(settings.dataDir);
+    const output = (name: string, line: string) => print(format.output(name, line));
+    const prepared = await prepare({ ...options, settings, note, output, signal: stopping.signal });
+    stopping.signal.throwIfAborted();
+    supervisor = new Supervisor(prepared.processes, { log: note });
+    await Promise.race([supervisor.start(), aborted(stopping.signal)]);
+    print(prepared.banner);
+    orderly = true;
+    await Promise.race([supervisor.failed, aborted(stopping.signal)]);
+  } catch (error) {
+    failed = !stopping.signal.aborted;
+    if (failed) note(describe(error));
+  }
+  await supervisor?.stop();
+  unlock?.();
+  if (failed) return 1;
+  note('stopped');
+  return orderly ? 0 : 130;
+}
+
+/** Rejects when the signal aborts. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = () => reject(new Error('stopped'));
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+}
+
+/** What a person can act upon, in as few lines as it takes; the stack only of what nobody expected. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const expected = error instanceof StartError || error instanceof ConfigError;
+  return expected ? error.message : (error.stack ?? error.message);
+}

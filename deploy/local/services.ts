@@ -1,0 +1,137 @@
+import { join } from 'node:path';
+import { startNats } from './nats.ts';
+import { freePort } from './ports.ts';
+import { startProcess } from './process.ts';
+import { waitUntilReady } from './ready.ts';
+import type { StartSettings } from './settings.ts';
+import type { ProcessSpec } from './supervisor.ts';
+
+export interface ServiceContext {
+  readonly root: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly settings: StartSettings;
+  readonly port: number;
+  readonly apiKey: string;
+  readonly natsUrl: () => string;
+  readonly headlessShellPath: string;
+  readonly chromiumPath: string;
+  readonly sandbox: 'on' | 'off';
+  /** Gets each line that a service prints. */
+  readonly output: (name: string, line: string) => void;
+}
+
+/** Only the front may know them: a renderer hands its environment on to the browser. */
+const frontOnly = ['WEBCAPTURE_API_KEY', 'WEBCAPTURE_ADMIN_TOKEN'];
+
+/** A first start waits for the streams and for a browser on a cold disk. */
+const readyDeadlineMs = 120_000;
+
+/** The private nats-server: the first to come, the last to go, and always on the port that it got at first. */
+export function natsSpec(options: {
+  readonly dataDir: string;
+  readonly toolPath: string;
+  readonly log: (line: string) => void;
+  readonly onUrl: (url: string) => void;
+}): ProcessSpec {
+  let port: number | undefined;
+  return {
+    name: 'nats',
+    startStage: 0,
+    stopStage: 3,
+    graceMs: 5000,
+    launch: async (signal) => {
+      const server = await startNats({ ...options, ...(port === undefined ? {} : { port }), signal });
+      ({ port } = server);
+      options.onUrl(server.url);
+      return { process: server.process, ready: () => Promise.resolve() };
+    },
+  };
+}
+
+/** Front, controller, and as many renderers as each region keeps. */
+export function serviceSpecs(context: ServiceContext): readonly ProcessSpec[] {
+  const { settings, env } = context;
+  const renderers = settings.regions.flatMap(({ region, minRenderers }) =>
+    Array.from({ length: minRenderers }, (_, index) =>
+      serviceSpec(context, {
+        service: 'renderer',
+        name: minRenderers === 1 ? region : `${region}-${index}`,
+        stopStage: 1,
+        env: () => ({
+          ...withoutSecrets(env),
+          WEBCAPTURE_REGION: region,
+          WEBCAPTURE_POD: `${region}-${index}`,
+          WEBCAPTURE_HEADLESS_SHELL_PATH: context.headlessShellPath,
+          WEBCAPTURE_CHROMIUM_PATH: context.chromiumPath,
+          WEBCAPTURE_CHROMIUM_SANDBOX: context.sandbox,
+        }),
+      }),
+    ),
+  );
+  const controller = serviceSpec(context, {
+    service: 'controller',
+    name: 'controller',
+    stopStage: 2,
+    env: () => ({ ...withoutSecrets(env), WEBCAPTURE_POD: 'controller' }),
+  });
+  const front = serviceSpec(context, {
+    service: 'front',
+    name: 'front',
+    stopStage: 0,
+    env: () => ({
+      ...env,
+      PORT: String(context.port),
+      WEBCAPTURE_POD: 'front',
+      WEBCAPTURE_HOST: settings.host,
+      WEBCAPTURE_PUBLIC_URL: settings.publicUrl ?? `http://127.0.0.1:${context.port}`,
+      WEBCAPTURE_API_KEY: context.apiKey,
+      WEBCAPTURE_HOME_REGION: settings.homeRegion,
+    }),
+  });
+  return [controller, front, ...renderers];
+}
+
+interface Service {
+  readonly service: string;
+  readonly name: string;
+  readonly stopStage: number;
+  readonly env: () => NodeJS.ProcessEnv;
+}
+
+function serviceSpec(context: ServiceContext, { service, name, stopStage, env }: Service): ProcessSpec {
+  return {
+    name,
+    startStage: 1,
+    stopStage,
+    graceMs: 10_000,
+    launch: async (signal) => {
+      const opsPort = await freePort();
+      const process = await startProcess({
+        name,
+        command: globalThis.process.execPath,
+        args: [join(context.root, 'services', service, 'main.ts')],
+        cwd: context.root,
+        env: {
+          ...env(),
+          WEBCAPTURE_NATS_URL: context.natsUrl(),
+          WEBCAPTURE_OPS_HOST: '127.0.0.1',
+          WEBCAPTURE_OPS_PORT: String(opsPort),
+          WEBCAPTURE_REGIONS: context.settings.regions.map((it) => `${it.region}:${it.minRenderers}`).join(','),
+          WEBCAPTURE_EGRESS_ALLOW: context.settings.egressAllow,
+        },
+        onLine: (line) => context.output(name, line),
+      });
+      const ended = new AbortController();
+      void process.exited.then(() => ended.abort(new Error(`${name} ended`)));
+      const life = AbortSignal.any([signal, ended.signal]);
+      return {
+        process,
+        ready: (onNotReady) => waitUntilReady(opsPort, { deadlineMs: readyDeadlineMs, signal: life, onNotReady }),
+      };
+    },
+  };
+}
+
+function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !frontOnly.includes(name)));
+}

@@ -1,0 +1,37 @@
+import { ensureTool } from '../tools/ensure-tool.ts';
+import { StartError } from './start-error.ts';
+
+export interface ToolPaths {
+  /** Undefined when an existing server is used. */
+  readonly natsServer: string | undefined;
+  readonly headlessShell: string;
+  readonly chromium: string;
+}
+
+export interface SetUpOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly withNats: boolean;
+  readonly log: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Finds or gets all that the services need, side by side. Throws a {@link StartError} that names all that is missing. */
+export async function setUpTools({ withNats, ...options }: SetUpOptions): Promise<ToolPaths> {
+  const tool = async (name: string) => (await ensureTool(name, options)).path;
+  // Captures work without them, but pages in some scripts then show empty boxes.
+  const fonts = ensureTool('fonts', options).catch((error: unknown) => {
+    if (!options.signal.aborted) options.log(`starting without some fonts. ${String(error)}`);
+  });
+  const [natsServer, headlessShell, chromium] = await Promise.allSettled([
+    withNats ? tool('nats-server') : undefined,
+    tool('chromium-headless-shell'),
+    tool('chromium'),
+    fonts,
+  ]);
+  options.signal.throwIfAborted();
+  if (natsServer.status === 'rejected' || headlessShell.status === 'rejected' || chromium.status === 'rejected') {
+    const failures = [natsServer, headlessShell, chromium].filter((result) => result.status === 'rejected');
+    throw new StartError(failures.map(({ reason }) => (reason as Error).message).join('\n\n'));
+  }
+  return { natsServer: natsServer.value, headlessShell: headlessShell.value, chromium: chromium.value };
+}

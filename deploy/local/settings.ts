@@ -1,0 +1,98 @@
+import { join, resolve } from 'node:path';
+import { isIP } from 'node:net';
+import { defaultRegions } from '@webcapture/shared/config/common.ts';
+import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
+import { parseRegions, type InstalledRegion } from '@webcapture/shared/config/regions.ts';
+
+/** What `npm start` is told by the environment. What it does not know passes through to the services. */
+export interface StartSettings {
+  /** 0: any free one. */
+  readonly port: number;
+  readonly host: string;
+  readonly publicUrl: string | undefined;
+  /** Undefined: a generated one, kept in the data folder. */
+  readonly apiKey: string | undefined;
+  readonly dataDir: string;
+  /** CIDR ranges, separated by commas, that captures may reach although they are private; empty for none. */
+  readonly egressAllow: string;
+  readonly regions: readonly InstalledRegion[];
+  /** An existing server; undefined for a private one. */
+  readonly natsUrl: string | undefined;
+  readonly homeRegion: string;
+  /** Undefined: on where it works. */
+  readonly sandbox: 'on' | 'off' | undefined;
+}
+
+/** On a laptop, pages that are served there may be captured. */
+const localEgressAllow = '127.0.0.0/8,::1/128';
+
+const maxRenderersPerRegion = 16;
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+
+/** Throws a ConfigError that names every variable that is wrong, and its rule. */
+export function readSettings(env: Environment, root: string): Readonly<StartSettings> {
+  const reader = new EnvReader(env);
+  const regions = reader.parsed('WEBCAPTURE_REGIONS', defaultRegions, parseLocalRegions) ?? [];
+  const settings: StartSettings = {
+    port: reader.port('PORT', 3000),
+    host: reader.string('WEBCAPTURE_HOST', '127.0.0.1'),
+    publicUrl: reader.httpUrl('WEBCAPTURE_PUBLIC_URL', '') || undefined,
+    apiKey: readApiKey(reader),
+    dataDir: resolve(reader.string('WEBCAPTURE_DATA_DIR', join(root, '.data'))),
+    egressAllow: readEgressAllow(reader),
+    regions,
+    natsUrl: reader.string('WEBCAPTURE_NATS_URL'),
+    homeRegion: readHomeRegion(reader, regions),
+    sandbox: readSandbox(reader),
+  };
+  // The services read it; a wrong one would stop each of them.
+  reader.oneOf('WEBCAPTURE_LOG_LEVEL', logLevels, 'info');
+  return reader.finish(() => settings);
+}
+
+function readApiKey(reader: EnvReader): string | undefined {
+  const key = reader.secret('WEBCAPTURE_API_KEY', 16);
+  if (key !== undefined && !/^[\x20-\x7e]*$/.test(key)) {
+    reader.problem('WEBCAPTURE_API_KEY', 'must have only printable ASCII characters, since it travels in a header');
+  }
+  return key;
+}
+
+function readEgressAllow(reader: EnvReader): string {
+  const ranges = reader.raw('WEBCAPTURE_EGRESS_ALLOW')?.trim() ?? localEgressAllow;
+  const wrong = ranges === '' ? undefined : ranges.split(',').find((range) => !isRange(range.trim()));
+  if (wrong !== undefined) {
+    reader.problem('WEBCAPTURE_EGRESS_ALLOW', `must be a list like ${localEgressAllow}; "${wrong}" is no CIDR range`);
+  }
+  return ranges;
+}
+
+function readHomeRegion(reader: EnvReader, regions: readonly InstalledRegion[]): string {
+  const names: readonly string[] = regions.map(({ region }) => region);
+  const home = reader.string('WEBCAPTURE_HOME_REGION', names[0] ?? '');
+  if (names.length > 0 && !names.includes(home)) {
+    reader.problem('WEBCAPTURE_HOME_REGION', `must be one of ${names.join(', ')}, not "${home}"`);
+  }
+  return home;
+}
+
+function readSandbox(reader: EnvReader): 'on' | 'off' | undefined {
+  if (reader.string('WEBCAPTURE_CHROMIUM_SANDBOX') === undefined) return undefined;
+  return reader.oneOf('WEBCAPTURE_CHROMIUM_SANDBOX', ['on', 'off'], 'on');
+}
+
+function parseLocalRegions(value: string): readonly InstalledRegion[] {
+  const regions = parseRegions(value);
+  const tooMany = regions.find(({ minRenderers }) => minRenderers > maxRenderersPerRegion);
+  if (tooMany !== undefined) {
+    throw new Error(`may ask for ${maxRenderersPerRegion} renderers per region here, not ${tooMany.minRenderers}`);
+  }
+  return regions;
+}
+
+function isRange(range: string): boolean {
+  const [address = '', prefix = '', ...rest] = range.split('/');
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits;
+}

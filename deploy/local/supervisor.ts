@@ -1,0 +1,190 @@
+import { backoffMs, delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { GuardedProcess, ProcessExit } from './process.ts';
+import { StartError } from './start-error.ts';
+
+export interface Launched {
+  readonly process: GuardedProcess;
+  /** Resolves when it can do its work; `onNotReady` gets what it still waits for. */
+  readonly ready: (onNotReady: (why: string) => void) => Promise<void>;
+}
+
+/** One of the processes that are kept running. */
+export interface ProcessSpec {
+  readonly name: string;
+  /** It is started when all of the stages before are ready. */
+  readonly startStage: number;
+  /** It is stopped when all of the stages before are gone. */
+  readonly stopStage: number;
+  /** Milliseconds from SIGTERM to SIGKILL. */
+  readonly graceMs: number;
+  /** Called again for each restart. The signal aborts when all is to stop. */
+  readonly launch: (signal: AbortSignal) => Promise<Launched>;
+}
+
+export interface SupervisorOptions {
+  readonly log: (line: string) => void;
+  /** For all to be ready. */
+  readonly readyDeadlineMs?: number;
+  /** How often to say what is still waited for. */
+  readonly slowMs?: number;
+  /** A process that lives shorter than this dies quickly. */
+  readonly quickMs?: number;
+  /** After so many quick deaths in a row, all is given up; already after two when it was never ready. */
+  readonly maxQuickDeaths?: number;
+  /** The wait before the first restart; it doubles with each further one. */
+  readonly restartMs?: number;
+}
+
+const maxRestartMs = 10_000;
+
+/** Keeps a table of processes running: starts them in stages, restarts what dies, stops them in order. */
+export class Supervisor {
+  readonly #specs: readonly ProcessSpec[];
+  readonly #options: Required<SupervisorOptions>;
+  readonly #running = new Map<string, GuardedProcess>();
+  readonly #loops = new Map<string, Promise<void>>();
+  readonly #waitingFor = new Map<string, string>();
+  readonly #stopping = new AbortController();
+  readonly #failure = Promise.withResolvers<never>();
+  #atOnce = false;
+
+  constructor(specs: readonly ProcessSpec[], options: SupervisorOptions) {
+    this.#specs = specs;
+    this.#options = {
+      readyDeadlineMs: 120_000,
+      slowMs: 5000,
+      quickMs: 10_000,
+      maxQuickDeaths: 4,
+      restartMs: 500,
+      ...options,
+    };
+    this.#failure.promise.catch(() => undefined);
+  }
+
+  /** Rejects with one clear line when a process cannot be kept running; never resolves. */
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
+  /** Resolves when all processes are ready. Throws when one cannot be kept running or the time is up. */
+  async start(): Promise<void> {
+    const { log, slowMs, readyDeadlineMs } = this.#options;
+    const waiting = () => [...this.#waitingFor].map(([name, why]) => `${name} (${why})`).join(', ');
+    const slow = setInterval(() => log(`still waiting for ${waiting()}`), slowMs);
+    const deadline = setTimeout(() => {
+      this.#failure.reject(new StartError(`not ready after ${readyDeadlineMs / 1000} s: ${waiting()}`));
+    }, readyDeadlineMs);
+    try {
+      for (const stage of stagesOf(this.#specs, 'startStage')) {
+        await Promise.race([Promise.all(stage.map((spec) => this.#keep(spec))), this.failed, this.#stopped()]);
+      }
+    } finally {
+      clearInterval(slow);
+      clearTimeout(deadline);
+    }
+  }
+
+  /** Stops all in order; resolves when nothing is left. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('stopping'));
+    for (const stage of stagesOf(this.#specs, 'stopStage')) {
+      await Promise.all(
+        stage.map(async ({ name, graceMs }) => {
+          await this.#running.get(name)?.stop({ graceMs: this.#atOnce ? 0 : graceMs });
+          await this.#loops.get(name);
+        }),
+      );
+    }
+  }
+
+  /** Kills all, without any grace or order. */
+  async stopAtOnce(): Promise<void> {
+    this.#atOnce = true;
+    this.#stopping.abort(new Error('stopping'));
+    await Promise.all([...this.#running.values()].map((process) => process.stop({ graceMs: 0 })));
+    await Promise.all(this.#loops.values());
+  }
+
+  /** Rejects when the stop begins. */
+  #stopped(): Promise<never> {
+    const { signal } = this.#stopping;
+    return new Promise((_, reject) => {
+      const stop = () => reject(new Error('stopped before all was ready'));
+      if (signal.aborted) stop();
+      else signal.addEventListener('abort', stop, { once: true });
+    });
+  }
+
+  /** Starts the loop that keeps one process running; resolves when the process is ready for the first time. */
+  #keep(spec: ProcessSpec): Promise<void> {
+    const ready = Promise.withResolvers<void>();
+    this.#waitingFor.set(spec.name, 'it is being started');
+    this.#loops.set(
+      spec.name,
+      this.#loop(spec, () => {
+        this.#waitingFor.delete(spec.name);
+        ready.resolve();
+      }),
+    );
+    return ready.promise;
+  }
+
+  async #loop(spec: ProcessSpec, onReady: () => void): Promise<void> {
+    const { log, quickMs, maxQuickDeaths, restartMs } = this.#options;
+    const { signal } = this.#stopping;
+    for (let quickDeaths = 0; ;) {
+      const begin = performance.now();
+      const end = await this.#runOnce(spec, onReady);
+      if (signal.aborted) return;
+      const livedMs = performance.now() - begin;
+      quickDeaths = livedMs < quickMs ? quickDeaths + 1 : 0;
+      const what = `${spec.name} ended after ${(livedMs / 1000).toFixed(1)} s (${end})`;
+      if (quickDeaths >= (this.#waitingFor.has(spec.name) ? 2 : maxQuickDeaths)) {
+        this.#failure.reject(
+          new StartError(`${what}, as it did ${quickDeaths} times in a row; its lines above say why`),
+        );
+        return;
+      }
+      const pauseMs = backoffMs(Math.max(1, quickDeaths), restartMs, maxRestartMs);
+      log(`${what}; starting it again in ${(pauseMs / 1000).toFixed(1)} s`);
+      await delay(pauseMs, signal);
+      if (signal.aborted) return;
+    }
+  }
+
+  /** One life of a process; answers with how it ended. */
+  async #runOnce(spec: ProcessSpec, onReady: () => void): Promise<string> {
+    let launched: Launched;
+    try {
+      launched = await spec.launch(this.#stopping.signal);
+    } catch (error) {
+      return messageOf(error);
+    }
+    const { process } = launched;
+    this.#running.set(spec.name, process);
+    // The stop began while it was being started, and did not see it.
+    if (this.#stopping.signal.aborted) void process.stop({ graceMs: this.#atOnce ? 0 : spec.graceMs });
+    launched
+      .ready((why) => {
+        if (this.#waitingFor.has(spec.name)) this.#waitingFor.set(spec.name, why);
+      })
+      // When it does not get ready, its end or the deadline of the start tells.
+      .then(onReady, () => undefined);
+    const exit = await process.exited;
+    this.#running.delete(spec.name);
+    return describeExit(exit);
+  }
+}
+
+function stagesOf(specs: readonly ProcessSpec[], by: 'startStage' | 'stopStage'): readonly ProcessSpec[][] {
+  const stages = [...new Set(specs.map((spec) => spec[by]))].sort((a, b) => a - b);
+  return stages.map((stage) => specs.filter((spec) => spec[by] === stage));
+}
+
+function describeExit({ code, signal }: ProcessExit): string {
+  return code === null ? `by ${signal}` : `exit code ${code}`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

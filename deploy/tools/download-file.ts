@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+
+export interface DownloadOptions {
+  /** What the file must hash to, in hex. */
+  readonly sha256: string;
+  readonly log: (line: string) => void;
+  readonly signal: AbortSignal;
+  /** For an answer to begin. */
+  readonly connectMs?: number;
+  readonly totalMs?: number;
+}
+
+const progressEveryMs = 3000;
+
+/** Downloads one file. Throws an Error that says why it is not there, or not the one that was wanted. */
+export async function downloadFile(url: string, path: string, options: DownloadOptions): Promise<void> {
+  const { connectMs = 20_000, totalMs = 180_000, log, signal } = options;
+  const connecting = new AbortController();
+  const slow = setTimeout(() => connecting.abort(new Error(`no answer within ${connectMs / 1000} s`)), connectMs);
+  const total = AbortSignal.timeout(totalMs);
+  const { host } = new URL(url);
+  log(`downloading ${url}`);
+  try {
+    const response = await fetch(url, { signal: AbortSignal.any([connecting.signal, total, signal]) });
+    clearTimeout(slow);
+    if (!response.ok || response.body === null) throw new Error(`it answered with status ${response.status}`);
+    const hash = createHash('sha256');
+    const size = Number(response.headers.get('content-length'));
+    const { body } = response;
+    await pipeline(async function* () {
+      let received = 0;
+      let said = performance.now();
+      for await (const chunk of body) {
+        hash.update(chunk);
+        received += chunk.length;
+        yield chunk;
+        if (performance.now() - said < progressEveryMs) continue;
+        said = performance.now();
+        log(`downloaded ${megabytes(received)}${size > 0 ? ` of ${megabytes(size)}` : ''}`);
+      }
+    }, createWriteStream(path));
+    const sum = hash.digest('hex');
+    if (sum !== options.sha256) throw new Error(`its file has the SHA-256 ${sum}, not the pinned ${options.sha256}`);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new Error(`${host}: ${total.aborted ? `not done within ${totalMs / 1000} s` : reasonOf(error)}`, {
+      cause: error,
+    });
+  } finally {
+    clearTimeout(slow);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // fetch says only "fetch failed"; the cause tells why.
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}

@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import type { Environment } from '@webcapture/shared/config/env.ts';
+import { cacheDirOf } from './cache-dir.ts';
+import { withFileLock } from './file-lock.ts';
+import { registry } from './registry.ts';
+import type { FoundTool, Strategy, Tool, ToolContext } from './tool.ts';
+
+export interface EnsureOptions {
+  /** Gets one line for each thing that is done. */
+  readonly log?: (line: string) => void;
+  /** Where variables, PATH and cache folder are read from; by default this process's. */
+  readonly env?: Environment;
+  readonly signal?: AbortSignal;
+  /** The tools that there are; by default {@link registry}. */
+  readonly tools?: readonly Tool[];
+}
+
+/** A tool could not be had; below its first line the message lists what was tried, and the line to run by hand. */
+export class ToolError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'ToolError';
+  }
+}
+
+/**
+ * Finds a tool, or gets it: its variable, then PATH and cache, then a download, a build or the package manager. However
+ * many processes ask at once, one of them builds and the others wait for it. Throws a {@link ToolError}.
+ */
+export async function ensureTool(name: string, options: EnsureOptions = {}): Promise<FoundTool> {
+  const { env = process.env, log = () => undefined, tools = registry } = options;
+  const tool = tools.find((candidate) => candidate.name === name);
+  if (tool === undefined) throw new ToolError(`there is no tool named ${name}`);
+  const context: ToolContext = {
+    env,
+    cacheDir: cacheDirOf(env),
+    log: (line) => log(`${name}: ${line}`),
+    signal: options.signal ?? new AbortController().signal,
+    need: (other) => ensureTool(other, options),
+  };
+  const named = tool.variable === undefined ? undefined : env[tool.variable];
+  if (named) return inspectNamed(tool, named);
+  return (await firstThatWorks(tool, tool.find, context, [])) ?? (await install(tool, context));
+}
+
+async function inspectNamed(tool: Tool, path: string): Promise<FoundTool> {
+  try {
+    return { path, version: await tool.inspect(path) };
+  } catch (error) {
+    throw new ToolError(`${tool.variable} must name a usable ${tool.name}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function install(tool: Tool, context: ToolContext): Promise<FoundTool> {
+  const lock = join(context.cacheDir, 'locks', `${tool.name}.lock`);
+  const onWait = () => context.log('another process is setting it up; waiting for it');
+  return withFileLock(lock, { onWait, signal: context.signal }, async () => {
+    const failures: string[] = [];
+    const found =
+      (await firstThatWorks(tool, tool.find, context, failures)) ??
+      (await firstThatWorks(tool, tool.install, context, failures, (failure) => context.log(failure)));
+    if (found !== undefined) return found;
+    throw new ToolError(
+      `${tool.name} could not be set up.\nTried:\n${failures.map((line) => `  - ${line}`).join('\n')}\n` +
+        `Set it up by hand, then start again:\n  ${tool.byHand(process.platform)}`,
+    );
+  });
+}
+
+/** Adds the reason of each failure to `failures`. */
+async function firstThatWorks(
+  tool: Tool,
+  strategies: readonly Strategy[],
+  context: ToolContext,
+  failures: string[],
+  onFailure: (failure: string) => void = () => undefined,
+): Promise<FoundTool | undefined> {
+  const failed = (strategy: Strategy, error: unknown) => {
+    const failure = `${strategy.title}: ${messageOf(error).split('\n')[0]}`;
+    failures.push(failure);
+    onFailure(failure);
+  };
+  for (const strategy of strategies) {
+    context.signal.throwIfAborted();
+    try {
+      for (const path of await strategy.candidates(tool, context)) {
+        try {
+          return { path, version: await tool.inspect(path) };
+        } catch (error) {
+          failed(strategy, error);
+        }
+      }
+    } catch (error) {
+      context.signal.throwIfAborted();
+      failed(strategy, error);
+    }
+  }
+  return undefined;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

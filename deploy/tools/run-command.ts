@@ -1,0 +1,45 @@
+import { startProcess } from '../local/process.ts';
+
+export interface CommandOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** From SIGTERM to SIGKILL, at the time limit, after an abort, and when this process dies. Default 2 s. */
+  readonly graceMs?: number;
+  /** Send no SIGTERM: let the command come to its end by itself during the grace. */
+  readonly patient?: boolean;
+}
+
+/**
+ * Runs a command to its end and answers with its output. It ends with this process, at the time limit, or when the
+ * signal aborts, with all its descendants. Throws an Error with the last line that it printed unless it exits with 0.
+ */
+export async function runCommand(command: string, args: readonly string[], options: CommandOptions): Promise<string> {
+  const { timeoutMs, signal, graceMs = 2000, patient = false } = options;
+  signal.throwIfAborted();
+  const output: string[] = [];
+  const child = await startProcess({
+    name: command,
+    command,
+    args,
+    ...(options.env ? { env: options.env } : {}),
+    onLine: (line) => output.push(line),
+    graceOnLossMs: graceMs,
+    patient,
+  });
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const stop = () => void child.stop({ graceMs });
+  limit.addEventListener('abort', stop, { once: true });
+  const exit = await child.exited;
+  limit.removeEventListener('abort', stop);
+
+  signal.throwIfAborted();
+  if (limit.aborted) throw new Error(`took longer than ${Math.round(timeoutMs / 1000)} s`);
+  if (exit.code !== 0) {
+    const last = output.findLast((line) => line.trim() !== '')?.trim();
+    throw new Error(
+      `${exit.code === null ? `ended by ${exit.signal}` : `exit code ${exit.code}`}: ${last ?? 'no output'}`,
+    );
+  }
+  return output.join('\n');
+}

@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import { storeInCache } from '../cached-file.ts';
+import { runCommand } from '../run-command.ts';
+import type { Strategy } from '../tool.ts';
+
+export interface GoModule {
+  /** The package of the command, `github.com/…/v2`; the binary is named after the tool. */
+  readonly package: string;
+  readonly version: string;
+}
+
+/** Downloads and compiles take this long on a slow machine; nothing waits longer. */
+const buildTimeoutMs = 10 * 60_000;
+
+/** Builds a pinned version into the cache. Go itself checks the sources against its checksum database. */
+export function goInstall(module: GoModule): Strategy {
+  const target = `${module.package}@v${module.version}`;
+  return {
+    title: `go install ${target}`,
+    candidates: async (tool, context) => {
+      const go = await context.need('go');
+      context.log(`building version ${module.version} with Go ${go.version}; this takes about a minute`);
+      const path = await storeInCache(context, tool.name, module.version, async (folder) => {
+        await runCommand(go.path, ['install', '-trimpath', target], {
+          env: { ...context.env, GOBIN: folder, CGO_ENABLED: '0', GOOS: undefined, GOARCH: undefined },
+          timeoutMs: buildTimeoutMs,
+          signal: context.signal,
+        });
+        return join(folder, tool.name);
+      });
+      context.log(`built ${path}`);
+      return [path];
+    },
+  };
+}

@@ -1,0 +1,13 @@
+import type { Strategy } from '../tool.ts';
+
+/** Takes another tool of the registry in this one's place. */
+export function useTool(other: string): Strategy {
+  return {
+    title: `${other} in its place`,
+    candidates: async (_tool, { need, log }) => {
+      const { path } = await need(other);
+      log(`using ${path} in its place`);
+      return [path];
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
+import { isHealthy } from '../decide/renderers.ts';
+import { badness } from '../decide/verdict.ts';
+import type { Facts } from '../gather/facts.ts';
+
+/** Why the controller, and not a renderer, ended a capture or took its job away. */
+export type SettleReason = 'max_deliveries' | 'terminated' | 'not_started' | 'deadline';
+
+/** The controller's metrics. Labels come from closed sets: components, regions, lanes, reasons. */
+export class ControllerMetrics {
+  readonly #status: Gauge<'component'>;
+  readonly #leader: Gauge;
+  readonly #waiting: Gauge<'region' | 'lane'>;
+  readonly #slots: Gauge<'region'>;
+  readonly #busy: Gauge<'region'>;
+  readonly #healthy: Gauge<'region'>;
+  readonly #wanted: Gauge<'region'>;
+  readonly #canary: Gauge<'region'>;
+  readonly #settled: Counter<'reason'>;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    const gauge = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) =>
+      new Gauge<T>({ name: `webcapture_${name}`, help, labelNames: [...labelNames], registers });
+    this.#status = gauge(
+      'component_status',
+      'State of a component, told by the leader: 0 operational, 1 degraded, 2 partial outage, 3 major outage.',
+      ['component'],
+    );
+    this.#leader = gauge('controller_leader', '1 while this controller leads the fleet.');
+    this.#waiting = gauge('queue_waiting_captures', 'Captures that wait in the queue.', ['region', 'lane']);
+    this.#slots = gauge('region_slots', 'Slots of the renderers that are alive.', ['region']);
+    this.#busy = gauge('region_slots_busy', 'Slots that render.', ['region']);
+    this.#healthy = gauge('region_renderers_healthy', 'Renderers heard lately, with a browser, not draining.', [
+      'region',
+    ]);
+    this.#wanted = gauge('region_renderers_wanted', 'The least number of renderers.', ['region']);
+    this.#canary = gauge('canary_seconds', 'Time of the last test capture that completed.', ['region']);
+    this.#settled = new Counter({
+      name: 'webcapture_captures_settled_total',
+      help: 'Captures that the controller ended as failed, because no renderer did.',
+      labelNames: ['reason'],
+      registers,
+    });
+    for (const reason of ['max_deliveries', 'terminated', 'not_started', 'deadline'] as const) {
+      this.#settled.inc({ reason }, 0);
+    }
+  }
+
+  /** Shows what was read. */
+  facts(facts: Facts): void {
+    for (const { region, wanted, pods, waiting, canary } of facts.regions) {
+      this.#slots.set({ region }, sum(pods.map(({ slots }) => slots)));
+      this.#busy.set({ region }, sum(pods.map(({ busy }) => busy)));
+      this.#healthy.set({ region }, pods.filter(isHealthy).length);
+      this.#wanted.set({ region }, wanted);
+      if (canary?.ms !== undefined) this.#canary.set({ region }, canary.ms / 1000);
+      if (waiting === null) continue;
+      this.#waiting.set({ region, lane: 'interactive' }, waiting.interactive);
+      this.#waiting.set({ region, lane: 'background' }, waiting.background);
+    }
+  }
+
+  leader(leading: boolean): void {
+    this.#leader.set(leading ? 1 : 0);
+  }
+
+  /** Shows the state of the components; null when another controller leads, whose word it is. */
+  report(report: StatusReport | null): void {
+    if (report === null) this.#status.reset();
+    for (const { name, status } of report?.components ?? []) this.#status.set({ component: name }, badness(status));
+  }
+
+  settled(reason: SettleReason): void {
+    this.#settled.inc({ reason });
+  }
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

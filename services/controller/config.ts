@@ -1,0 +1,45 @@
+import { readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
+import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
+import type { StreamSettings } from '@webcapture/shared/nats/streams.ts';
+
+export interface ControllerConfig extends CommonConfig {
+  readonly streams: StreamSettings;
+  /** How often each region is tried out with a capture of our own; 0 for never. */
+  readonly canaryIntervalMs: number;
+}
+
+const mebibyte = 1024 * 1024;
+
+/**
+ * Reads the controller's variables, throws a ConfigError that names every bad one:
+ * - `WEBCAPTURE_NATS_REPLICAS` (1 or 3, default 1): copies of every stream.
+ * - `WEBCAPTURE_DB_MAX_BYTES`, `_LIVE_`, `_CAPTURES_`, `_FILES_` (default -1, no limit but the server's own): a stream
+ *   that is full refuses what is new. With FILES that fails captures (STORAGE_FAILED) until files expire.
+ * - `WEBCAPTURE_DEAD_MAX_BYTES` (default 64 MiB): the oldest advisories go first.
+ * - `WEBCAPTURE_CANARY_INTERVAL` in seconds (default 60, 0 for off).
+ */
+export function readControllerConfig(environment: Environment): ControllerConfig {
+  const env = new EnvReader(environment);
+  const common = readCommonConfig(env, { opsPort: 9092 });
+  const replicas = Number(env.oneOf('WEBCAPTURE_NATS_REPLICAS', ['1', '3'], '1'));
+  const maxBytes = {
+    db: readMaxBytes(env, 'WEBCAPTURE_DB_MAX_BYTES', -1),
+    live: readMaxBytes(env, 'WEBCAPTURE_LIVE_MAX_BYTES', -1),
+    captures: readMaxBytes(env, 'WEBCAPTURE_CAPTURES_MAX_BYTES', -1),
+    dead: readMaxBytes(env, 'WEBCAPTURE_DEAD_MAX_BYTES', 64 * mebibyte),
+    files: readMaxBytes(env, 'WEBCAPTURE_FILES_MAX_BYTES', -1),
+  };
+  const canarySeconds = env.integer('WEBCAPTURE_CANARY_INTERVAL', 60, { min: 0, max: 86_400 });
+  return env.finish(() => ({
+    ...common,
+    streams: Object.freeze({ replicas, maxBytes: Object.freeze(maxBytes) }),
+    canaryIntervalMs: canarySeconds * 1000,
+  }));
+}
+
+function readMaxBytes(env: EnvReader, name: string, fallback: number): number {
+  const bytes = env.integer(name, fallback, { min: -1, max: Number.MAX_SAFE_INTEGER });
+  // The server takes 0 for "no limit", which is not what it says.
+  if (bytes !== -1 && bytes < mebibyte) env.problem(name, `must be -1 (no limit) or at least ${mebibyte} bytes`);
+  return bytes;
+}

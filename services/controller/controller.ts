@@ -1,0 +1,82 @@
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { Shutdown } from '@webcapture/shared/lifecycle/shutdown.ts';
+import { connectNats } from '@webcapture/shared/nats/connect.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
+import { startOpsServer } from '@webcapture/shared/telemetry/ops-server.ts';
+import { leadFleet } from './chores/lead-fleet.ts';
+import type { ControllerConfig } from './config.ts';
+import { runElection } from './leader/election.ts';
+import { buildParts, type ControllerParts } from './parts.ts';
+import { repeat } from './repeat.ts';
+import { Ticker } from './ticker.ts';
+import { controllerTimes, type ControllerTimes } from './times.ts';
+
+/** A loop that has not come round for so long hangs. */
+const maxTickAgeMs = 30_000;
+
+/** Until everything is provisioned, the others wait for this controller. */
+const startTickMs = 250;
+
+/** How often a controller that does not lead reads what the leader's canaries showed. */
+const bookMs = 10_000;
+
+/**
+ * Starts a controller: its operators' port, its connection (waiting for NATS as long as it takes), then its loops, which
+ * end by `shutdown`. Returns the operators' port.
+ */
+export async function startController(
+  config: ControllerConfig,
+  { log, shutdown }: { log: Logger; shutdown: Shutdown },
+  times: ControllerTimes = controllerTimes,
+): Promise<number> {
+  const registry = createMetrics('controller');
+  let notReady = (): string | null => 'waiting for NATS';
+  let tickAgeMs = () => 0;
+  const ops = await startOpsServer({
+    ...config.ops,
+    metrics: registry,
+    log,
+    notReady: () => notReady(),
+    notLive: () => (tickAgeMs() > maxTickAgeMs ? `no reading for ${Math.round(tickAgeMs() / 1000)} s` : null),
+  });
+  shutdown.add('the operators’ port', () => ops.close());
+
+  const name = `webcapture controller ${config.pod}`;
+  const session = await connectNats({ ...config.nats, name, log, signal: shutdown.signal });
+  shutdown.add('the connection to NATS', () => session.nc.close());
+
+  const parts = buildParts({ config, times, session, registry, log });
+  const ticker = new Ticker(parts);
+  tickAgeMs = () => ticker.ageMs;
+  notReady = () => {
+    if (!session.connected()) return 'no connection to NATS';
+    return parts.provisioner.complete ? null : 'streams and durables are being set up';
+  };
+  const loops = Promise.all([runTicks(parts, ticker, shutdown.signal), runOthers(parts, shutdown.signal)]);
+  shutdown.add('the loops of the controller', () => loops);
+  return ops.port;
+}
+
+function runTicks({ provisioner, times, log }: ControllerParts, ticker: Ticker, signal: AbortSignal): Promise<void> {
+  const everyMs = () => (provisioner.complete ? times.tickMs : Math.min(times.tickMs, startTickMs));
+  return repeat({ what: 'reading and telling the state', everyMs, signal, log }, () => ticker.tick());
+}
+
+/** All that needs the streams. */
+async function runOthers(parts: ControllerParts, signal: AbortSignal): Promise<void> {
+  const { session, fleet, storage, book, lease, provisioner, regions, times, log } = parts;
+  while (!provisioner.complete && !signal.aborted) await delay(50, signal);
+  if (signal.aborted) return;
+  log.info('streams and durables are in place');
+  const probeMs = () => (storage.facts?.kind === 'fails' ? times.storageRetryMs : times.storageProbeMs);
+  const readBook = async () => {
+    if (!lease.holds()) await book.load(regions);
+  };
+  await Promise.all([
+    fleet.follow(session, { log, signal }),
+    repeat({ what: 'probing the file store', everyMs: probeMs, signal, log }, () => storage.run()),
+    repeat({ what: 'reading the results of canaries', everyMs: bookMs, signal, log }, readBook),
+    runElection({ session, lease, times: times.lease, log, lead: (term) => leadFleet(parts, term) }, signal),
+  ]);
+}

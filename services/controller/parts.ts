@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import type { Registry } from 'prom-client';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { Captures } from '@webcapture/shared/state/captures.ts';
+import { Fleet } from '@webcapture/shared/state/fleet.ts';
+import { Jobs } from '@webcapture/shared/state/jobs.ts';
+import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { Applier } from './apply/applier.ts';
+import { ControllerMetrics } from './apply/metrics.ts';
+import { Provisioner } from './apply/provisioner.ts';
+import { StatusWriter } from './apply/status-writer.ts';
+import { CanaryBook } from './chores/canary-book.ts';
+import { Settler } from './chores/settler.ts';
+import type { ControllerConfig } from './config.ts';
+import { Gatherer } from './gather/gatherer.ts';
+import { StorageProbe } from './gather/storage-probe.ts';
+import { Lease } from './leader/lease.ts';
+import type { ControllerTimes } from './times.ts';
+
+/** Everything that a controller is made of, not yet moving. */
+export type ControllerParts = ReturnType<typeof buildParts>;
+
+export interface BuildContext {
+  readonly config: ControllerConfig;
+  readonly times: ControllerTimes;
+  readonly session: NatsSession;
+  readonly registry: Registry;
+  readonly log: Logger;
+}
+
+export function buildParts({ config, times, session, registry, log }: BuildContext) {
+  const regions = config.regions.map(({ region }) => region);
+  const live = new Entries(session, 'live');
+  const fleet = new Fleet();
+  const captures = new Captures(session);
+  const store = new EmbeddedStore(session);
+  const storage = new StorageProbe(store);
+  const book = new CanaryBook(live, config.canaryIntervalMs);
+  const metrics = new ControllerMetrics(registry);
+  // Unique to this process: a successor under the same name is another candidate.
+  const lease = new Lease(live, `${config.pod}/${randomUUID()}`, times.lease);
+  const writer = new StatusWriter(live, lease);
+  return {
+    config,
+    times,
+    session,
+    log,
+    regions,
+    fleet,
+    captures,
+    jobs: new Jobs(session),
+    store,
+    storage,
+    book,
+    lease,
+    provisioner: new Provisioner(session, config.streams, regions, log),
+    gatherer: new Gatherer({
+      session,
+      streams: config.streams,
+      regions: config.regions,
+      fleet,
+      storage,
+      canaries: book,
+    }),
+    applier: new Applier({ lease, writer, metrics, log, statusMs: times.statusMs }),
+    settler: new Settler(session, captures, metrics, log),
+  };
+}

@@ -1,0 +1,31 @@
+import { statusIntervalMs } from '@webcapture/shared/contract/status-report.ts';
+import { leaseTimes, type LeaseTimes } from './leader/lease.ts';
+
+/** How often things are done, in milliseconds. */
+export interface ControllerTimes {
+  /** A reading of everything, and a decision. */
+  readonly tickMs: number;
+  readonly statusMs: number;
+  readonly storageProbeMs: number;
+  /** Until the next probe of the store, or canary, after one that failed: what is wrong is confirmed, or over, soon. */
+  readonly storageRetryMs: number;
+  readonly canaryRetryMs: number;
+  /** How long a canary capture may take. */
+  readonly canaryDeadlineMs: number;
+  readonly sweepMs: number;
+  /** The wanted configuration of all streams is applied by the leader; what is missing is made at once by anybody. */
+  readonly provisionMs: number;
+  readonly lease: LeaseTimes;
+}
+
+export const controllerTimes: ControllerTimes = Object.freeze({
+  tickMs: 1000,
+  statusMs: statusIntervalMs,
+  storageProbeMs: 10_000,
+  storageRetryMs: 2000,
+  canaryRetryMs: 15_000,
+  canaryDeadlineMs: 20_000,
+  sweepMs: 5000,
+  provisionMs: 60_000,
+  lease: leaseTimes,
+});

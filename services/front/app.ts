@@ -1,0 +1,45 @@
+import swagger from '@fastify/swagger';
+import fastify, { type FastifyInstance } from 'fastify';
+import type { FrontDeps } from './deps.ts';
+import { answerError, answerNotFound } from './http/error-handler.ts';
+import { newFacts, type RequestFacts } from './http/facts.ts';
+import { parseJson } from './http/json-parser.ts';
+import { recordRequest } from './http/record-request.ts';
+import { shedLoad } from './http/shed-load.ts';
+import { documentOptions } from './openapi/document.ts';
+import { captureRoute } from './routes/capture.ts';
+import { capturesRoutes } from './routes/captures.ts';
+import { filesRoutes } from './routes/files.ts';
+import { metaRoutes } from './routes/meta.ts';
+import { statusRoutes } from './routes/status.ts';
+import { serverOptions } from './server-options.ts';
+
+/** The HTTP application of a front, ready to listen or to be injected into; it opens no port by itself. */
+export async function buildApp(deps: FrontDeps): Promise<FastifyInstance> {
+  const app: FastifyInstance = fastify(serverOptions(deps));
+  app.decorateRequest('facts', null as unknown as RequestFacts);
+  app.addHook('onRequest', async (request, reply) => {
+    request.facts = newFacts();
+    void reply.header('x-request-id', request.id);
+    // Not onResponse, which is silent about a client that went away.
+    reply.raw.once('close', () => recordRequest(request, reply, deps.metrics));
+  });
+  app.setErrorHandler<Error>(answerError);
+  app.setNotFoundHandler(answerNotFound);
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, async (_request: unknown, text: string) =>
+    parseJson(text),
+  );
+  // What a view function makes is what goes out; tests hold it against the schemas.
+  app.setSerializerCompiler(() => JSON.stringify);
+
+  await shedLoad(app);
+  await app.register(swagger, documentOptions(deps.config.publicUrl));
+  captureRoute(app, deps);
+  capturesRoutes(app, deps);
+  filesRoutes(app, deps);
+  statusRoutes(app, deps);
+  await metaRoutes(app);
+  return app;
+}

@@ -1,0 +1,49 @@
+import { tokenCost, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
+import type { Format } from '@webcapture/shared/contract/formats.ts';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { checkRules, type RequestLimits } from '../validation/check-rules.ts';
+import { decodeHtml } from '../validation/decode-html.ts';
+import { refuseNotYet } from '../validation/not-yet.ts';
+import { renderOptions } from './render-options.ts';
+
+/** What is to be captured, once every rule has been checked. */
+export interface AcceptedRequest {
+  readonly source: { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string };
+  readonly options: RenderOptions;
+  readonly format: Format;
+  readonly region: 'auto' | Region;
+  readonly tokenCost: number;
+  readonly lifetimeMs: number;
+}
+
+/**
+ * All of step 1 that comes after the schema: the rules between fields, what is not available, the html, and the egress
+ * policy's word on the address.
+ *
+ * @throws ServiceError VALIDATION_ERROR or URL_BLOCKED
+ */
+export function acceptRequest(
+  request: CaptureRequest,
+  headers: Readonly<Record<string, unknown>>,
+  deps: { readonly limits: RequestLimits; readonly policy: Pick<EgressPolicy, 'checkLiteral'> },
+): AcceptedRequest {
+  checkRules(request, deps.limits);
+  refuseNotYet(request, headers);
+  const options = renderOptions(request);
+  const source = readSource(request);
+  if (source.kind === 'url') deps.policy.checkLiteral(new URL(source.url));
+  return {
+    source,
+    options,
+    format: request.format,
+    region: request.region,
+    tokenCost: tokenCost(request),
+    lifetimeMs: request.cdnTtl * 1000,
+  };
+}
+
+function readSource({ url, html }: CaptureRequest): AcceptedRequest['source'] {
+  return html === undefined ? { kind: 'url', url: url ?? '' } : { kind: 'html', html: decodeHtml(html) };
+}

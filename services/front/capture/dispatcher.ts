@@ -1,0 +1,166 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { CaptureJob, CaptureSource } from '@webcapture/shared/contract/capture-job.ts';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { isStreamFull, isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
+import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
+import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
+import type { Jobs, QueuedJob } from '@webcapture/shared/state/jobs.ts';
+import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
+import { newFileName } from '@webcapture/shared/storage/file-name.ts';
+import type { AcceptedRequest } from './accept-request.ts';
+import { awaitEnd, type AwaitDeps, type AwaitedEnd } from './await-end.ts';
+import { buildJob } from './build-job.ts';
+import type { InFlight } from './in-flight.ts';
+import type { RegionBoard } from './region-board.ts';
+import type { ResultInbox } from './result-inbox.ts';
+
+/** Html that is too large for the message of its job. */
+export interface HtmlParcels {
+  put(name: string, html: string, expiresAt: number): Promise<void>;
+  remove(name: string): Promise<void>;
+}
+
+export interface DispatcherDeps extends AwaitDeps {
+  readonly captures: Pick<Captures, 'create' | 'get' | 'fail' | 'cancelQueued'>;
+  readonly jobs: Pick<Jobs, 'publish' | 'remove'>;
+  readonly inbox: ResultInbox;
+  readonly regions: Pick<RegionBoard, 'choose'>;
+  readonly inFlight: InFlight;
+  readonly parcels: HtmlParcels;
+  /** The server's limit for one message, in bytes. */
+  readonly maxPayload: () => number;
+  readonly queueTimeoutMs: number;
+}
+
+export interface DispatchOptions {
+  readonly account: string;
+  readonly wantsBytes: boolean;
+  readonly clientGone: AbortSignal;
+  /** Told as soon as the capture has its record. */
+  readonly onAccepted?: (record: CaptureRecord) => void;
+  /** Told when the job lies in the queue, and again when the wait for its end is over. */
+  readonly onWait?: (waiting: boolean) => void;
+}
+
+export interface CaptureEnd {
+  readonly record: CaptureRecord;
+  /** The file, when it came along with the announcement. */
+  readonly bytes: Buffer | null;
+}
+
+/** What a job needs beside its html, with room to spare. */
+const jobOverheadBytes = 16 * 1024;
+
+/** How long accepting one capture may take while the server is away. */
+const acceptMs = 3000;
+
+/** From an accepted request to its end: region, record, queue, wait. */
+export class Dispatcher {
+  readonly #deps: DispatcherDeps;
+
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Queues a capture and waits for its end. When the client goes away, the record that is answered may still be open.
+   *
+   * @throws ServiceError REGION_UNAVAILABLE, QUEUE_FULL, STORAGE_FAILED, INTERNAL_ERROR; a capture that failed is no
+   *   error here but a record that says so
+   */
+  async capture(request: AcceptedRequest, options: DispatchOptions): Promise<CaptureEnd> {
+    const { regions, inFlight, inbox, queueTimeoutMs } = this.#deps;
+    const region = await regions.choose(request.region);
+    const leave = inFlight.add(region);
+    const uuid = randomUUIDv7();
+    const mailbox = inbox.open(uuid);
+    const source = this.#sourceFor(request.source, uuid);
+    try {
+      const { record, job } = buildJob(
+        request,
+        {
+          uuid,
+          acceptedAt: timeOfUuid(uuid) ?? Date.now(),
+          account: options.account,
+          region,
+          fileName: newFileName(uuid, request.format),
+          queueTimeoutMs,
+          resultSubject: inbox.subjectOf(uuid),
+        },
+        { source, wantsBytes: options.wantsBytes },
+      );
+      if (source.kind === 'stored-html' && request.source.kind === 'html') {
+        await this.#deps.parcels.put(source.fileName, request.source.html, job.deadline);
+      }
+      await this.#create(record);
+      options.onAccepted?.(record);
+      const queued = await this.#publish(job);
+      options.onWait?.(true);
+      const end = await awaitEnd(job, mailbox, options.clientGone, this.#deps);
+      options.onWait?.(false);
+      this.#cleanUp(end, source, queued);
+      return end;
+    } finally {
+      inbox.close(uuid);
+      leave();
+    }
+  }
+
+  /** As it is, or as a parcel of its own when the message would be too large. */
+  #sourceFor(source: AcceptedRequest['source'], uuid: string): CaptureSource {
+    if (source.kind === 'url') return source;
+    const room = this.#deps.maxPayload() - jobOverheadBytes;
+    // As JSON a character takes six bytes at most.
+    const fits = source.html.length * 6 <= room || Buffer.byteLength(JSON.stringify(source.html)) <= room;
+    return fits ? source : { kind: 'stored-html', fileName: uuid };
+  }
+
+  async #create(record: CaptureRecord): Promise<void> {
+    try {
+      await retryWhileAway(() => this.#deps.captures.create(record), { deadline: Date.now() + acceptMs });
+    } catch (error) {
+      // Nobody else has this uuid: an earlier try, whose answer was lost, has written it.
+      if (!isWriteConflict(error)) throw queueAway(error);
+    }
+  }
+
+  async #publish(job: CaptureJob): Promise<QueuedJob> {
+    try {
+      return await retryWhileAway(() => this.#deps.jobs.publish(job), { deadline: Date.now() + acceptMs });
+    } catch (error) {
+      const failure = isStreamFull(error)
+        ? new ServiceError('QUEUE_FULL', 'The queue of captures is full. Try again later.', { cause: error })
+        : queueAway(error);
+      // It may lie in the queue all the same; a renderer drops what has failed already.
+      const { code, message } = toServiceError(failure);
+      this.#inBackground('settling a capture that was not queued', () =>
+        retryWhileAway(() => this.#deps.captures.fail(job.account, job.uuid, { code, message }), job),
+      );
+      throw failure;
+    }
+  }
+
+  /** What is left in the queue and the store of a capture that has ended. */
+  #cleanUp({ record, endedHere }: AwaitedEnd, source: CaptureSource, queued: QueuedJob): void {
+    if (isOpen(record)) return;
+    if (endedHere) this.#inBackground('taking a job out of the queue', () => this.#deps.jobs.remove(queued));
+    if (source.kind === 'stored-html') {
+      this.#inBackground('removing html', () => this.#deps.parcels.remove(source.fileName));
+    }
+  }
+
+  /** Nobody waits for it, and when it fails, time-outs and the time to live do the same later. */
+  #inBackground(what: string, work: () => Promise<unknown>): void {
+    work().catch((error: unknown) => this.#deps.log.debug({ err: error }, `${what} failed`));
+  }
+}
+
+function queueAway(cause: unknown): unknown {
+  if (!isTransient(cause)) return cause;
+  return new ServiceError(
+    'INTERNAL_ERROR',
+    'The queue cannot be reached right now. Send the request again in a few seconds.',
+    { cause },
+  );
+}

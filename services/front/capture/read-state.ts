@@ -1,0 +1,44 @@
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
+import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
+import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
+
+const readMs = 3000;
+
+/**
+ * The record of an account's capture as it stands. One that is still open although its deadline has passed (everybody
+ * who looked after it died) is ended here, so that nobody waits for it for ever.
+ *
+ * @throws ServiceError CAPTURE_NOT_FOUND, or INTERNAL_ERROR when the record cannot be read
+ */
+export async function readState(
+  captures: Pick<Captures, 'get' | 'fail'>,
+  account: string,
+  uuid: string,
+): Promise<CaptureRecord> {
+  const deadline = Date.now() + readMs;
+  const read = async () => {
+    const record = (await captures.get(account, uuid))?.value;
+    if (record === undefined || !isOpen(record) || Date.now() <= record.deadline + readMs) return record;
+    return (await captures.fail(account, uuid, abandoned)) ?? undefined;
+  };
+  try {
+    const record = await withDeadline(retryWhileAway(read, { deadline }), readMs, 'reading a capture');
+    if (record !== undefined) return record;
+  } catch (cause) {
+    if (!isTransient(cause)) throw cause;
+    throw new ServiceError(
+      'INTERNAL_ERROR',
+      'The capture cannot be looked up right now. Send the request again in a few seconds.',
+      { cause },
+    );
+  }
+  throw new ServiceError('CAPTURE_NOT_FOUND');
+}
+
+const abandoned = {
+  code: 'CAPTURE_TIMEOUT',
+  message: 'The capture did not end in time. Send the request again.',
+} as const;

@@ -1,0 +1,57 @@
+import { readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
+import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
+import { maxLifetimeSeconds } from '@webcapture/shared/contract/capture-request.ts';
+import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
+import { parseCidrs } from '@webcapture/shared/egress/cidr.ts';
+
+export interface FrontConfig extends CommonConfig {
+  readonly host: string;
+  readonly port: number;
+  /** How clients reach the front, without a slash at its end. */
+  readonly publicUrl: string;
+  /** Files are at `<cdnUrl>/<name>`. */
+  readonly cdnUrl: string;
+  /** A key, of any form, that works from the start on; its account is `demo`. */
+  readonly presetKey: string | undefined;
+  /** What `auto` prefers. */
+  readonly homeRegion: Region;
+  /** CIDR ranges opened to captures. */
+  readonly egressAllow: readonly string[];
+  /** How long a capture that a client waits for may wait for a renderer. */
+  readonly queueTimeoutMs: number;
+  /** The shortest interval of refreshes, but for 0. */
+  readonly minRefreshSeconds: number;
+  /** Believe the X-Forwarded-* headers and the X-Request-Id of whoever connects: only behind a proxy of one's own. */
+  readonly trustProxy: boolean;
+}
+
+/** Throws a ConfigError that names every variable that is wrong. */
+export function readFrontConfig(environment: Environment): FrontConfig {
+  const env = new EnvReader(environment);
+  const common = readCommonConfig(env, { opsPort: 9090 });
+  const installed = common.regions.map(({ region }) => region);
+  const port = env.port('PORT', 3000);
+  const publicUrl = env.httpUrl('WEBCAPTURE_PUBLIC_URL', `http://localhost:${port}`);
+  const homeRegion = env.oneOf('WEBCAPTURE_HOME_REGION', regions, installed[0] ?? 'us-east');
+  if (installed.length > 0 && !installed.includes(homeRegion)) {
+    env.problem('WEBCAPTURE_HOME_REGION', `must be one of WEBCAPTURE_REGIONS, not ${homeRegion}`);
+  }
+  const egressAllow = env.parsed('WEBCAPTURE_EGRESS_ALLOW', '', (value) => {
+    const ranges = value.split(',').flatMap((range) => range.trim() || []);
+    parseCidrs(ranges);
+    return ranges;
+  });
+  return env.finish(() => ({
+    ...common,
+    host: env.string('WEBCAPTURE_HOST', '0.0.0.0'),
+    port,
+    publicUrl,
+    cdnUrl: env.httpUrl('WEBCAPTURE_CDN_URL', `${publicUrl}/files`),
+    presetKey: env.secret('WEBCAPTURE_API_KEY', 16),
+    homeRegion,
+    egressAllow: egressAllow ?? [],
+    queueTimeoutMs: 1000 * env.integer('WEBCAPTURE_QUEUE_TIMEOUT', 60, { min: 1, max: 300 }),
+    minRefreshSeconds: env.integer('WEBCAPTURE_MIN_REFRESH_INTERVAL', 3600, { min: 1, max: maxLifetimeSeconds }),
+    trustProxy: env.oneOf('WEBCAPTURE_TRUST_PROXY', ['true', 'false'], 'false') === 'true',
+  }));
+}

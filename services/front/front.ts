@@ -1,0 +1,87 @@
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { Accounts } from '@webcapture/shared/state/accounts.ts';
+import { Captures } from '@webcapture/shared/state/captures.ts';
+import { Fleet } from '@webcapture/shared/state/fleet.ts';
+import { Jobs } from '@webcapture/shared/state/jobs.ts';
+import { Keys } from '@webcapture/shared/state/keys.ts';
+import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import { putHtml, removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Registry } from 'prom-client';
+import type { FastifyInstance } from 'fastify';
+import { Authenticator } from './accounts/authenticator.ts';
+import { ensurePresetKey } from './accounts/preset-key.ts';
+import { buildApp } from './app.ts';
+import { Dispatcher } from './capture/dispatcher.ts';
+import { InFlight } from './capture/in-flight.ts';
+import { RegionBoard } from './capture/region-board.ts';
+import { ResultInbox } from './capture/result-inbox.ts';
+import type { FrontConfig } from './config.ts';
+import { createFrontMetrics } from './metrics.ts';
+import { NatsLink } from './nats-link.ts';
+import { StatusBoard } from './status/status-board.ts';
+
+/** What a front is put together from, once it is connected. */
+export interface FrontParts {
+  readonly config: FrontConfig;
+  readonly session: NatsSession;
+  readonly log: Logger;
+  readonly metrics: Registry;
+  /** Ends what the front follows in the background: last, for captures may still be waiting. */
+  readonly signal: AbortSignal;
+}
+
+/** Puts a front together: everything between a connection to NATS and an application that can listen. */
+export async function createFront({ config, session, log, metrics, signal }: FrontParts): Promise<FastifyInstance> {
+  const keys = new Keys(session);
+  if (config.presetKey !== undefined) {
+    await ensurePresetKey(config.presetKey, { accounts: new Accounts(session), keys });
+  }
+  const link = new NatsLink();
+  const fleet = new Fleet();
+  const board = new StatusBoard(
+    config.regions.map(({ region }) => region),
+    link,
+  );
+  void link.follow(session);
+  void fleet.follow(session, { log, signal });
+  void board.follow(session, { log, signal });
+
+  const captures = new Captures(session);
+  const inFlight = new InFlight();
+  const regions = new RegionBoard({
+    installed: config.regions,
+    home: config.homeRegion,
+    fleet,
+    inFlight,
+    queued: () => board.queued(),
+    link,
+  });
+  const dispatcher = new Dispatcher({
+    captures,
+    jobs: new Jobs(session),
+    inbox: new ResultInbox(session.nc, log),
+    link,
+    regions,
+    inFlight,
+    parcels: {
+      put: (name, html, expiresAt) => putHtml(session, name, html, expiresAt),
+      remove: (name) => removeHtml(session, name),
+    },
+    maxPayload: () => session.nc.info?.max_payload ?? 0,
+    queueTimeoutMs: config.queueTimeoutMs,
+    log,
+  });
+  return buildApp({
+    config,
+    log,
+    metrics: createFrontMetrics(metrics, { installed: config.regions, inFlight }),
+    authenticator: new Authenticator(keys),
+    captures,
+    dispatcher,
+    store: new EmbeddedStore(session),
+    policy: createEgressPolicy({ allow: config.egressAllow }),
+    status: board,
+  });
+}

@@ -1,0 +1,65 @@
+import { failure, failureSchema, successSchema } from '@webcapture/shared/contract/envelope.ts';
+import { errorTable, type ErrorCode } from '@webcapture/shared/errors/table.ts';
+import type { TSchema } from 'typebox';
+
+/** One answer of a route: what the OpenAPI document says of it. */
+export interface AnswerDocument {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, object>>;
+  readonly content?: Readonly<Record<string, { readonly schema: object; readonly examples?: object }>>;
+}
+
+const statusTexts: Readonly<Record<number, string>> = {
+  400: 'The request is not valid, or its address is refused.',
+  401: 'The API key is missing, unknown, expired or revoked, or may not do this.',
+  402: 'The token quota of this month is used up.',
+  403: 'The API key lacks the scope that this needs.',
+  404: 'There is no such thing.',
+  409: 'The state of the capture does not allow this.',
+  429: 'Too many requests or captures; Retry-After says when to try again.',
+  500: 'The capture failed, or something went wrong here.',
+};
+
+const requestIdHeader = { 'x-request-id': { type: 'string', description: 'The id of the request, for the operator.' } };
+
+/** An example under a name, as a media type has them. */
+export const example = (summary: string, value: unknown) => ({ summary, value });
+
+/** A successful JSON answer in the envelope. */
+export function successAnswer(description: string, data: TSchema, examples: object): AnswerDocument {
+  return {
+    description,
+    headers: requestIdHeader,
+    content: { 'application/json': { schema: successSchema(data), examples } },
+  };
+}
+
+/** A JSON answer without an envelope. */
+export function plainAnswer(description: string, schema: object, examples: object): AnswerDocument {
+  return { description, headers: requestIdHeader, content: { 'application/json': { schema, examples } } };
+}
+
+/** The answers of a route for all the codes that it can fail with, by status; one example for each code. */
+export function failureAnswers(codes: readonly ErrorCode[]): Record<number, AnswerDocument> {
+  const byStatus = Map.groupBy(codes, (code) => errorTable[code].status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, group]) => [
+      status,
+      {
+        description: `${statusTexts[status] ?? 'A failure.'} Codes: ${group.join(', ')}.`,
+        headers: { ...requestIdHeader, ...(extraHeaders[status] ?? {}) },
+        content: {
+          'application/json': {
+            schema: failureSchema(group),
+            examples: Object.fromEntries(group.map((code) => [code, example(code, failure(code))])),
+          },
+        },
+      },
+    ]),
+  );
+}
+
+const extraHeaders: Readonly<Record<number, Readonly<Record<string, object>>>> = {
+  401: { 'www-authenticate': { type: 'string', description: 'Always the scheme Bearer.' } },
+  429: { 'retry-after': { type: 'integer', description: 'Seconds after which to try again.' } },
+};

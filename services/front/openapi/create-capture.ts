@@ -1,0 +1,50 @@
+import { captureResultSchema } from '@webcapture/shared/contract/capture-result.ts';
+import { success, successSchema } from '@webcapture/shared/contract/envelope.ts';
+import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
+import { example, failureAnswers } from './answers.ts';
+import { resultExample } from './examples.ts';
+
+const file = { schema: { type: 'string', format: 'binary' } };
+
+/** What the document says of POST /capture, but for its body. */
+export const createCaptureDocument = {
+  operationId: 'createCapture',
+  tags: ['captures'],
+  summary: 'Capture a page',
+  description:
+    'Renders the page and answers when the capture is there: with its metadata, or with responseType "file" with the file itself. Costs one token, with antiBot two; a capture that fails costs nothing.',
+  security: [{ apiKey: [] }],
+  response: {
+    200: {
+      description: 'The capture: its metadata, or with responseType "file" the file.',
+      headers: {
+        'x-request-id': { type: 'string', description: 'The id of the request, for the operator.' },
+        'x-capture-uuid': { type: 'string', format: 'uuid', description: 'The uuid of the capture.' },
+      },
+      content: {
+        'application/json': {
+          schema: successSchema(captureResultSchema),
+          examples: { completed: example('A capture', success(resultExample)) },
+        },
+        ...Object.fromEntries(Object.values(mimeTypes).map((type) => [type, file])),
+      },
+    },
+    ...failureAnswers([
+      'VALIDATION_ERROR',
+      'URL_BLOCKED',
+      'UNAUTHORIZED',
+      'API_KEY_EXPIRED',
+      'API_KEY_REVOKED',
+      'QUOTA_EXCEEDED',
+      'RATE_LIMIT_EXCEEDED',
+      'QUEUE_FULL',
+      'NAVIGATION_FAILED',
+      'CAPTURE_TIMEOUT',
+      'CAPTURE_FAILED',
+      'PAGE_TOO_LARGE',
+      'REGION_UNAVAILABLE',
+      'STORAGE_FAILED',
+      'INTERNAL_ERROR',
+    ]),
+  },
+};

@@ -1,0 +1,119 @@
+import type { CaptureResult } from '@webcapture/shared/contract/capture-result.ts';
+import type { FailedCapture, PendingCapture } from '@webcapture/shared/contract/capture-state.ts';
+import type { OverallStatus } from '@webcapture/shared/contract/status.ts';
+import { example } from './answers.ts';
+
+/** What the document shows. A test holds each of these against the schema that it stands beside. */
+
+export const requestExamples = {
+  minimal: example('Only the address', { url: 'https://example.com/' }),
+  fullPage: example('A whole page as JPEG, in Europe', {
+    url: 'https://example.com/article',
+    format: 'jpeg',
+    quality: 85,
+    isFullPage: true,
+    viewport: { width: 1440, height: 900, deviceScaleFactor: 2 },
+    waitUntil: 'networkidle',
+    region: 'eu-west',
+    block: { ads: true, cookieBanners: true },
+  }),
+  html: example('Supplied HTML, answered as a file', {
+    html: '<!doctype html><title>Invoice</title><h1>Invoice 42</h1>',
+    responseType: 'file',
+  }),
+  pdf: example('A PDF', {
+    url: 'https://example.com/report',
+    format: 'pdf',
+    pdf: { paper: 'A4', landscape: true, margin: { top: '2cm', bottom: '2cm' } },
+  }),
+};
+
+const uuid = '0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77';
+const fileName = `${uuid}-5f2b8c1d9e3a4f60718293a4b5c6d7e8.png`;
+const fileUrl = `https://cdn.example.com/${fileName}`;
+const viewport = { width: 1280, height: 720, deviceScaleFactor: 1 };
+
+export const resultExample: CaptureResult = {
+  uuid,
+  status: 'completed',
+  fileUrl,
+  fromCache: false,
+  tokenCost: 1,
+  fileSizeBytes: 48_213,
+  processingTimeMs: 1432,
+  region: 'us-east',
+  metadata: {
+    url: 'https://example.com/',
+    capturedAt: '2025-08-19T09:30:01.432Z',
+    createdAt: 1_755_595_801,
+    format: 'png',
+    mimeType: 'image/png',
+    fileSizeBytes: 48_213,
+    width: 1280,
+    height: 720,
+    viewport,
+    fullPage: false,
+    expiresAt: '2025-08-20T09:30:01.432Z',
+  },
+  report: {
+    httpStatus: 200,
+    finalUrl: 'https://example.com/',
+    title: 'Example Domain',
+    images: { loaded: 3, failed: 0, pending: 0 },
+    blockedRequests: 0,
+    softTimeouts: [],
+    truncated: false,
+    blank: false,
+    challenge: false,
+    timings: { queueMs: 4, navigateMs: 911, settleMs: 203, shootMs: 260, storeMs: 21 },
+  },
+};
+
+const asked = { url: 'https://example.com/', format: 'png', viewport, fullPage: false } as const;
+
+export const pendingExample: PendingCapture = {
+  uuid,
+  status: 'rendering',
+  fileUrl,
+  fromCache: false,
+  tokenCost: 1,
+  region: 'us-east',
+  acceptedAt: '2025-08-19T09:30:00.000Z',
+  metadata: asked,
+};
+
+export const failedExample: FailedCapture = {
+  uuid,
+  status: 'failed',
+  fromCache: false,
+  tokenCost: 0,
+  region: 'us-east',
+  processingTimeMs: 312,
+  acceptedAt: '2025-08-19T09:30:00.000Z',
+  error: { code: 'NAVIGATION_FAILED', message: 'The name "example.com" could not be resolved.' },
+  metadata: asked,
+};
+
+const lastCheckedAt = '2025-08-19T09:30:00.000Z';
+
+export const statusExamples: Readonly<Record<'operational' | 'outage', OverallStatus>> = {
+  operational: {
+    status: 'operational',
+    components: [
+      { name: 'api', status: 'operational', lastCheckedAt },
+      { name: 'queue', status: 'operational', lastCheckedAt },
+      { name: 'storage', status: 'operational', lastCheckedAt },
+      { name: 'engine', status: 'operational', responseTimeMs: 840, lastCheckedAt },
+      { name: 'engine.us-east', status: 'operational', responseTimeMs: 840, lastCheckedAt },
+    ],
+    lastCheckedAt,
+  },
+  outage: {
+    status: 'major_outage',
+    components: [
+      { name: 'api', status: 'operational', lastCheckedAt },
+      { name: 'engine', status: 'major_outage', message: 'No renderer is live.', lastCheckedAt },
+    ],
+    lastCheckedAt,
+  },
+};

@@ -1,0 +1,93 @@
+import { captureRequestSchema, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
+import { success } from '@webcapture/shared/contract/envelope.ts';
+import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { acceptRequest, type AcceptedRequest } from '../capture/accept-request.ts';
+import { resultView } from '../capture/capture-view.ts';
+import type { CaptureEnd } from '../capture/dispatcher.ts';
+import type { FrontDeps } from '../deps.ts';
+import { clientGone } from '../http/client-gone.ts';
+import { sendCapture } from '../http/send-capture.ts';
+import type { CaptureOutcomeLabel } from '../metrics.ts';
+import { createCaptureDocument } from '../openapi/create-capture.ts';
+import { requestExamples } from '../openapi/examples.ts';
+import { explainErrors } from '../validation/explain-errors.ts';
+import { limitFields } from '../validation/limit-fields.ts';
+
+/** The largest valid body: a character of html, and one of an address, takes twelve bytes at most (two `\uXXXX`). */
+export const maxBodyBytes = 12 * (1_048_576 + 2 * 2048) + 64 * 1024;
+
+/** POST /capture, in the order that the interface fixes: validate, key, queue, wait, answer. */
+export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
+  const { config, authenticator, policy } = deps;
+  const limits = { minRefreshSeconds: config.minRefreshSeconds };
+
+  app.post<{ Body: CaptureRequest }>('/capture', {
+    schema: { ...createCaptureDocument, body: captureRequestSchema },
+    config: { requestExamples, shedsLoad: true },
+    bodyLimit: maxBodyBytes,
+    schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, captureRequestSchema)),
+    preValidation: async ({ body }) => limitFields(body),
+    handler: async (request, reply) => {
+      const accepted = acceptRequest(request.body, request.headers, { limits, policy });
+      const key = await authenticator.authenticate(request.headers.authorization, 'capture', 'UNAUTHORIZED');
+      request.facts.account = key.account;
+      let outcome: CaptureOutcomeLabel = 'INTERNAL_ERROR';
+      try {
+        const end = await waitForEnd(accepted, request, reply, deps);
+        if (end === null) {
+          outcome = 'client_gone';
+          return reply.hijack();
+        }
+        outcome = 'completed';
+        return await answer(end, request.body.responseType, reply, deps);
+      } catch (error) {
+        outcome = toServiceError(error).code;
+        throw error;
+      } finally {
+        const region = request.facts.record?.region ?? 'none';
+        deps.metrics.capture({ outcome, region, format: accepted.format });
+      }
+    },
+  });
+}
+
+/** The completed capture, or null when the client has gone. Throws the failure of one that failed. */
+async function waitForEnd(
+  accepted: AcceptedRequest,
+  request: FastifyRequest<{ Body: CaptureRequest }>,
+  reply: FastifyReply,
+  { dispatcher }: FrontDeps,
+): Promise<CaptureEnd | null> {
+  const { facts } = request;
+  const gone = clientGone(reply);
+  let waitingSince = 0;
+  const end = await dispatcher.capture(accepted, {
+    account: facts.account ?? '',
+    wantsBytes: request.body.responseType === 'file',
+    clientGone: gone,
+    onAccepted: (record) => {
+      facts.record = record;
+      void reply.header('x-capture-uuid', record.uuid);
+    },
+    onWait: (waiting) => {
+      if (waiting) waitingSince = performance.now();
+      else facts.waitedMs += performance.now() - waitingSince;
+    },
+  });
+  if (gone.aborted) return null;
+  const { failure } = end.record;
+  if (failure !== undefined) throw new ServiceError(failure.code, failure.message);
+  return end;
+}
+
+function answer(
+  { record, bytes }: CaptureEnd,
+  responseType: CaptureRequest['responseType'],
+  reply: FastifyReply,
+  { config, store }: FrontDeps,
+): Promise<FastifyReply> | FastifyReply {
+  const { outcome } = record;
+  if (responseType === 'file' && outcome !== undefined) return sendCapture(reply, { record, outcome, bytes }, store);
+  return reply.send(success(resultView(record, { cdnUrl: config.cdnUrl, now: Date.now() })));
+}

@@ -1,0 +1,162 @@
+import type { CDPSession } from 'playwright-core';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+
+/** The events that blocking listens to, as far as it reads them. */
+export interface TargetEvents {
+  'Fetch.requestPaused': {
+    requestId: string;
+    request: { url: string };
+    frameId: string;
+    resourceType: string;
+    responseErrorReason?: string;
+    responseStatusCode?: number;
+    responseHeaders?: { name: string; value: string }[];
+  };
+  'Runtime.bindingCalled': { name: string; payload: string; executionContextId: number };
+  'Runtime.executionContextCreated': { context: { id: number; name: string; auxData?: object } };
+  'Runtime.executionContextDestroyed': { executionContextId: number };
+  'Runtime.executionContextsCleared': object;
+  'Target.attachedToTarget': { sessionId: string };
+  'Target.receivedMessageFromTarget': { sessionId: string; message: string };
+  'Target.detachedFromTarget': { sessionId: string };
+}
+
+/** A part of a page that has a process of its own: the page itself, or a frame of another site. */
+export interface Target {
+  readonly send: CDPSession['send'];
+  readonly on: <E extends keyof TargetEvents>(event: E, listener: (payload: TargetEvents[E]) => void) => void;
+}
+
+/** A frame waits for this long to be prepared before it runs; then it goes on as it is. */
+const prepareMs = 2000;
+
+/**
+ * The targets of one page: the session it is made with and, where the browser isolates sites, one for each frame of
+ * another site, at any depth. Each is prepared before its first request.
+ *
+ * Frames are attached by nested messages: the flat sessions that replace those cannot be reached through a session of
+ * Playwright's, and a session opened once Playwright announces the frame comes after the frame's first requests.
+ */
+export class TargetTree {
+  readonly #targets = new Set<Target>();
+  readonly #prepare: (target: Target) => Promise<unknown>;
+
+  private constructor(prepare: (target: Target) => Promise<unknown>) {
+    this.#prepare = prepare;
+  }
+
+  /** Resolves when the page's own target is prepared; rejects when that failed. */
+  static async attach(session: CDPSession, prepare: (target: Target) => Promise<unknown>): Promise<TargetTree> {
+    const tree = new TargetTree(prepare);
+    await tree.#add({
+      send: session.send.bind(session),
+      on: (event, listener) => session.on(event, listener as () => void),
+    });
+    return tree;
+  }
+
+  /** The targets that are there now, the page's own first. */
+  get targets(): readonly Target[] {
+    return [...this.#targets];
+  }
+
+  async #add(target: Target): Promise<void> {
+    this.#targets.add(target);
+    const children = new Map<string, ChildTarget>();
+    target.on('Target.attachedToTarget', ({ sessionId }) => {
+      const child = new ChildTarget(target, sessionId);
+      children.set(sessionId, child);
+      void this.#start(child);
+    });
+    target.on('Target.receivedMessageFromTarget', ({ sessionId, message }) =>
+      children.get(sessionId)?.receive(message),
+    );
+    target.on('Target.detachedFromTarget', ({ sessionId }) => {
+      const child = children.get(sessionId);
+      if (child === undefined) return;
+      children.delete(sessionId);
+      this.#targets.delete(child);
+      child.close();
+    });
+    await Promise.all([
+      target.send('Target.setAutoAttach', {
+        autoAttach: true,
+        waitForDebuggerOnStart: true,
+        flatten: false,
+        filter: [{ type: 'iframe' }],
+      }),
+      this.#prepare(target),
+    ]);
+  }
+
+  async #start(child: ChildTarget): Promise<void> {
+    try {
+      await withDeadline(this.#add(child), prepareMs, 'preparing a frame');
+    } catch {
+      // The frame went away, or runs without being blocked: no reason to hold it, or the capture, up.
+    } finally {
+      await child.send('Runtime.runIfWaitingForDebugger').catch(() => undefined);
+    }
+  }
+}
+
+class ChildTarget implements Target {
+  readonly #parent: Target;
+  readonly #sessionId: string;
+  readonly #calls = new Map<number, { resolve: (result: never) => void; reject: (error: Error) => void }>();
+  readonly #listeners = new Map<string, ((payload: never) => void)[]>();
+  #lastId = 0;
+  #closed = false;
+
+  constructor(parent: Target, sessionId: string) {
+    this.#parent = parent;
+    this.#sessionId = sessionId;
+  }
+
+  readonly on: Target['on'] = (event, listener) => {
+    const listeners = this.#listeners.get(event) ?? [];
+    listeners.push(listener);
+    this.#listeners.set(event, listeners);
+  };
+
+  readonly send: Target['send'] = (method, params) => {
+    if (this.#closed) return Promise.reject(new Error('the frame is gone'));
+    const id = (this.#lastId += 1);
+    return new Promise((resolve, reject) => {
+      this.#calls.set(id, { resolve, reject });
+      this.#parent
+        .send('Target.sendMessageToTarget', {
+          sessionId: this.#sessionId,
+          message: JSON.stringify({ id, method, params: params ?? {} }),
+        })
+        .catch((error: unknown) => {
+          this.#calls.delete(id);
+          reject(error instanceof Error ? error : new Error(String(error)));
+        });
+    });
+  };
+
+  receive(text: string): void {
+    const message = JSON.parse(text) as {
+      id?: number;
+      result?: never;
+      error?: { message: string };
+      method?: string;
+      params?: never;
+    };
+    if (message.id === undefined) {
+      for (const listener of this.#listeners.get(message.method ?? '') ?? []) listener(message.params as never);
+      return;
+    }
+    const call = this.#calls.get(message.id);
+    this.#calls.delete(message.id);
+    if (message.error === undefined) call?.resolve(message.result as never);
+    else call?.reject(new Error(message.error.message));
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const call of this.#calls.values()) call.reject(new Error('the frame is gone'));
+    this.#calls.clear();
+  }
+}

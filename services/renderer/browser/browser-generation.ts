@@ -1,0 +1,131 @@
+import { BrowserLostError } from './browser-lost-error.ts';
+import type { LaunchedBrowser } from './launch.ts';
+import type { MemoryGuard } from './memory-guard.ts';
+import type { PageLoan } from './page-loan.ts';
+import { closeWarmPage, openWarmPage, type PageEgress, type PageSetup, type WarmPage } from './warm-page.ts';
+
+export interface GenerationOptions {
+  readonly launched: LaunchedBrowser;
+  readonly egress: PageEgress;
+  readonly setup?: PageSetup;
+  /** Pages kept warm ahead of need. */
+  readonly warmPages: number;
+  readonly guard: MemoryGuard;
+  /** Hears what the processes of the browser hold, while it works. */
+  readonly onMemory?: (bytes: number) => void;
+  /** The browser ended by itself, or does not do what it is told. Called once. */
+  readonly onTrouble: (reason: string, cause?: unknown) => void;
+}
+
+/** One browser and its pages, from launch to the end of its last capture. */
+export class BrowserGeneration {
+  readonly #options: GenerationOptions;
+  readonly #warm: WarmPage[] = [];
+  readonly #busy = new Set<WarmPage>();
+  readonly #idle: (() => void)[] = [];
+  readonly #unwatch: () => void;
+  #filling: Promise<void> | undefined;
+  #taken = 0;
+  #retired = false;
+  #troubled = false;
+
+  constructor(options: GenerationOptions) {
+    this.#options = options;
+    const { launched, guard, onMemory } = options;
+    this.#unwatch = guard.watch({
+      pid: launched.pid,
+      busy: () => this.#busy.size > 0,
+      ...(onMemory && { onTotal: onMemory }),
+    });
+    launched.browser.on('disconnected', () => {
+      this.#unwatch();
+      this.#trouble('it went away');
+    });
+  }
+
+  /** Captures begun so far. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  get busy(): number {
+    return this.#busy.size;
+  }
+
+  get warm(): number {
+    return this.#warm.length;
+  }
+
+  get connected(): boolean {
+    return this.#options.launched.browser.isConnected();
+  }
+
+  /** Opens warm pages until there are enough. Resolves as well when that failed, which is reported as trouble. */
+  fill(): Promise<void> {
+    this.#filling ??= this.#fill().finally(() => (this.#filling = undefined));
+    return this.#filling;
+  }
+
+  /**
+   * A page for one capture.
+   *
+   * @throws BrowserLostError when the browser opens none
+   */
+  async take(): Promise<PageLoan> {
+    let page = this.#warm.shift();
+    while (page?.page.isClosed()) page = this.#warm.shift();
+    this.#taken += 1;
+    const { launched, egress, setup } = this.#options;
+    page ??= await openWarmPage(launched, egress, setup).catch((error: unknown) => {
+      this.#trouble('it opens no page', error);
+      throw new BrowserLostError('the browser opened no page', { cause: error });
+    });
+    const taken = page;
+    this.#busy.add(taken);
+    setTimeout(()=>void this.fill(),Number(process.env.FILLMS??0));
+    return { ...taken, browserLost: () => !this.connected, release: () => this.#release(taken) };
+  }
+
+  async #release(page: WarmPage): Promise<void> {
+    const closed = await closeWarmPage(page);
+    if (!closed) this.#trouble('it closes no page');
+    this.#busy.delete(page);
+    if (this.#busy.size === 0) for (const idle of this.#idle.splice(0)) idle();
+  }
+
+  /** Takes no more captures; resolves when the last one has ended and the browser is closed. */
+  async retire(): Promise<void> {
+    this.#retired = true;
+    if (this.#busy.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    await this.close();
+  }
+
+  /** Ends the browser with all that runs in it. */
+  async close(): Promise<void> {
+    this.#retired = true;
+    this.#unwatch();
+    await this.#filling;
+    const warm = this.#warm.splice(0);
+    await this.#options.launched.close();
+    await Promise.all(warm.map(({ lane }) => lane.close()));
+  }
+
+  async #fill(): Promise<void> {
+    const { launched, egress, setup, warmPages } = this.#options;
+    try {
+      while (!this.#retired && this.connected && this.#warm.length < warmPages) {
+        const page = await openWarmPage(launched, egress, setup);
+        if (this.#retired) await closeWarmPage(page);
+        else this.#warm.push(page);
+      }
+    } catch (error) {
+      this.#trouble('it opens no page', error);
+    }
+  }
+
+  #trouble(reason: string, cause?: unknown): void {
+    if (this.#troubled || this.#retired) return;
+    this.#troubled = true;
+    this.#options.onTrouble(reason, cause);
+  }
+}

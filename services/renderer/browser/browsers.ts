@@ -1,0 +1,95 @@
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { BrowserSupply, type BrowserState } from './browser-supply.ts';
+import { IdleBrowser } from './idle-browser.ts';
+import { launchBrowser } from './launch.ts';
+import { MemoryGuard } from './memory-guard.ts';
+import { openOwnBrowser } from './own-browser.ts';
+import type { PageLoan } from './page-loan.ts';
+import { createStealthChromium } from './stealth-chromium.ts';
+import type { StealthProvider } from './stealth-provider.ts';
+import { headlessShellSwitches } from './switches.ts';
+import type { PageEgress } from './warm-page.ts';
+
+export interface BrowsersConfig {
+  readonly headlessShellPath: string;
+  readonly chromiumPath: string;
+  readonly sandbox: 'on' | 'off';
+  readonly slots: number;
+  readonly capturesPerBrowser: number;
+  readonly browserMemoryBytes: number;
+  readonly pageMemoryBytes: number;
+  readonly antiBotIdleMs: number;
+}
+
+/** All browsers of a renderer. */
+export interface Browsers {
+  readonly state: BrowserState;
+  readonly stealth: StealthProvider;
+  /**
+   * A page for one capture.
+   *
+   * @throws BrowserLostError when there is no browser for it
+   */
+  take(wish: { readonly antiBot: boolean; readonly ownBrowser: boolean }): Promise<PageLoan>;
+  close(): Promise<void>;
+}
+
+/** @throws Error that says what is missing when the browser cannot be started */
+export async function startBrowsers(
+  config: BrowsersConfig,
+  deps: { readonly log: Logger; readonly egress: PageEgress },
+): Promise<Browsers> {
+  const { sandbox, headlessShellPath, capturesPerBrowser, slots } = config;
+  const { egress, log } = deps;
+  const guard = new MemoryGuard({ pageBytes: config.pageMemoryBytes, log });
+  const stealth = createStealthChromium(config.chromiumPath);
+  const stealthSetup = { contextOptions: stealth.contextOptions, initScripts: stealth.initScripts };
+
+  const launchShell = () =>
+    launchBrowser({ executablePath: headlessShellPath, sandbox, switches: headlessShellSwitches });
+  const launchStealth = async () =>
+    launchBrowser({
+      executablePath: stealth.executablePath,
+      sandbox,
+      switches: await stealth.switches(),
+      withoutSwitches: stealth.withoutSwitches,
+    });
+
+  const supply = await BrowserSupply.start({
+    launch: launchShell,
+    egress,
+    guard,
+    log,
+    warmPages: slots,
+    capturesPerBrowser,
+    browserMemoryBytes: config.browserMemoryBytes,
+  }).catch((error: unknown) => {
+    guard.close();
+    throw error;
+  });
+  const antiBotBrowser = new IdleBrowser({
+    launch: launchStealth,
+    egress,
+    guard,
+    log,
+    setup: stealthSetup,
+    capturesPerBrowser,
+    idleMs: config.antiBotIdleMs,
+  });
+
+  return {
+    get state() {
+      return supply.state;
+    },
+    stealth,
+    take: ({ antiBot, ownBrowser }) => {
+      if (ownBrowser && antiBot) return openOwnBrowser(launchStealth, { egress, guard, setup: stealthSetup });
+      if (ownBrowser) return openOwnBrowser(launchShell, { egress, guard });
+      return antiBot ? antiBotBrowser.take() : supply.take();
+    },
+    close: async () => {
+      await Promise.all([supply.close(), antiBotBrowser.close()]);
+      guard.close();
+    },
+  };
+}

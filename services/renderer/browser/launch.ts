@@ -1,0 +1,91 @@
+import { homedir } from 'node:os';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { chromium, type Browser } from 'playwright-core';
+import { deadProxy } from '../egress/chromium-switches.ts';
+import { explainLaunchFailure } from './launch-failure.ts';
+import { isDrivenBrowser, readProcessTree } from './process-tree.ts';
+
+export interface LaunchOptions {
+  readonly executablePath: string;
+  readonly sandbox: 'on' | 'off';
+  readonly switches: readonly string[];
+  /** Switches of Playwright's to leave out. */
+  readonly withoutSwitches?: readonly string[];
+}
+
+/** A browser and the process it is. */
+export interface LaunchedBrowser {
+  readonly browser: Browser;
+  readonly pid: number;
+  /** Closes it in order, or kills it when that takes too long. Never throws. */
+  close(): Promise<void>;
+  /** Ends all of its processes at once. */
+  kill(): void;
+}
+
+const launchDeadlineMs = 30_000;
+const closeDeadlineMs = 5000;
+
+/** All that the browser's processes see of the environment: what is secret in ours stays here. */
+const environment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: homedir() };
+
+/**
+ * Launches a browser without a page. Its own proxy leads nowhere: traffic leaves through the lanes of its contexts only.
+ *
+ * @throws Error that says what is missing
+ */
+export async function launchBrowser(options: LaunchOptions): Promise<LaunchedBrowser> {
+  const browser = await chromium
+    .launch({
+      executablePath: options.executablePath,
+      chromiumSandbox: options.sandbox === 'on',
+      args: [...options.switches],
+      ignoreDefaultArgs: [...(options.withoutSwitches ?? [])],
+      proxy: { server: deadProxy },
+      env: environment,
+      timeout: launchDeadlineMs,
+      // This process stops its browsers itself, after the captures that run in them.
+      handleSIGHUP: false,
+      handleSIGINT: false,
+      handleSIGTERM: false,
+    })
+    .catch((error: unknown) => {
+      throw explainLaunchFailure(error, options);
+    });
+  try {
+    const pid = await withDeadline(readPid(browser), launchDeadlineMs, 'asking the browser for its process');
+    return { browser, pid, close: () => closeBrowser(browser, pid), kill: () => killBrowser(browser, pid) };
+  } catch (error) {
+    await browser.close().catch(() => undefined);
+    throw new Error(`${options.executablePath} started, but does not answer.`, { cause: error });
+  }
+}
+
+async function readPid(browser: Browser): Promise<number> {
+  const session = await browser.newBrowserCDPSession();
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+  await session.detach();
+  const main = processInfo.find(({ type }) => type === 'browser');
+  if (main === undefined) throw new Error('the browser names no process of its own');
+  return main.id;
+}
+
+async function closeBrowser(browser: Browser, pid: number): Promise<void> {
+  try {
+    await withDeadline(browser.close(), closeDeadlineMs, 'closing the browser');
+  } catch {
+    killBrowser(browser, pid);
+  }
+}
+
+function killBrowser(browser: Browser, root: number): void {
+  const tree = readProcessTree(root);
+  if (tree === undefined ? !browser.isConnected() : !isDrivenBrowser(root)) return;
+  for (const { pid } of tree ?? [{ pid: root }]) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It ended by itself.
+    }
+  }
+}

@@ -1,0 +1,21 @@
+/** What the operator decides of the engine. */
+export interface RenderEngineConfig {
+  /** Renders everything but antiBot. */
+  readonly headlessShellPath: string;
+  /** The full browser, for antiBot. */
+  readonly chromiumPath: string;
+  readonly sandbox: 'on' | 'off';
+  /** Captures at a time; so many pages are kept warm. */
+  readonly slots: number;
+  /** A browser is replaced after so many captures. */
+  readonly capturesPerBrowser: number;
+  /** A browser is replaced when its processes hold more memory than this. */
+  readonly browserMemoryBytes: number;
+  /** A page whose own process holds more memory than this is ended, and its capture with it. */
+  readonly pageMemoryBytes?: number;
+  /** The browser for antiBot is closed after so many milliseconds without work. */
+  readonly antiBotIdleMs?: number;
+}
+
+export const defaultPageMemoryBytes = 768 * 1024 * 1024;
+export const defaultAntiBotIdleMs = 3 * 60_000;

@@ -1,0 +1,23 @@
+/// <reference lib="dom" />
+
+export interface PageMeasures {
+  /** Of all content that can be scrolled to, and at least of the viewport, in CSS pixels. */
+  readonly height: number;
+  /** Of the viewport. */
+  readonly viewHeight: number;
+  /** Of the content in the flow: less than `height` when the viewport is taller than the page. */
+  readonly contentHeight: number;
+}
+
+export function measurePage(): PageMeasures {
+  const root = document.scrollingElement ?? document.documentElement;
+  const rootBox = document.documentElement.getBoundingClientRect();
+  // Where the root's height is fixed, its content flows out of it, and out of the body.
+  const { body } = document;
+  const bodyHeight = body === null ? 0 : body.getBoundingClientRect().top - rootBox.top + body.scrollHeight;
+  return {
+    height: Math.max(root.scrollHeight, document.documentElement.scrollHeight),
+    viewHeight: innerHeight,
+    contentHeight: Math.ceil(Math.max(rootBox.height, bodyHeight)),
+  };
+}

@@ -1,0 +1,93 @@
+import type { Frame, Page, Request, Response } from 'playwright-core';
+
+/** What the main frame's last navigation came to. */
+export interface DocumentAnswer {
+  readonly url: string;
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Follows the navigations of a page's main frame: redirects, and those that the page makes by itself. */
+export class MainDocument {
+  readonly #page: Page;
+  readonly #onMove: () => void;
+  #moving: Request | undefined;
+  #requested: string | undefined;
+  #answer: DocumentAnswer | undefined;
+  #failure: { readonly url: string; readonly netError: string } | undefined;
+  readonly #waiting: (() => void)[] = [];
+
+  /** @param onMove hears of each new document, and of each new fragment of the same one */
+  constructor(page: Page, onMove: () => void) {
+    this.#page = page;
+    this.#onMove = onMove;
+    page.on('request', this.#requestStarted).on('response', this.#responded);
+    page.on('requestfailed', this.#requestFailed).on('framenavigated', this.#navigated);
+  }
+
+  /** The address last asked for, redirects included. */
+  get requestedUrl(): string | undefined {
+    return this.#requested;
+  }
+
+  get answer(): DocumentAnswer | undefined {
+    return this.#answer;
+  }
+
+  /** The last navigation, when it failed. */
+  get failure(): { readonly url: string; readonly netError: string } | undefined {
+    return this.#failure;
+  }
+
+  /** Whether the page is on its way to another document. */
+  get moving(): boolean {
+    return this.#moving !== undefined;
+  }
+
+  /** Resolves when the page is on its way nowhere. */
+  async settled(): Promise<void> {
+    if (this.#moving !== undefined) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  stop(): void {
+    this.#page.off('request', this.#requestStarted).off('response', this.#responded);
+    this.#page.off('requestfailed', this.#requestFailed).off('framenavigated', this.#navigated);
+    this.#arrived();
+  }
+
+  readonly #requestStarted = (request: Request): void => {
+    if (!this.#isMain(request)) return;
+    this.#moving = request;
+    this.#requested = request.url();
+    this.#failure = undefined;
+  };
+
+  readonly #responded = (response: Response): void => {
+    if (response.request() !== this.#moving) return;
+    this.#answer = { url: response.url(), status: response.status(), headers: response.headers() };
+    // These leave the page where it is.
+    if (response.status() === 204 || response.status() === 205) this.#arrived();
+  };
+
+  readonly #requestFailed = (request: Request): void => {
+    if (request !== this.#moving) return;
+    this.#failure = { url: request.url(), netError: request.failure()?.errorText ?? '' };
+    this.#arrived();
+  };
+
+  readonly #navigated = (frame: Frame): void => {
+    if (frame !== this.#page.mainFrame()) return;
+    this.#onMove();
+    this.#arrived();
+  };
+
+  #arrived(): void {
+    this.#moving = undefined;
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  #isMain(request: Request): boolean {
+    return request.isNavigationRequest() && request.frame() === this.#page.mainFrame();
+  }
+}

@@ -1,0 +1,59 @@
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import type { CDPSession } from 'playwright-core';
+import type { Size } from '../browser/stealth-provider.ts';
+import { windowSize } from '../browser/switches.ts';
+
+export type Viewport = RenderOptions['viewport'];
+
+/** What a page is seen in: its viewport, and the window and screen around that. */
+export class Metrics {
+  readonly viewport: Viewport;
+  readonly #cdp: CDPSession;
+  readonly #window: { readonly screen: Size; readonly outer: Size } | undefined;
+
+  /** @param window around the viewport; without one there is nothing around it */
+  constructor(cdp: CDPSession, viewport: Viewport, window?: { readonly screen: Size; readonly outer: Size }) {
+    this.#cdp = cdp;
+    this.viewport = viewport;
+    this.#window = window;
+  }
+
+  /** Shows the page in the viewport; a warm page has the default one already. */
+  async apply(): Promise<void> {
+    const { width, height, deviceScaleFactor } = this.viewport;
+    if (this.#window) {
+      const { windowId } = await this.#cdp.send('Browser.getWindowForTarget');
+      await this.#cdp.send('Browser.setWindowBounds', { windowId, bounds: this.#window.outer });
+    } else if (width === windowSize.width && height === windowSize.height && deviceScaleFactor === 1) {
+      return;
+    }
+    await this.#override(this.viewport, false);
+  }
+
+  /**
+   * Lays the page out in a viewport of another height, while the surface that it is drawn on stays as it is: the page
+   * sees a taller window, with all of it in sight, but memory does not grow with it.
+   */
+  async grow(height: number): Promise<void> {
+    await this.layOut(this.viewport.width, height);
+  }
+
+  /** The same for a viewport of any size. */
+  async layOut(width: number, height: number): Promise<void> {
+    await this.#override({ width, height }, true);
+  }
+
+  async #override({ width, height }: Size, dontSetVisibleSize: boolean): Promise<void> {
+    const { deviceScaleFactor } = this.viewport;
+    const screen = this.#window?.screen ?? this.viewport;
+    await this.#cdp.send('Emulation.setDeviceMetricsOverride', {
+      width,
+      height,
+      deviceScaleFactor,
+      mobile: false,
+      screenWidth: screen.width,
+      screenHeight: screen.height,
+      dontSetVisibleSize,
+    });
+  }
+}

@@ -1,0 +1,123 @@
+import type { SoftTimeout } from '@webcapture/shared/contract/capture-result.ts';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import { errors } from 'playwright-core';
+import { defaultLimits } from '../egress/limits.ts';
+import { watchStalls } from '../egress/watch-stalls.ts';
+import type { OpenPage } from './open.ts';
+import { htmlUrl, serveHtml } from './html-source.ts';
+import { navigationFailure, urlBlocked } from './navigation-failure.ts';
+import type { RenderSource } from './rendering.ts';
+
+/**
+ * What becomes of a page that has answered but has no complete document by `timeout`, e.g. because a script in its head
+ * hangs: `fail` is CAPTURE_TIMEOUT; `capture` takes it as it stands, which mostly is blank.
+ */
+const unparsedPage: 'fail' | 'capture' = 'fail';
+
+/** A page may send the browser on by itself so often. */
+const mostMoves = 10;
+
+/**
+ * Opens the address and waits for `waitUntil`. Time counts from here.
+ *
+ * @returns the states that were not reached in time
+ * @throws ServiceError NAVIGATION_FAILED, URL_BLOCKED, CAPTURE_TIMEOUT
+ */
+export async function navigate(open: OpenPage, source: RenderSource, options: RenderOptions): Promise<SoftTimeout[]> {
+  const { page, lane, document } = open;
+  const end = performance.now() + options.timeout;
+  const remaining = () => Math.max(1, end - performance.now());
+  // A script or stylesheet that never comes is given up in time for the page to go on without it.
+  open.onRelease(
+    watchStalls(page, lane, {
+      responseTimeoutMs: Math.min(defaultLimits.responseTimeoutMs, options.timeout * 0.6),
+      navigationTimeoutMs: options.timeout,
+    }),
+  );
+
+  await commit(open, source, options);
+  if (options.waitUntil === 'commit') return [];
+
+  for (let moves = 0; ; moves += 1) {
+    const parsed = await reach(open, 'domcontentloaded', remaining());
+    if (!parsed && unparsedPage === 'fail') throw unanswered(options.timeout, 'The page was not complete');
+    if (!parsed) return [options.waitUntil];
+    if (options.waitUntil !== 'domcontentloaded' && !(await reach(open, options.waitUntil, remaining()))) {
+      return [options.waitUntil];
+    }
+    // Many pages only send the browser on to the next one.
+    if (!document.moving || moves === mostMoves) return [];
+    await open.lifeline.run(document.settled(), remaining(), 'waiting for the next page').catch(ignoreDeadline);
+    throwIfLost(open);
+  }
+}
+
+/** @throws ServiceError when the last navigation of the page led to an error page of the browser's */
+export function throwIfLost({ page, lane, document }: OpenPage): void {
+  const failed = page.url().startsWith('chrome-error:');
+  const { failure, requestedUrl } = document;
+  if (failed) throw navigationFailure(failure?.url ?? requestedUrl ?? '', failure?.netError ?? '', lane);
+  if (requestedUrl !== undefined && !document.moving && lane.wasBlocked(requestedUrl)) throw urlBlocked(requestedUrl);
+}
+
+async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderOptions): Promise<void> {
+  const { page, cdp, lane, document, lifeline } = open;
+  const url = source.kind === 'url' ? source.url : htmlUrl;
+  if (!/^https?:\/\//i.test(url)) {
+    throw new ServiceError('NAVIGATION_FAILED', 'Only http and https addresses can be captured.');
+  }
+  const stopServing = source.kind === 'html' ? await lifeline.run(serveHtml(cdp, source.html), timeout, 'the html') : null;
+  try {
+    // The second limit is for a browser that does not even tell the time.
+    await lifeline.run(page.goto(url, { waitUntil: 'commit', timeout }), timeout + 1000, 'the navigation');
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    const asked = document.requestedUrl ?? url;
+    if (error instanceof errors.TimeoutError || error instanceof DeadlineError) {
+      if (lane.failureOf(asked) === 'blocked') throw urlBlocked(asked, { cause: error });
+      throw unanswered(timeout, 'The page did not answer', error);
+    }
+    throw emptyAnswer(open, error) ?? navigationFailure(asked, document.failure?.netError ?? String(error), lane, error);
+  }
+  void stopServing?.();
+  throwIfLost(open);
+}
+
+/** Whether the page got there in time. */
+async function reach(
+  { page, lifeline }: OpenPage,
+  state: 'domcontentloaded' | 'load' | 'networkidle',
+  ms: number,
+): Promise<boolean> {
+  try {
+    await lifeline.run(page.waitForLoadState(state, { timeout: ms }), ms + 1000, `waiting for ${state}`);
+    return true;
+  } catch (error) {
+    if (error instanceof errors.TimeoutError || error instanceof DeadlineError) return false;
+    throw error;
+  }
+}
+
+/** The server answered, but not with a page: nothing, or a file to keep. */
+function emptyAnswer({ document }: OpenPage, cause: unknown): ServiceError | undefined {
+  const { answer } = document;
+  if (/net::ERR_(?!ABORTED)/.test(String(cause))) return undefined;
+  if (answer === undefined || answer.url !== document.requestedUrl) return undefined;
+  if (answer.status === 204 || answer.status === 205) {
+    const message = `The server answered ${answer.status}, which is no page.`;
+    return new ServiceError('NAVIGATION_FAILED', message, { cause });
+  }
+  const type = answer.headers['content-type']?.split(';')[0]?.trim() || 'a type unknown';
+  return new ServiceError('NAVIGATION_FAILED', `The address is a file to download (${type}), not a page.`, { cause });
+}
+
+function unanswered(timeout: number, what: string, cause?: unknown): ServiceError {
+  const message = `${what} within ${timeout} ms. A larger timeout gives it longer.`;
+  return new ServiceError('CAPTURE_TIMEOUT', message, { cause });
+}
+
+function ignoreDeadline(error: unknown): void {
+  if (!(error instanceof DeadlineError)) throw error;
+}

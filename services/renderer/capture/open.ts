@@ -1,0 +1,101 @@
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { CDPSession, Page } from 'playwright-core';
+import { BrowserLostError } from '../browser/browser-lost-error.ts';
+import type { Browsers } from '../browser/browsers.ts';
+import type { PageLoan } from '../browser/page-loan.ts';
+import type { EgressLane } from '../egress/lane.ts';
+import type { Lifeline } from './lifeline.ts';
+import { MainDocument } from './main-document.ts';
+import { Metrics } from './metrics.ts';
+import { World } from './world.ts';
+
+/** A page of one capture, with all that its steps work with. */
+export interface OpenPage {
+  readonly page: Page;
+  readonly cdp: CDPSession;
+  readonly lane: EgressLane;
+  readonly lifeline: Lifeline;
+  readonly document: MainDocument;
+  readonly world: World;
+  readonly metrics: Metrics;
+  /** Runs when the capture is over. */
+  onRelease(cleanUp: () => void): void;
+  /** Closes the page; never throws. */
+  release(): Promise<void>;
+}
+
+const openDeadlineMs = 60_000;
+const setUpDeadlineMs = 10_000;
+
+/**
+ * Takes a page and sets what it is seen with: viewport, scale, colour scheme. On a warm page that takes a few
+ * milliseconds, so that any size can be served from the same pool.
+ *
+ * @throws ServiceError CAPTURE_FAILED when there is no browser
+ */
+export async function openPage(
+  browsers: Browsers,
+  { options, ownBrowser }: { readonly options: RenderOptions; readonly ownBrowser: boolean },
+  lifeline: Lifeline,
+): Promise<OpenPage> {
+  const { antiBot, viewport, colorScheme } = options;
+  const taking = browsers.take({ antiBot, ownBrowser });
+  const loan = await lifeline.run(taking, openDeadlineMs, 'opening a page').catch((error: unknown) => {
+    // It may still come: then nobody wants it.
+    void taking.then((late) => late.release()).catch(() => undefined);
+    if (error instanceof BrowserLostError) throw browserLost(error);
+    throw error;
+  });
+  const { page, cdp, lane } = loan;
+  const world = new World(cdp, lifeline);
+  const document = new MainDocument(page, () => world.reset());
+  const cleanUps = [watch(loan, lifeline), () => document.stop()];
+  const metrics = new Metrics(cdp, viewport, antiBot ? browsers.stealth.window(viewport) : undefined);
+  const open: OpenPage = {
+    page,
+    cdp,
+    lane,
+    lifeline,
+    document,
+    world,
+    metrics,
+    onRelease: (cleanUp) => void cleanUps.push(cleanUp),
+    release: () => {
+      for (const cleanUp of cleanUps) cleanUp();
+      return loan.release();
+    },
+  };
+  try {
+    await lifeline.run(
+      Promise.all([
+        metrics.apply(),
+        // A fresh page is light already.
+        colorScheme === 'light' ? undefined : page.emulateMedia({ colorScheme }),
+      ]),
+      setUpDeadlineMs,
+      'setting up the page',
+    );
+    return open;
+  } catch (error) {
+    await open.release();
+    throw error;
+  }
+}
+
+/** Cuts the capture when its page dies. */
+function watch(loan: PageLoan, lifeline: Lifeline): () => void {
+  const { page } = loan;
+  const onCrash = () =>
+    lifeline.cut(new ServiceError('CAPTURE_FAILED', 'The page crashed, or took more memory than a page may.'));
+  const onClose = () => {
+    if (loan.browserLost()) lifeline.cut(browserLost(new BrowserLostError()));
+    else lifeline.cut(new ServiceError('CAPTURE_FAILED', 'The page closed itself.'));
+  };
+  page.on('crash', onCrash).on('close', onClose);
+  return () => void page.off('crash', onCrash).off('close', onClose);
+}
+
+function browserLost(cause: BrowserLostError): ServiceError {
+  return new ServiceError('CAPTURE_FAILED', 'The browser ended during the capture. Send the request again.', { cause });
+}

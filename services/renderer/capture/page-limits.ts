@@ -1,0 +1,48 @@
+import { formats, maxHeight, type Format } from '@webcapture/shared/contract/formats.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+
+/** More pixels than these are beyond what one capture may take of the machine: 1.2 GB undone. */
+export const maxPixels = 400_000_000;
+
+/** The widest picture that a header can tell of. */
+const maxWidth: Readonly<Record<Format, number>> = { png: 100_000, jpeg: 65_535, webp: 16_383, pdf: 19_200 };
+
+/** The greatest height of a page, in CSS pixels, that a format can hold. */
+export function maxCssHeight(format: Format, scale: number): number {
+  return format === 'pdf' ? maxHeight.pdf : Math.floor(maxHeight[format] / scale);
+}
+
+/**
+ * Lets sizes pass that the format can hold; `width` and `height` are pixels of the file, for pdf CSS pixels.
+ *
+ * @throws ServiceError PAGE_TOO_LARGE that names the format that would do
+ */
+export function assertHolds(format: Format, width: number, height: number): void {
+  if (format !== 'pdf' && width * height > maxPixels) {
+    const megapixels = Math.round((width * height) / 1_000_000);
+    throw tooLarge(
+      `The picture would have ${megapixels} megapixels, and at most ${maxPixels / 1_000_000} can be captured. Ask for a narrower viewport or a smaller deviceScaleFactor.`,
+    );
+  }
+  const side = height > maxHeight[format] ? 'tall' : width > maxWidth[format] ? 'wide' : undefined;
+  if (side === undefined) return;
+  const value = side === 'tall' ? height : width;
+  const limit = (side === 'tall' ? maxHeight : maxWidth)[format];
+  const other = formats.find((one) => one !== format && one !== 'pdf' && holds(one, width, height));
+  throw tooLarge(
+    `The page is ${value} px ${side}, and ${format} holds ${limit} px. ${other === undefined ? wayOut(format) : `Use ${other}, which holds ${(side === 'tall' ? maxHeight : maxWidth)[other]} px.`}`,
+  );
+}
+
+function holds(format: Format, width: number, height: number): boolean {
+  return height <= maxHeight[format] && width <= maxWidth[format] && width * height <= maxPixels;
+}
+
+function wayOut(format: Format): string {
+  if (format === 'pdf') return 'Use pdf without isFullPage, which has as many pages as it takes.';
+  return 'Use pdf without isFullPage, which has as many pages as it takes, or a smaller deviceScaleFactor.';
+}
+
+function tooLarge(message: string): ServiceError {
+  return new ServiceError('PAGE_TOO_LARGE', message);
+}

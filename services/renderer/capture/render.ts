@@ -1,0 +1,141 @@
+import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Blocker } from '../blocking/blocker.ts';
+import type { Browsers } from '../browser/browsers.ts';
+import { isBlank } from './blank.ts';
+import { applyBlocking, type BlockingSession } from './block.ts';
+import { encode } from './encode.ts';
+import { interrupt } from './interrupt.ts';
+import { Lifeline } from './lifeline.ts';
+import { navigate, throwIfLost } from './navigate.ts';
+import { openPage, type OpenPage } from './open.ts';
+import { printPdf } from './pdf.ts';
+import type { Rendering, RenderRequest } from './rendering.ts';
+import { describePage, uniqueTimeouts } from './report.ts';
+import { settle, type Settled } from './settle.ts';
+import { shoot } from './shoot.ts';
+import { DocumentGoneError } from './world.ts';
+
+export interface RenderDeps {
+  readonly browsers: Browsers;
+  readonly blocker: Blocker;
+  readonly log: Logger;
+}
+
+/** A page that moves on while it settles is followed so often. */
+const mostMoves = 5;
+
+/**
+ * Renders one page: open → block → navigate → settle → shoot → encode → report.
+ *
+ * @throws ServiceError
+ */
+export async function render(request: RenderRequest, deps: RenderDeps): Promise<Rendering> {
+  const lifeline = new Lifeline(request.deadline - Date.now(), request.signal);
+  let open: OpenPage | undefined;
+  try {
+    open = await openPage(deps.browsers, request, lifeline);
+    return await renderIn(open, request, deps);
+  } catch (error) {
+    throw explain(error);
+  } finally {
+    lifeline.release();
+    // The answer does not wait for it.
+    void open?.release();
+  }
+}
+
+async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps: RenderDeps): Promise<Rendering> {
+  const watch = stopwatch();
+  const blocking = Object.values(options.block).some(Boolean)
+    ? await applyBlocking(open.page, options.block, deps.blocker)
+    : undefined;
+  const late = await navigate(open, source, options);
+  const navigateMs = watch();
+  const settled = await settleWhereItEnds(open, options, { blocking, loaded: late.length === 0 });
+  const settleMs = watch();
+
+  const described = describePage(open);
+  // Whatever fails first is thrown; the other one is not to be left without a listener.
+  described.catch(() => undefined);
+  const picture = options.format === 'pdf' ? await printPdf(open, options) : await takePicture(open, options, settled);
+  const page = await described;
+  return {
+    bytes: picture.bytes,
+    mimeType: mimeTypes[options.format],
+    width: picture.width,
+    height: picture.height,
+    report: {
+      ...page,
+      images: settled.images,
+      blockedRequests: open.lane.stats().blockedRequests + (blocking?.blockedRequests() ?? 0),
+      softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts]),
+      truncated: settled.whole?.truncated ?? false,
+      blank: options.format !== 'pdf' && (await isBlank(picture)),
+      timings: { navigateMs, settleMs, shootMs: watch() },
+    },
+  };
+}
+
+async function takePicture(open: OpenPage, options: RenderOptions, { whole }: Settled) {
+  return encode(await shoot(open, options, whole?.height), options);
+}
+
+/** A page may move on at any moment; the document that it ends at is the one to settle. */
+async function settleWhereItEnds(
+  open: OpenPage,
+  options: RenderOptions,
+  state: { readonly blocking: BlockingSession | undefined; readonly loaded: boolean },
+): Promise<Settled> {
+  for (let moves = 0; ; moves += 1) {
+    try {
+      throwIfLost(open);
+      const settled = await settle(open, options, state);
+      throwIfLost(open);
+      return settled;
+    } catch (error) {
+      if (error instanceof DeadlineError) return interrupt(open, options);
+      if (!(error instanceof DocumentGoneError) || moves === mostMoves) throw error;
+      await followMove(open, options);
+    }
+  }
+}
+
+async function followMove(open: OpenPage, { timeout, waitUntil }: RenderOptions): Promise<void> {
+  const { page, document, lifeline } = open;
+  const state = waitUntil === 'commit' ? 'domcontentloaded' : waitUntil;
+  try {
+    await lifeline.run(document.settled(), timeout, 'the next page');
+    await lifeline.run(page.waitForLoadState(state, { timeout }), timeout, 'the next page');
+  } catch (error) {
+    // It is taken as it stands.
+    if (error instanceof ServiceError) throw error;
+  }
+}
+
+function explain(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof DeadlineError) {
+    return new ServiceError('CAPTURE_TIMEOUT', 'The page kept the browser busy and could not be captured.', {
+      cause: error,
+    });
+  }
+  if (error instanceof DocumentGoneError) {
+    return new ServiceError('CAPTURE_FAILED', 'The page went on to another one all the time.', { cause: error });
+  }
+  return toServiceError(error, 'CAPTURE_FAILED');
+}
+
+/** Milliseconds since the last call, or since it was made. */
+function stopwatch(): () => number {
+  let last = performance.now();
+  return () => {
+    const elapsed = performance.now() - last;
+    last += elapsed;
+    return elapsed;
+  };
+}
+

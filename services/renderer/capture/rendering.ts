@@ -1,0 +1,31 @@
+import type { CaptureReport } from '@webcapture/shared/contract/capture-result.ts';
+import type { MimeType } from '@webcapture/shared/contract/formats.ts';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+
+export type RenderSource =
+  { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string };
+
+export interface RenderRequest {
+  readonly source: RenderSource;
+  readonly options: RenderOptions;
+  /** In a browser of its own: for a capture that may have brought down a shared one. */
+  readonly ownBrowser: boolean;
+  /** Aborts when the capture is cancelled, or when the renderer stops and cannot wait for it. */
+  readonly signal: AbortSignal;
+  /** Unix milliseconds; the whole rendering is over by then. */
+  readonly deadline: number;
+}
+
+/** What the rendering knows of how good it is; queueing and storing are others' business. */
+export type RenderReport = Omit<CaptureReport, 'timings'> & {
+  readonly timings: Pick<CaptureReport['timings'], 'navigateMs' | 'settleMs' | 'shootMs'>;
+};
+
+export interface Rendering {
+  readonly bytes: Buffer;
+  readonly mimeType: MimeType;
+  /** Pixels of the file; of a pdf, CSS pixels of its first page. */
+  readonly width: number;
+  readonly height: number;
+  readonly report: RenderReport;
+}

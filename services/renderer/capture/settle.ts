@@ -1,0 +1,84 @@
+import type { CaptureReport, SoftTimeout } from '@webcapture/shared/contract/capture-result.ts';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { BlockingSession } from './block.ts';
+import { finishAnimations } from './in-page/finish-animations.ts';
+import { hasPainted } from './in-page/has-painted.ts';
+import { loadEagerly } from './in-page/load-eagerly.ts';
+import { nextFrame } from './in-page/next-frame.ts';
+import { waitForAssets } from './in-page/wait-for-assets.ts';
+import type { OpenPage } from './open.ts';
+import { scrollPage } from './scroll-page.ts';
+import { fitWholePage, showWholePage, type WholePage } from './whole-page.ts';
+
+/** What a page has come to. */
+export interface Settled {
+  readonly images: CaptureReport['images'];
+  readonly softTimeouts: readonly SoftTimeout[];
+  /** With isFullPage, for images. */
+  readonly whole: WholePage | undefined;
+}
+
+/** Browsers show text in another font after 3 s without its own. */
+const fontMs = 3200;
+const callMs = 5000;
+/** For consent dialogs to be answered, among other things. */
+const tidyMs = 8000;
+
+/**
+ * Waits for what the capture asked to wait for (`delay`, images, fonts), and brings the page into the shape to be taken.
+ *
+ * @param from `blocking` when something is blocked; `loaded` when the page got as far as it was to get in time
+ * @throws ServiceError PAGE_TOO_LARGE
+ */
+export async function settle(
+  open: OpenPage,
+  options: RenderOptions,
+  { blocking, loaded }: { readonly blocking: BlockingSession | undefined; readonly loaded: boolean },
+): Promise<Settled> {
+  const { world, lifeline } = open;
+  const softTimeouts: SoftTimeout[] = [];
+  // The page may be busy with its own scripts, for ever: then this is the first to tell. One that has drawn nothing
+  // waits for a stylesheet, and can be no picture: loading is stopped, and what has come so far is drawn.
+  const painted = await world.call(hasPainted, [], { ms: callMs, what: 'the first answer' });
+  if (!painted && !loaded) await lifeline.run(open.cdp.send('Page.stopLoading'), callMs, 'stopping');
+  if (options.delay > 0) await lifeline.run(delay(options.delay), options.delay + callMs, 'the delay');
+  if (blocking) await tidy(open, blocking, softTimeouts);
+
+  const wholePage = options.isFullPage && options.format !== 'pdf';
+  let whole = wholePage ? await showWholePage(open, options) : undefined;
+  if (options.format === 'pdf') await bringAll(open);
+
+  const scope = wholePage || options.format === 'pdf' ? 'all' : 'visible';
+  const { fontsPending, ...images } = await world.call(waitForAssets, [scope, options.imageTimeout, fontMs], {
+    ms: Math.max(options.imageTimeout, fontMs) + callMs,
+    what: 'waiting for images',
+  });
+  if (images.pending > 0 && options.imageTimeout > 0) softTimeouts.push('images');
+  if (fontsPending) softTimeouts.push('fonts');
+
+  if (blocking) await tidy(open, blocking, softTimeouts);
+  const finished = await world.call(finishAnimations, [], { ms: callMs, what: 'finishing animations' });
+  // What the page does at the end of an animation is to be seen. (The shot itself draws the page as it is.)
+  if (finished > 0) await world.call(nextFrame, [], { ms: callMs, what: 'a frame' });
+  if (whole) whole = await fitWholePage(open, whole, options);
+  return { images, softTimeouts, whole };
+}
+
+/** Paper shows everything, so that everything has to be there. */
+async function bringAll(open: OpenPage): Promise<void> {
+  await open.world.call(loadEagerly, [], { ms: callMs, what: 'loading' });
+  await scrollPage(open, Number.MAX_SAFE_INTEGER);
+}
+
+/** Answers consent dialogs and hides what is left of blocked things; much quicker the second time. */
+async function tidy({ lifeline }: OpenPage, blocking: BlockingSession, softTimeouts: SoftTimeout[]): Promise<void> {
+  try {
+    const tidied = blocking.beforeShoot(Date.now() + Math.min(tidyMs, lifeline.remainingMs));
+    await lifeline.run(tidied, tidyMs + callMs, 'tidying the page');
+  } catch (error) {
+    if (!(error instanceof DeadlineError)) throw error;
+    if (!softTimeouts.includes('settle')) softTimeouts.push('settle');
+  }
+}

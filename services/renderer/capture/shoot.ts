@@ -1,0 +1,106 @@
+import type { Format } from '@webcapture/shared/contract/formats.ts';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { OpenPage } from './open.ts';
+import { assertHolds } from './page-limits.ts';
+
+export type ImageFormat = Exclude<Format, 'pdf'>;
+
+/** What was taken: one file as asked for, or tiles to be put together, top first. */
+export type Shot =
+  | { readonly kind: 'file'; readonly bytes: Buffer; readonly width: number; readonly height: number }
+  | {
+      readonly kind: 'tiles';
+      /** png files as wide as the picture. */
+      readonly tiles: readonly Buffer[];
+      readonly width: number;
+      readonly height: number;
+    };
+
+/** Taller pictures are taken in tiles of so many pixels: encoders and surfaces have their limits. */
+const tileHeight = 8000;
+/** One shot of more pixels than these takes too much memory at once. */
+const mostPixelsAtOnce = 64_000_000;
+
+const shotMs = 15_000;
+/** A page that has not drawn by then waits for a stylesheet that does not come. */
+const firstShotMs = 4000;
+
+/**
+ * Takes the picture of what is laid out.
+ *
+ * @param height CSS pixels from the top; undefined for the viewport
+ * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT
+ */
+export async function shoot(open: OpenPage, options: RenderOptions, height: number | undefined): Promise<Shot> {
+  const format = options.format as ImageFormat;
+  const { viewport, quality } = options;
+  const scale = viewport.deviceScaleFactor;
+  const cssHeight = height ?? viewport.height;
+  const pixels = { width: Math.round(viewport.width * scale), height: Math.round(cssHeight * scale) };
+  assertHolds(format, pixels.width, pixels.height);
+
+  if (pixels.height <= tileHeight && pixels.width * pixels.height <= mostPixelsAtOnce) {
+    const clip = height === undefined ? {} : { clip: { x: 0, y: 0, width: viewport.width, height, scale: 1 } };
+    const bytes = await capture(open, {
+      format,
+      ...(format === 'png' ? { optimizeForSpeed: true } : { quality }),
+      ...clip,
+    });
+    return { kind: 'file', bytes, ...pixels };
+  }
+
+  if (height === undefined) await open.metrics.grow(cssHeight);
+  const step = tileStep(viewport.width, scale);
+  const tiles: Buffer[] = [];
+  for (let y = 0; y < cssHeight; y += step) {
+    const clip = { x: 0, y, width: viewport.width, height: Math.min(step, cssHeight - y), scale: 1 };
+    tiles.push(await capture(open, { format: 'png', optimizeForSpeed: true, clip }));
+  }
+  return { kind: 'tiles', tiles, ...pixels };
+}
+
+/** Height of a tile in CSS pixels: a whole number of device pixels too, for scales of up to two decimals. */
+function tileStep(width: number, scale: number): number {
+  const pixels = Math.min(tileHeight, mostPixelsAtOnce / (width * scale));
+  return Math.max(100, Math.floor(pixels / scale / 100) * 100);
+}
+
+interface ScreenshotParams {
+  readonly format: ImageFormat;
+  readonly quality?: number;
+  readonly optimizeForSpeed?: boolean;
+  readonly clip?: { x: number; y: number; width: number; height: number; scale: number };
+}
+
+async function capture(open: OpenPage, params: ScreenshotParams): Promise<Buffer> {
+  const { cdp, lifeline } = open;
+  const take = async () => (await cdp.send('Page.captureScreenshot', { ...params, captureBeyondViewport: false })).data;
+  const retried = async () => {
+    try {
+      return await take();
+    } catch {
+      // "Unable to capture screenshot": right after a navigation there may be no surface for some milliseconds.
+      await delay(30);
+      return take();
+    }
+  };
+  try {
+    const shot = retried();
+    const data = await lifeline.run(shot, firstShotMs, 'the shot').catch(async (error: unknown) => {
+      if (!(error instanceof DeadlineError)) throw error;
+      await lifeline.run(cdp.send('Page.stopLoading'), shotMs, 'stopping');
+      return lifeline.run(shot, shotMs, 'the shot');
+    });
+    return Buffer.from(data, 'base64');
+  } catch (error) {
+    if (error instanceof DeadlineError) {
+      throw new ServiceError('CAPTURE_TIMEOUT', 'The page drew nothing: it is busy, or waits for what does not come.', {
+        cause: error,
+      });
+    }
+    throw error;
+  }
+}

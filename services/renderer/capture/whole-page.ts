@@ -1,0 +1,129 @@
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { findScroller } from './in-page/find-scroller.ts';
+import { finishAnimations } from './in-page/finish-animations.ts';
+import { freezeMediaQueries } from './in-page/freeze-media-queries.ts';
+import { growScroller } from './in-page/grow-scroller.ts';
+import { loadEagerly } from './in-page/load-eagerly.ts';
+import { measurePage, type PageMeasures } from './in-page/measure-page.ts';
+import { nextFrame } from './in-page/next-frame.ts';
+import { pinSizes } from './in-page/pin-sizes.ts';
+import { rememberSizes } from './in-page/remember-sizes.ts';
+import type { OpenPage } from './open.ts';
+import { assertHolds, maxCssHeight } from './page-limits.ts';
+import { scrollPage } from './scroll-page.ts';
+
+/** Sizes that pages give in shares of the viewport's height. */
+const pinned = [
+  'height',
+  'min-height',
+  'max-height',
+  'top',
+  'bottom',
+  'margin-top',
+  'margin-bottom',
+  'padding-top',
+  'padding-bottom',
+  'font-size',
+];
+
+/** Growing the page may let it grow once more; after so many turns it is taken as it is. */
+const mostTurns = 5;
+const callMs = 5000;
+
+/** The whole page, laid out and in sight. */
+export interface WholePage {
+  /** CSS pixels. */
+  readonly height: number;
+  /** It still grew when we stopped. */
+  readonly truncated: boolean;
+}
+
+/**
+ * Brings a page into a shape in which one look shows all of it: everything loaded and in place that loads or appears on
+ * scrolling, and the viewport as tall as the page. Then fixed and sticky elements stand once, and backgrounds that are
+ * fixed to the viewport cover all of it; what measures itself by the viewport's height is kept as it was.
+ *
+ * @throws ServiceError PAGE_TOO_LARGE
+ */
+export async function showWholePage(open: OpenPage, options: RenderOptions): Promise<WholePage> {
+  const { viewport, format } = options;
+  const scale = viewport.deviceScaleFactor;
+  const mostHeight = maxCssHeight(format, scale);
+  const call = callIn(open);
+
+  await call(loadEagerly, []);
+  const hidden = await call(findScroller, []);
+  const { stillGrew } = await scrollPage(open, mostHeight);
+  const before = await call(measurePage, []);
+  // Scrolling may have made the scroller's content taller.
+  const content = before.height + (hidden === null ? 0 : ((await call(findScroller, [])) ?? 0));
+  if (content > mostHeight && !stillGrew) {
+    assertHolds(format, Math.round(viewport.width * scale), Math.round(content * scale));
+  }
+  if (content <= before.viewHeight) return { height: before.viewHeight, truncated: stillGrew };
+  const height = await grow(open, { before, content: Math.min(content, mostHeight), mostHeight });
+  return { height, truncated: stillGrew || content > mostHeight };
+}
+
+/** Follows what has changed the height of the page since: images that came in, fonts. */
+export async function fitWholePage(open: OpenPage, whole: WholePage, options: RenderOptions): Promise<WholePage> {
+  const { viewport, format } = options;
+  const mostHeight = maxCssHeight(format, viewport.deviceScaleFactor);
+  const measures = await callIn(open)(measurePage, []);
+  const fits = measures.height === whole.height && measures.contentHeight >= whole.height - 1;
+  if (fits) return whole;
+  const height = await settleHeight(open, { height: whole.height, viewHeight: viewport.height, mostHeight });
+  const { height: now } = await callIn(open)(measurePage, []);
+  return { height, truncated: whole.truncated || now > height };
+}
+
+async function grow(
+  open: OpenPage,
+  { before, content, mostHeight }: { before: PageMeasures; content: number; mostHeight: number },
+): Promise<number> {
+  const { viewHeight } = before;
+  const call = callIn(open);
+  await call(freezeMediaQueries, []);
+  await call(rememberSizes, [pinned]);
+  await open.metrics.grow(content);
+  await call(growScroller, [content - viewHeight]);
+  await call(nextFrame, []);
+  for (let turn = 0; turn < mostTurns; turn += 1) {
+    if ((await call(pinSizes, [pinned])) === 0) break;
+    await call(finishAnimations, []);
+    await call(nextFrame, []);
+  }
+  return settleHeight(open, { height: content, viewHeight, mostHeight });
+}
+
+/** Fits the viewport to the content, which may have become taller or shorter by what happened to it. */
+async function settleHeight(
+  open: OpenPage,
+  { height, viewHeight, mostHeight }: { height: number; viewHeight: number; mostHeight: number },
+): Promise<number> {
+  const call = callIn(open);
+  let current = height;
+  for (let turn = 0; turn < mostTurns; turn += 1) {
+    const measures = await call(measurePage, []);
+    let wanted = Math.min(measures.height, mostHeight);
+    if (wanted === current && measures.contentHeight < current - 1) {
+      // The viewport may be what makes the page so tall. A shorter one tells.
+      await open.metrics.grow(Math.max(viewHeight, measures.contentHeight));
+      wanted = Math.min((await call(measurePage, [])).height, mostHeight);
+      await open.metrics.grow(wanted);
+      await call(nextFrame, []);
+      return wanted;
+    }
+    if (wanted === current) return current;
+    await open.metrics.grow(wanted);
+    await call(nextFrame, []);
+    await call(pinSizes, [pinned]);
+    current = wanted;
+  }
+  return current;
+}
+
+function callIn({ world }: OpenPage) {
+  return <A extends readonly unknown[], R>(fn: (...args: A) => R, args: A): Promise<Awaited<R>> =>
+    world.call(fn, args, { ms: callMs, what: fn.name });
+}

@@ -1,0 +1,64 @@
+import { connect as open, type Socket } from 'node:net';
+import type { ResolvedAddress } from '@webcapture/shared/egress/lookup.ts';
+import { EgressFailure } from './egress-failure.ts';
+
+/** More addresses than these are not tried: by then the page has given up. */
+const mostAddresses = 4;
+
+/**
+ * Connects to the first address that answers, in their order, by number: nothing is looked up here. Each try gets its
+ * share of the time that is left.
+ *
+ * @throws EgressFailure `unreachable` or `connect-timeout`
+ */
+export async function connect(
+  addresses: readonly ResolvedAddress[],
+  port: number,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const deadline = performance.now() + timeoutMs;
+  const tried = addresses.slice(0, mostAddresses);
+  let failure = new EgressFailure('unreachable', 'there is no address');
+  for (const [index, address] of tried.entries()) {
+    const share = (deadline - performance.now()) / (tried.length - index);
+    try {
+      return await connectOnce(address, port, Math.max(share, 1), signal);
+    } catch (error) {
+      if (!(error instanceof EgressFailure) || error.kind === 'closed') throw error;
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+function connectOnce(to: ResolvedAddress, port: number, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const socket = open({ host: to.address, family: to.family, port, noDelay: true, autoSelectFamily: false });
+  const abort = () => socket.destroy(new EgressFailure('closed', 'the lane or the request was closed'));
+  const timer = setTimeout(
+    () => socket.destroy(new EgressFailure('connect-timeout', `no connection within ${Math.round(timeoutMs)} ms`)),
+    timeoutMs,
+  );
+  const settle = () => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
+    socket.off('error', fail).off('connect', succeed);
+  };
+  const fail = (error: Error) => {
+    settle();
+    // The socket is dead, but a late error on it without a listener would end the process.
+    socket.on('error', () => undefined);
+    reject(
+      error instanceof EgressFailure ? error : new EgressFailure('unreachable', 'no connection', { cause: error }),
+    );
+  };
+  const succeed = () => {
+    settle();
+    resolve(socket);
+  };
+  socket.on('error', fail).on('connect', succeed);
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  return promise;
+}

@@ -1,0 +1,95 @@
+import type { EgressFailureKind } from './egress-failure.ts';
+import { targetOfUrl, type Target } from './target.ts';
+
+/** What a lane has seen so far. */
+export interface EgressStats {
+  /** Hosts that the policy refused, in the order of their first request; at most the first 1,000. */
+  readonly blockedHosts: readonly string[];
+  readonly blockedRequests: number;
+  /** Requests to names without an address, to servers that cannot be reached, and beyond the limits. */
+  readonly failedRequests: number;
+  /** Hosts that did not begin an answer in time; at most the first 1,000. */
+  readonly stalledHosts: readonly string[];
+  readonly stalledRequests: number;
+  /** Connections to servers that stand now. */
+  readonly openConnections: number;
+  /** Connections to servers made so far. */
+  readonly connections: number;
+  /** Bytes that came from servers: bodies of plain http, everything in a tunnel. */
+  readonly bytesReceived: number;
+  /** The limit that was met, if one was. */
+  readonly limitReached: 'connections' | 'download' | undefined;
+}
+
+/** A page may ask for any number of hosts; the books do not grow with it. */
+const mostKept = 1000;
+
+/** Counts what happens in a lane. */
+export class LaneBooks {
+  readonly #failures = new Map<string, EgressFailureKind>();
+  readonly #blockedHosts = new Set<string>();
+  readonly #stalledHosts = new Set<string>();
+  #blockedRequests = 0;
+  #failedRequests = 0;
+  #stalledRequests = 0;
+  #connections = 0;
+  #bytesReceived = 0;
+  #limitReached: EgressStats['limitReached'];
+
+  failed(target: Target, kind: Exclude<EgressFailureKind, 'closed'>): void {
+    // A host and port once refused stays refused, whatever else happens to its requests.
+    const known = this.#failures.get(target.key);
+    if (known !== 'blocked' && (known !== undefined || this.#failures.size < mostKept)) {
+      this.#failures.set(target.key, kind);
+    }
+    if (kind === 'blocked') {
+      this.#blockedRequests += 1;
+      keep(this.#blockedHosts, target.host);
+    } else if (kind === 'response-timeout') {
+      this.#stalledRequests += 1;
+      keep(this.#stalledHosts, target.host);
+    } else {
+      this.#failedRequests += 1;
+    }
+  }
+
+  connected(): void {
+    this.#connections += 1;
+  }
+
+  get bytesReceived(): number {
+    return this.#bytesReceived;
+  }
+
+  received(bytes: number): void {
+    this.#bytesReceived += bytes;
+  }
+
+  reached(limit: 'connections' | 'download'): void {
+    this.#limitReached ??= limit;
+  }
+
+  /** How the last request to the server of a URL failed, when one did. */
+  failureOf(url: string): EgressFailureKind | undefined {
+    const target = targetOfUrl(url);
+    return target && this.#failures.get(target.key);
+  }
+
+  stats(openConnections: number): EgressStats {
+    return {
+      blockedHosts: [...this.#blockedHosts],
+      blockedRequests: this.#blockedRequests,
+      failedRequests: this.#failedRequests,
+      stalledHosts: [...this.#stalledHosts],
+      stalledRequests: this.#stalledRequests,
+      openConnections,
+      connections: this.#connections,
+      bytesReceived: this.#bytesReceived,
+      limitReached: this.#limitReached,
+    };
+  }
+}
+
+function keep(set: Set<string>, value: string): void {
+  if (set.size < mostKept) set.add(value);
+}

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { OverallStatus } from '@webcapture/shared/contract/status.ts';
+import { until } from '../harness/until.ts';
+import { useFleet, useSite } from '../harness/use.ts';
+import { expectBalance } from './accounts-balance.ts';
+
+const fleet = useFleet({ slots: 2 });
+const site = useSite();
+
+/** Waits until every process has found the server again. */
+async function recovered(): Promise<void> {
+  const { controller, fronts, renderers, serving } = fleet();
+  for (const part of [controller, ...fronts, ...renderers]) await part.ready();
+  await serving('us-east', 1);
+  await until(
+    'a capture to be accepted again',
+    async () => (await fleet().api.capture({ url: site().url('/colour') })).status === 200,
+    { deadlineMs: 20_000, intervalMs: 200 },
+  );
+}
+
+test('killed and restarted between captures: the next one is right, and older files are there', async () => {
+  const { api, nats, books } = fleet();
+  const old = await api.captureWithFile({ url: site().url('/quadrants') });
+  const before = await books.usage();
+  await nats.restart('SIGKILL');
+  await recovered();
+  const { picture } = await api.picture({ url: site().url('/colour') });
+  expect(picture.share('#00ff00')).toBe(1);
+  const file = await api.request(old.data.fileUrl);
+  expect(Buffer.from(await file.arrayBuffer()).equals(old.bytes)).toBe(true);
+  expect((await books.usage()).tokens).toBeGreaterThanOrEqual(before.tokens + 2);
+  await expectBalance(fleet());
+});
+
+test('killed and restarted in mid-capture: the capture completes, once', async () => {
+  const { api, nats, books } = fleet();
+  const before = await books.usage();
+  const page = site().visit('/held');
+  const capturing = api.captureWithFile({ url: page.url });
+  await page.reached('/asset/held');
+  await nats.restart('SIGKILL');
+  page.release();
+  const { data, bytes } = await capturing;
+  const record = await books.record(data.uuid);
+  expect(record).toMatchObject({ status: 'completed', outcome: { fileSizeBytes: bytes.length } });
+  expect((await books.usage()).tokens - before.tokens).toBe(1);
+  await recovered();
+  await expectBalance(fleet());
+});
+
+test('gone for some seconds in mid-capture, and the rendering done meanwhile: nothing is lost', async () => {
+  const { api, nats, books } = fleet();
+  const before = await books.usage();
+  const page = site().visit('/held');
+  const capturing = api.captureWithFile({ url: page.url });
+  await page.reached('/asset/held');
+  await nats.kill('SIGKILL');
+  page.release();
+  await sleep(3000);
+  await nats.start();
+  await capturing;
+  expect((await books.usage()).tokens - before.tokens).toBe(1);
+  await recovered();
+  await expectBalance(fleet());
+});
+
+test('away: captures fail closed and say that they can be sent again, status says so, and both come back', async () => {
+  const { api, nats, operational, url } = fleet();
+  await operational();
+  await nats.kill('SIGKILL');
+  const refusal = await api.refused({ url: site().url('/colour') });
+  expect(refusal.status).toBe(500);
+  expect(refusal.message).toMatch(/again|retry|later/i);
+  expect(refusal.ms).toBeLessThan(15_000);
+  // What does not need the server is answered as ever.
+  const invalid = await api.refused({ url: site().url('/colour'), quality: 0 });
+  expect(invalid.status).toBe(400);
+  const status = await until(
+    'the queue to be reported',
+    async () => {
+      const response = await fetch(`${url}/status`);
+      const body = (await response.json()) as OverallStatus;
+      return (
+        response.status === 503 &&
+        body.components?.find(({ name }) => name === 'queue')?.status === 'major_outage' &&
+        body
+      );
+    },
+    { deadlineMs: 15_000, intervalMs: 100 },
+  );
+  expect(status.status).toBe('major_outage');
+  expect((await fetch(`${url}/status/engine`)).status).toBeGreaterThanOrEqual(200);
+  await nats.start();
+  await recovered();
+  await operational();
+  await expectBalance(fleet());
+});
+
+test('killed again and again under load: every capture that was answered is there, and charged once', async () => {
+  const { api, nats } = fleet();
+  const answers = Array.from({ length: 16 }, (_, index) =>
+    api.capture({ url: site().url('/images', { list: `slow:${100 + index * 40}` }) }),
+  );
+  for (let round = 0; round < 2; round++) {
+    await sleep(700);
+    await nats.restart('SIGKILL');
+  }
+  const results = await Promise.all(answers);
+  await recovered();
+  const records = await expectBalance(fleet());
+  const answered = results.filter(({ status }) => status === 200).map(({ body }) => body?.data);
+  for (const data of answered) {
+    const record = records.find(({ uuid }) => uuid === data?.uuid);
+    expect(record).toMatchObject({ status: 'completed', outcome: { fileSizeBytes: data?.fileSizeBytes } });
+  }
+  expect(results.map(({ status }) => status).filter((status) => status !== 200 && status !== 500)).toEqual([]);
+  // A short absence is ridden out, not passed on.
+  expect(answered.length).toBeGreaterThanOrEqual(12);
+}, 120_000);

@@ -1,0 +1,286 @@
+import { describe, expect, test } from 'vitest';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { AnswerCheck } from '../harness/openapi.ts';
+import { until } from '../harness/until.ts';
+import { useFleet, useSite } from '../harness/use.ts';
+
+const fleet = useFleet();
+const site = useSite();
+
+const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+
+describe('POST /capture', () => {
+  test('answers with every field of shape A and shape B, and what they say is true', async () => {
+    const url = site().url('/text', { title: 'True words' });
+    const before = Date.now();
+    const answer = await fleet().api.capture({ url, format: 'jpeg', viewport: { width: 640, height: 480 } });
+    const after = Date.now();
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+    const { data } = answer.body ?? {};
+    if (!data) throw new Error('the answer has no data');
+    expect(answer.body).toEqual({ success: true, error: null, data });
+
+    const file = await fleet().api.request(data.fileUrl);
+    const bytes = await file.arrayBuffer();
+    expect(data).toMatchObject({
+      fromCache: false,
+      tokenCost: 1,
+      fileSizeBytes: bytes.byteLength,
+      status: 'completed',
+      region: 'us-east',
+    });
+    expect(data.uuid).toMatch(uuidV7);
+    expect(data.fileUrl).toMatch(new RegExp(`^${fleet().url}/files/${data.uuid}-[0-9a-f]{32}\\.jpeg$`));
+    expect(Number.isInteger(data.processingTimeMs)).toBe(true);
+    expect(data.processingTimeMs).toBeGreaterThan(0);
+    expect(data.processingTimeMs).toBeLessThanOrEqual(Math.ceil(answer.ms));
+    expect(data.metadata).toMatchObject({
+      url,
+      format: 'jpeg',
+      mimeType: 'image/jpeg',
+      fileSizeBytes: bytes.byteLength,
+      width: 640,
+      height: 480,
+      viewport: { width: 640, height: 480, deviceScaleFactor: 1 },
+      fullPage: false,
+    });
+    const { capturedAt, createdAt, expiresAt } = data.metadata;
+    expect(capturedAt).toMatch(isoTime);
+    expect(expiresAt).toMatch(isoTime);
+    expect(Date.parse(capturedAt)).toBeGreaterThanOrEqual(before - 1000);
+    expect(Date.parse(capturedAt)).toBeLessThanOrEqual(after + 1000);
+    expect(Number.isInteger(createdAt)).toBe(true);
+    expect(Math.abs(createdAt - before / 1000)).toBeLessThan(after - before + 2);
+    expect(data.report).toEqual({
+      httpStatus: 200,
+      finalUrl: url,
+      title: 'True words',
+      images: { loaded: 0, failed: 0, pending: 0 },
+      blockedRequests: 0,
+      softTimeouts: [],
+      truncated: false,
+      blank: false,
+      challenge: false,
+      timings: {
+        queueMs: expect.any(Number),
+        navigateMs: expect.any(Number),
+        settleMs: expect.any(Number),
+        shootMs: expect.any(Number),
+        storeMs: expect.any(Number),
+      },
+    });
+  });
+
+  test('says that a picture of one colour is blank', async () => {
+    const blank = await fleet().api.captured({ url: site().url('/colour', { c: 'ffffff' }) });
+    const other = await fleet().api.captured({ url: site().url('/quadrants') });
+    expect([blank.report.blank, other.report.blank]).toEqual([true, false]);
+  });
+
+  test.for([404, 401, 403, 410, 500, 503])('a page that answers %d is a page, and charged', async (code) => {
+    const before = await fleet().books.usage();
+    const { data, picture } = await fleet().api.picture({ url: site().url('/status', { code }) });
+    expect(data.report.httpStatus).toBe(code);
+    expect(picture.share('#00ff00')).toBe(1);
+    const after = await fleet().books.usage();
+    expect(after.tokens - before.tokens).toBe(1);
+  });
+
+  test('charges one token, two with antiBot, none when it fails', async () => {
+    const { api, books } = fleet();
+    const url = site().url('/colour');
+    const before = await books.usage();
+    const plain = await api.captured({ url });
+    const stealthy = await api.captured({ url, antiBot: true });
+    await api.refused({ url: site().url('/reset') });
+    const after = await books.usage();
+    expect([plain.tokenCost, stealthy.tokenCost]).toEqual([1, 2]);
+    expect({ tokens: after.tokens - before.tokens, captures: after.captures - before.captures }).toEqual({
+      tokens: 3,
+      captures: 2,
+    });
+  });
+
+  test('the minimal request is a url', async () => {
+    const { status } = await fleet().api.captured({ url: site().url('/colour') });
+    expect(status).toBe('completed');
+  });
+
+  test('features that are switched off may be named', async () => {
+    const off = {
+      responseCache: { enabled: false, ttl: 60 },
+      persistence: { enabled: false, refreshInterval: 0 },
+      background: false,
+      block: {},
+      viewport: {},
+    };
+    const { status } = await fleet().api.captured({ url: site().url('/colour'), ...off });
+    expect(status).toBe('completed');
+  });
+});
+
+describe('GET /captures/{uuid}', () => {
+  test('gives the same result again', async () => {
+    const data = await fleet().api.captured({ url: site().url('/colour') });
+    const response = await fleet().api.get(`/captures/${data.uuid}`);
+    expect(response.status).toBe(200);
+    const body = (await response.json()) as { success: boolean; error: null; data: typeof data };
+    expect(body).toEqual({ success: true, error: null, data: { ...data, fromCache: false } });
+    expect(await problemsOf('/captures/{uuid}', 200, body)).toEqual([]);
+  });
+
+  test('tells the state of one that is being rendered', async () => {
+    const { api, books } = fleet();
+    const page = site().visit('/held');
+    const capturing = api.captured({ url: page.url });
+    await page.reached('/asset/held');
+    const record = await until('its record', async () =>
+      (await books.records()).find(({ url, status }) => url === page.url && status === 'rendering'),
+    );
+    const response = await api.get(`/captures/${record.uuid}`);
+    const body = (await response.json()) as { data: { uuid: string; status: string } };
+    page.release();
+    expect(response.status).toBe(200);
+    expect(body.data).toMatchObject({ uuid: record.uuid, status: 'rendering' });
+    expect(await problemsOf('/captures/{uuid}', 200, body)).toEqual([]);
+    expect((await capturing).uuid).toBe(record.uuid);
+  });
+
+  test('tells why one failed', async () => {
+    const { api, books } = fleet();
+    const { url } = site().visit('/reset');
+    const refusal = await api.refused({ url });
+    const record = (await books.records()).find((candidate) => candidate.url === url);
+    expect(record).toMatchObject({ status: 'failed', failure: { code: refusal.code } });
+    const response = await api.get(`/captures/${record?.uuid}`);
+    const body: unknown = await response.json();
+    expect(response.status).toBe(200);
+    expect(JSON.stringify(body)).toContain(refusal.code);
+    expect(body).toMatchObject({ data: { status: 'failed' } });
+    expect(await problemsOf('/captures/{uuid}', 200, body)).toEqual([]);
+  });
+
+  test.for(['019b0000-0000-7000-8000-000000000000', '0', 'x'.repeat(300), '019b0000-0000-7000-8000-*'])(
+    'knows nothing of %s',
+    async (uuid) => {
+      const response = await fleet().api.get(`/captures/${uuid}`);
+      const body: unknown = await response.json();
+      expect(response.status).toBe(404);
+      expect(body).toMatchObject({ success: false, error: { code: expect.stringMatching(/NOT_FOUND/) }, data: null });
+    },
+  );
+
+  test('nor of another account’s', async () => {
+    const { api, books } = fleet();
+    const { uuid } = await api.captured({ url: site().url('/colour') });
+    const other = await books.addAccount('somebody-else');
+    const response = await api.get(`/captures/${uuid}`, { key: other.key });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ success: false, error: { code: 'CAPTURE_NOT_FOUND' }, data: null });
+  });
+
+  test('needs a key', async () => {
+    const { uuid } = await fleet().api.captured({ url: site().url('/colour') });
+    const response = await fleet().api.request(`/captures/${uuid}`);
+    expect(response.status).toBe(401);
+    expect(await response.json()).toMatchObject({ success: false, error: { code: 'UNAUTHORIZED' }, data: null });
+  });
+});
+
+describe('keys', () => {
+  test.for([
+    ['an expired key', { expiresAt: Date.now() - 1000 }, 401, 'API_KEY_EXPIRED'],
+    ['a revoked key', { revokedAt: Date.now() - 1000 }, 401, 'API_KEY_REVOKED'],
+  ] as const)('%s', async ([name, change, status, code]) => {
+    const { key } = await fleet().books.addAccount(name.replaceAll(' ', '-'), change);
+    const refusal = await fleet().api.refused({ url: site().url('/colour') }, { key });
+    expect(refusal).toMatchObject({ status, code });
+  });
+
+  test('a key that is good tomorrow is good today', async () => {
+    const { key } = await fleet().books.addAccount('until-tomorrow', { expiresAt: Date.now() + 86_400_000 });
+    const data = await fleet().api.captured({ url: site().url('/colour') }, { key });
+    expect(data.status).toBe('completed');
+  });
+});
+
+describe('the rest of the front', () => {
+  test('what is not there is a 404 in the envelope', async () => {
+    for (const path of ['/nothing', '/capture/', '/files', '/captures']) {
+      const response = await fleet().api.get(path);
+      expect([path, response.status]).toEqual([path, 404]);
+      expect(await response.json()).toMatchObject({ success: false, error: { code: 'NOT_FOUND' }, data: null });
+    }
+  });
+
+  test('/openapi.json is valid OpenAPI 3.1 of version 1.0.0, with an example for every answer in JSON', async () => {
+    const response = await fleet().api.request('/openapi.json');
+    expect(response.status).toBe(200);
+    const document = (await response.json()) as Document;
+    expect(document).toMatchObject({ openapi: expect.stringMatching(/^3\.1\./), info: { version: '1.0.0' } });
+    const result = await new Validator().validate(structuredClone(document) as never);
+    expect(result.errors ?? []).toEqual([]);
+    expect(Object.keys(document.paths)).toEqual(
+      expect.arrayContaining(['/capture', '/captures/{uuid}', '/files/{name}', '/status', '/status/engine']),
+    );
+    const answers = document.paths['/capture']?.['post']?.responses ?? {};
+    expect(Object.keys(answers).toSorted()).toEqual(expect.arrayContaining(['200', '400', '401', '402', '429', '500']));
+    for (const [status, { content }] of Object.entries(answers)) {
+      const json = content?.['application/json'];
+      expect([status, json?.example ?? json?.examples]).not.toEqual([status, undefined]);
+    }
+  });
+
+  test('/docs is a page that shows the interface: captured by the service itself', async () => {
+    const response = await fleet().api.request('/docs', { redirect: 'follow' });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toMatch(/^text\/html/);
+    const { data, pdf } = await fleet().api.pdf({ url: `${fleet().url}/docs`, waitUntil: 'networkidle' });
+    expect(data.report.softTimeouts).toEqual([]);
+    for (const text of ['/capture', '/status', '/openapi.json']) expect(pdf.text).toContain(text);
+  });
+
+  test('the operators’ endpoints are not to be had at the public port', async () => {
+    for (const path of ['/metrics', '/livez', '/readyz']) {
+      expect((await fleet().api.request(path)).status).toBe(404);
+    }
+  });
+
+  test('each process tells its state and its numbers at the port for operators', async () => {
+    const { fronts, controller, renderers } = fleet();
+    for (const part of [...fronts, controller, ...renderers]) {
+      expect(await part.probe('/readyz')).toEqual({ status: 200, text: 'ok' });
+      expect(await part.probe('/livez')).toEqual({ status: 200, text: 'ok' });
+      expect(await part.metrics()).toMatch(/^process_cpu_seconds_total/m);
+    }
+  });
+
+  test('no log line of any process has a query string, a key, or supplied html in it', async () => {
+    const { api, key, fronts, controller, renderers } = fleet();
+    await api.captured({ url: site().url('/colour', { token: 'query-secret' }) });
+    await api.captured({ html: '<p>html-secret</p>' });
+    await api.refused({ url: site().url('/reset', { token: 'query-secret' }) });
+    await api.refused({ html: 'html-secret' });
+    await api.refused({ url: site().url('/colour') }, { key: 'key-secret-key-secret' });
+    const lines = [...fronts, controller, ...renderers].map((part) => part.logs()).join('\n');
+    for (const secret of ['query-secret', 'html-secret', 'key-secret', key]) expect(lines).not.toContain(secret);
+    for (const line of lines.split('\n').filter(Boolean)) expect(() => JSON.parse(line) as unknown).not.toThrow();
+  });
+});
+
+interface Document {
+  readonly paths: Record<
+    string,
+    Record<
+      string,
+      { responses: Record<string, { content?: Record<string, { example?: unknown; examples?: unknown }> }> }
+    >
+  >;
+}
+
+async function problemsOf(path: string, status: number, body: unknown): Promise<string[]> {
+  const check = await AnswerCheck.load(`${fleet().url}/openapi.json`);
+  return check.problems({ path, method: 'GET', status, mediaType: 'application/json', body });
+}

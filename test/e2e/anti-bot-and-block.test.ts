@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import type { BrowserFacts } from '../harness/site/pages/network-pages.ts';
+import { useFleet, useSite } from '../harness/use.ts';
+
+const fleet = useFleet({ slots: 3 });
+const site = useSite();
+
+describe('antiBot', () => {
+  test('leaves nothing in the page that tells of automation', async () => {
+    const page = site().visit('/facts');
+    const { data, picture } = await fleet().api.picture({ url: page.url, antiBot: true });
+    expect(picture.share('#00ff00')).toBe(1);
+    expect(data.tokenCost).toBe(2);
+    const facts = await page.facts<BrowserFacts>();
+    expect(facts.webdriver).toBe(false);
+    expect(facts.userAgent).toMatch(/Chrome\/\d+/);
+    expect(facts.userAgent).not.toMatch(/headless/i);
+    expect(facts.brands.join()).not.toMatch(/headless/i);
+    expect(facts.hasChrome).toBe(true);
+    expect(facts.plugins).toBeGreaterThan(0);
+    expect(facts.languages.length).toBeGreaterThan(0);
+    expect(facts.automation).toEqual([]);
+    // What the page sees is what the site sees.
+    const [seen] = page.seen('/facts');
+    expect(seen?.headers['user-agent']).toBe(facts.userAgent);
+    expect(seen?.headers['sec-ch-ua'] ?? '').not.toMatch(/headless/i);
+    expect(seen?.headers['accept-language']).toBeDefined();
+  });
+
+  test('keeps every other option working', async () => {
+    const { api } = fleet();
+    const viewport = { width: 500, height: 400, deviceScaleFactor: 2 };
+    const dark = await api.picture({ url: site().url('/scheme'), antiBot: true, colorScheme: 'dark', viewport });
+    expect(dark.picture.size).toBe('1000x800');
+    expect(dark.picture.share('#101010')).toBe(1);
+    const tall = await api.picture({
+      url: site().url('/tall', { h: 3000 }),
+      antiBot: true,
+      isFullPage: true,
+      format: 'webp',
+    });
+    expect(tall.picture.size).toBe('1280x3000');
+    const { pdf } = await api.pdf({ url: site().url('/text', { text: 'on paper' }), antiBot: true });
+    expect(pdf.text).toContain('on paper');
+    const html = await api.picture({ html: '<body style="background:#00ff00">', antiBot: true });
+    expect(html.picture.share('#00ff00')).toBe(1);
+  });
+
+  test('captures do not see each other', async () => {
+    const pages = [site().visit('/leave-traces'), site().visit('/leave-traces')];
+    for (const page of pages) await fleet().api.captured({ url: page.url, antiBot: true });
+    for (const page of pages) expect(await page.facts()).toEqual({ cookie: 'server=yes', stored: null });
+  });
+});
+
+describe('block', () => {
+  test('nothing is blocked unless asked for', async () => {
+    const media = site().visit('/media');
+    const data = await fleet().api.captured({ url: media.url, delay: 300 });
+    expect(media.seen('/asset/media').length).toBeGreaterThan(0);
+    expect(data.report.blockedRequests).toBe(0);
+  });
+
+  test('media: no audio or video is asked for, pictures are', async () => {
+    const media = site().visit('/media');
+    const { data, picture } = await fleet().api.picture({ url: media.url, delay: 300, block: { media: true } });
+    expect(media.seen('/asset/media')).toEqual([]);
+    expect(media.seen('/asset/image')).toHaveLength(1);
+    expect(picture.at(1000, 600)).toBe('#00ff00');
+    expect(data.report.blockedRequests).toBeGreaterThan(0);
+  });
+
+  test('ads: what filter lists name is not asked for', async () => {
+    const from = `http://ads.localhost:${site().port}`;
+    const without = site().visit('/advertising', { from });
+    const open = await fleet().api.picture({ url: without.url });
+    expect(without.seen('/pagead/js/adsbygoogle.js')).toHaveLength(1);
+    expect(open.picture.at(1000, 600)).toBe('#ff0000');
+
+    const page = site().visit('/advertising', { from });
+    const { data, picture } = await fleet().api.picture({ url: page.url, block: { ads: true } });
+    expect(page.seen('/pagead/js/adsbygoogle.js')).toEqual([]);
+    expect(page.seen('/asset/image')).toHaveLength(1);
+    expect(picture.at(1000, 600)).toBe('#00ff00');
+    expect(data.report.blockedRequests).toBeGreaterThan(0);
+  });
+
+  test('trackers: likewise', async () => {
+    const from = `http://metrics.localhost:${site().port}`;
+    const page = site().visit('/advertising', { from });
+    const data = await fleet().api.captured({ url: page.url, block: { trackers: true } });
+    expect(page.seen('/google-analytics.com/analytics.js')).toEqual([]);
+    expect(page.seen('/asset/image')).toHaveLength(1);
+    expect(data.report.blockedRequests).toBeGreaterThan(0);
+  });
+
+  test('cookieBanners: the banner is gone, the page is there', async () => {
+    const url = site().url('/consent');
+    const before = await fleet().api.picture({ url });
+    expect(before.picture.at(640, 700)).toBe('#ff0000');
+    const after = await fleet().api.picture({ url, block: { cookieBanners: true } });
+    expect(after.picture.share('#00ff00')).toBeGreaterThan(0.99);
+  });
+
+  test('all at once, with antiBot', async () => {
+    const page = site().visit('/media');
+    const block = { ads: true, trackers: true, media: true, cookieBanners: true };
+    const { picture } = await fleet().api.picture({ url: page.url, antiBot: true, block });
+    expect(picture.at(1000, 600)).toBe('#00ff00');
+    expect(page.seen('/asset/media')).toEqual([]);
+  });
+});

@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest';
+import { outcomeOf } from '../harness/api.ts';
+import { readPdf } from '../harness/pdf.ts';
+import { useFleet, useSite } from '../harness/use.ts';
+
+// Of loopback only 127.0.0.1 is open: 127.0.0.2 is a machine inside of the network that answers whoever gets there.
+const fleet = useFleet({ slots: 3 });
+const site = useSite();
+const inside = useSite('127.0.0.2');
+
+describe('addresses that the front refuses at once', () => {
+  test.for([
+    'http://127.0.0.2/',
+    'http://127.0.0.2./',
+    'http://127.2/',
+    'http://2130706434/',
+    'http://0x7f000002/',
+    'http://0177.0.0.2/',
+    'http://127。0。0。2/',
+    'http://１２７.0.0.2/',
+    'http://0.0.0.0/',
+    'http://10.0.0.1/',
+    'http://172.16.0.1/',
+    'http://192.168.1.1/',
+    'http://100.64.0.1/',
+    'http://169.254.169.254/latest/meta-data/',
+    'http://[::]/',
+    'http://[::1]/',
+    'http://[::ffff:10.0.0.1]/',
+    'http://[::ffff:7f00:2]/',
+    'http://[64:ff9b::a00:1]/',
+    'http://[2002:a00:1::]/',
+    'http://[fe80::1]/',
+    'http://[fd00::1]/',
+    'http://[ff02::1]/',
+    'http://224.0.0.1/',
+    'http://255.255.255.255/',
+    'http://user:pass@10.0.0.1/',
+    'http://127.0.0.1:22/',
+    'http://127.0.0.1:4222/',
+    'https://127.0.0.1:6379/',
+  ])('%s', async (url) => {
+    const refusal = await fleet().api.refused({ url });
+    expect(refusal).toMatchObject({ status: 400, code: 'URL_BLOCKED' });
+    expect(refusal.message).toMatch(/egress policy/);
+    expect(refusal.ms).toBeLessThan(1000);
+  });
+
+  test('before it looks at the key', async () => {
+    const refusal = await fleet().api.refused({ url: 'http://10.0.0.1/' }, { key: null });
+    expect(refusal.status).toBe(400);
+  });
+});
+
+describe.concurrent('redirects to refused addresses', () => {
+  test.for([301, 302, 303, 307, 308])('%d', async (code) => {
+    const target = inside().visit('/colour');
+    const refusal = await fleet().api.refused({ url: site().url('/redirect', { code, to: target.url }) });
+    expect(refusal).toMatchObject({ status: 400, code: 'URL_BLOCKED' });
+    expect(target.requests).toEqual([]);
+  });
+
+  test('after several that are not', async () => {
+    const target = inside().visit('/colour');
+    const refusal = await fleet().api.refused({ url: site().url('/redirect', { hops: 3, to: target.url }) });
+    expect(refusal.code).toBe('URL_BLOCKED');
+    expect(target.requests).toEqual([]);
+  });
+
+  test.for([
+    'file:///etc/passwd',
+    'http://[::1]:1/',
+    'http://169.254.169.254/',
+    'data:text/html,x',
+    'view-source:http://127.0.0.1/',
+  ])('to %s', async (to) => {
+    const refusal = await fleet().api.refused({ url: site().url('/redirect', { to }), timeout: 5000 });
+    expect(['URL_BLOCKED', 'NAVIGATION_FAILED']).toContain(refusal.code);
+  });
+
+  test.for(['meta', 'script'])('from inside of the page, by %s', async (by) => {
+    const target = inside().visit('/text', { text: 'the inside' });
+    const answer = await fleet().api.capture({
+      url: site().url('/lead-on', { by, to: target.url }),
+      format: 'pdf',
+      delay: 500,
+    });
+    expect(target.requests).toEqual([]);
+    expect(['completed', 'URL_BLOCKED']).toContain(outcomeOf(answer));
+  });
+
+  test.for(['meta', 'script'])('to a file from inside of the page, by %s', async (by) => {
+    const url = site().url('/lead-on', { by, to: 'file:///etc/passwd' });
+    const answer = await fleet().api.capture({ url, format: 'pdf', delay: 500, responseType: 'file' });
+    const text = answer.status === 200 ? (await readPdf(answer.bytes)).text : '';
+    expect(text).not.toMatch(/root:|daemon/);
+  });
+});
+
+describe.concurrent('what a page asks for', () => {
+  test('does not get to refused addresses in any way, and the page is captured without it', async () => {
+    const target = inside().visit('/echo');
+    const page = site().url('/reach', { target: `${target.url}&by=` });
+    const { data, picture } = await fleet().api.picture({ url: page, delay: 500 });
+    expect(picture.at(1000, 600)).toBe('#00ff00');
+    expect(target.requests).toEqual([]);
+    expect(inside().requests.filter(({ query }) => query.has('by'))).toEqual([]);
+    expect(data.report.blockedRequests).toBeGreaterThanOrEqual(5);
+  });
+
+  test('gets to open ones in every way', async () => {
+    const target = site().visit('/echo');
+    await fleet().api.picture({ url: site().url('/reach', { target: `${target.url}&by=` }), delay: 500 });
+    const ways = new Set(target.requests.map(({ query }) => query.get('by')));
+    expect([...ways]).toEqual(expect.arrayContaining(['img', 'frame', 'style', 'fetch']));
+  });
+
+  test('html gets no further', async () => {
+    const target = inside().visit('/echo');
+    const html = `<body style="background:#00ff00"><img src="${target.url}"><iframe src="${target.url}"></iframe><script>fetch(${JSON.stringify(target.url)}, {mode: 'no-cors'}).catch(() => 0)</script>`;
+    const data = await fleet().api.captured({ html, delay: 300 });
+    expect(target.requests).toEqual([]);
+    expect(data.report.blockedRequests).toBeGreaterThanOrEqual(1);
+  });
+
+  test('antiBot goes through the same door', async () => {
+    const target = inside().visit('/echo');
+    const page = site().url('/reach', { target: `${target.url}&by=` });
+    const { picture } = await fleet().api.picture({ url: page, antiBot: true, delay: 500 });
+    expect(picture.at(1000, 600)).toBe('#00ff00');
+    expect(target.requests).toEqual([]);
+    const refusal = await fleet().api.refused({ url: site().url('/redirect', { to: target.url }), antiBot: true });
+    expect(refusal.code).toBe('URL_BLOCKED');
+  });
+});
+
+describe('names', () => {
+  test('localhost is open as far as its addresses are', async () => {
+    const { picture } = await fleet().api.picture({ url: `http://localhost:${site().port}/colour` });
+    expect(picture.share('#00ff00')).toBe(1);
+  });
+});

@@ -1,0 +1,130 @@
+import { createServer } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { outcomeOf } from '../harness/api.ts';
+import { freePort } from '../harness/free-port.ts';
+import { useFleet, useSite } from '../harness/use.ts';
+
+const fleet = useFleet({ slots: 4, env: { WEBCAPTURE_BROWSER_MEMORY_MB: '1500' } });
+const site = useSite();
+
+describe.concurrent('NAVIGATION_FAILED', () => {
+  test('nobody listens there', async () => {
+    const refusal = await fleet().api.refused({ url: `http://127.0.0.1:${await freePort()}/` });
+    expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
+    expect(refusal.ms).toBeLessThan(5000);
+  });
+
+  test('the site hangs up', async () => {
+    const refusal = await fleet().api.refused({ url: site().url('/reset') });
+    expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
+  });
+
+  test('there is no such name', async () => {
+    const refusal = await fleet().api.refused({ url: 'http://no-such-name.invalid/' });
+    expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
+    expect(refusal.message).toContain('no-such-name.invalid');
+  });
+
+  test('redirects that never end', async () => {
+    const refusal = await fleet().api.refused({ url: site().url('/redirect-loop') });
+    expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
+    expect(refusal.message).toMatch(/redirect/i);
+  });
+
+  test('a download is not a page', async () => {
+    const refusal = await fleet().api.refused({ url: site().url('/download') });
+    expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
+    expect(refusal.message).toMatch(/download|not a page|attachment/i);
+  });
+
+  test('an answer without content is not a page', async () => {
+    const refusal = await fleet().api.refused({ url: site().url('/no-content'), timeout: 5000 });
+    expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
+  });
+
+  test('a server that speaks no HTTP', async () => {
+    const port = await freePort();
+    const server = createServer((socket) => socket.end('220 mail.example.com ready\r\n'));
+    await new Promise<void>((resolve) => {
+      server.listen(port, '127.0.0.1', resolve);
+    });
+    const refusal = await fleet().api.refused({ url: `http://127.0.0.1:${port}/` });
+    server.close();
+    expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
+  });
+
+  test('a TLS address of a plain server', async () => {
+    const refusal = await fleet().api.refused({ url: `https://127.0.0.1:${site().port}/colour` });
+    expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
+  });
+});
+
+describe('messages', () => {
+  test('say what was wrong and nothing of what is inside', async () => {
+    const pages = ['/reset', '/redirect-loop', '/download'];
+    for (const path of pages) {
+      const { message } = await fleet().api.refused({ url: site().url(path, { token: 'secret' }) });
+      expect(message).toMatch(/^[A-Z].*\.$/s);
+      expect(message).not.toMatch(
+        /playwright|page\.goto|Call log|chromium|cdp|protocol error|\.ts|node_modules|secret|proxy/i,
+      );
+    }
+  });
+});
+
+describe.concurrent('a hostile page costs its own capture only', () => {
+  test('one that is busy before it is parsed', async () => {
+    const refusal = await fleet().api.refused({ url: site().url('/busy'), timeout: 5000 });
+    expect(refusal).toMatchObject({ status: 500, code: 'CAPTURE_TIMEOUT' });
+    expect(refusal.ms).toBeLessThan(20_000);
+  });
+
+  test('one that is busy once it has loaded', async () => {
+    const answer = await fleet().api.capture({ url: site().url('/busy', { after: 'load' }), timeout: 5000 });
+    // Whether a frame of it is there to be captured is up to the browser; that it ends is up to us.
+    expect(['completed', 'CAPTURE_TIMEOUT', 'CAPTURE_FAILED']).toContain(outcomeOf(answer));
+    expect(answer.ms).toBeLessThan(25_000);
+  });
+
+  test('one that opens dialogues is captured', async () => {
+    const { picture } = await fleet().api.picture({ url: site().url('/dialogs') });
+    expect(picture.share('#00ff00')).toBe(1);
+  });
+
+  test('one that closes itself is captured', async () => {
+    const { picture } = await fleet().api.picture({ url: site().url('/closing') });
+    expect(picture.share('#00ff00')).toBe(1);
+  });
+
+  test('one that opens windows is captured', async () => {
+    const { picture } = await fleet().api.picture({ url: site().url('/popups') });
+    expect(picture.share('#00ff00')).toBe(1);
+  });
+
+  test('one that overwrites what a tool would use is captured', async () => {
+    const { picture } = await fleet().api.picture({ url: site().url('/overriding'), isFullPage: true });
+    expect(picture.share('#00ff00')).toBe(1);
+  });
+
+  test('one whose document is cut off is captured as far as it came, or fails', async () => {
+    const answer = await fleet().api.capture({ url: site().url('/cut-off'), timeout: 5000 });
+    expect(['completed', 'NAVIGATION_FAILED', 'CAPTURE_TIMEOUT']).toContain(outcomeOf(answer));
+  });
+});
+
+describe('memory', () => {
+  test('a page that takes all there is fails, and the next capture is right', async () => {
+    const answer = await fleet().api.capture({ url: site().url('/balloon'), timeout: 20_000 });
+    expect(outcomeOf(answer)).toMatch(/^(completed|CAPTURE_FAILED|CAPTURE_TIMEOUT)$/);
+    const { picture } = await fleet().api.picture({ url: site().url('/colour') });
+    expect(picture.share('#00ff00')).toBe(1);
+  }, 90_000);
+});
+
+test('after all of that the fleet is as it was', async () => {
+  const { api, books, renderers } = fleet();
+  const results = await Promise.all(Array.from({ length: 8 }, () => api.picture({ url: site().url('/quadrants') })));
+  for (const { picture } of results) expect(picture.at(150, 50)).toBe('#00ff00');
+  expect(renderers[0]?.exit).toBeUndefined();
+  expect(await books.queued()).toBe(0);
+});

@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest';
+import { stripeColour } from '../harness/site/pages/tall-pages.ts';
+import { useFleet, useSite } from '../harness/use.ts';
+
+const fleet = useFleet({ slots: 3 });
+const site = useSite();
+
+/** A page on the test site whose address has exactly `length` characters. */
+function urlOf(length: number): string {
+  const base = `${site().url('/colour')}&pad=`;
+  return base + 'x'.repeat(length - base.length);
+}
+
+const head = '<style>body{background:#00ff00}</style>';
+
+describe.concurrent('numbers of the request', () => {
+  /** Field, what is accepted at each end, what is refused beyond it, and what else has to be in the request. */
+  const numbers: readonly (readonly [field: string, accepted: number[], refused: number[], rest?: object])[] = [
+    ['quality', [1, 100], [0, 101, -1, 50.5], { format: 'jpeg' }],
+    ['quality', [1, 100], [0, 101], { format: 'webp' }],
+    ['quality', [100], [0, 101], { format: 'png' }],
+    ['timeout', [5000, 120_000], [4999, 120_001, 0, -1, 5000.5]],
+    ['imageTimeout', [0, 15_000], [-1, 15_001, 0.5]],
+    ['delay', [0, 1, 15_000], [-1, 15_001, 0.5]],
+    ['cdnTtl', [61, 2_592_000], [60, 2_592_001, 0, -1, 61.5]],
+    ['responseCache.ttl', [60, 2_592_000], [59, 2_592_001]],
+    ['persistence.refreshInterval', [0, 2_592_000], [-1, 2_592_001]],
+    ['viewport.width', [16, 7680], [15, 7681, 0, -1, 100.5]],
+    ['viewport.height', [16, 7680], [15, 7681, 0, -1, 100.5]],
+    ['viewport.deviceScaleFactor', [1, 1.25, 3], [0.99, 3.01, 0, -1]],
+    ['pdf.scale', [0.1, 2], [0.09, 2.01, 0], { format: 'pdf' }],
+    ['pdf.margin', [0, 50], [-1, 1001], { format: 'pdf' }],
+  ];
+
+  /** `{viewport: {width: 16}}` out of `viewport.width` and 16. */
+  const bodyOf = (field: string, value: number, rest: object = {}) => {
+    const [outer = '', inner] = field.split('.');
+    return { url: site().url('/colour'), ...rest, [outer]: inner === undefined ? value : { [inner]: value } };
+  };
+
+  const accepted = numbers.flatMap(([field, values, , rest]) => values.map((value) => [field, value, rest] as const));
+  const refused = numbers.flatMap(([field, , values, rest]) => values.map((value) => [field, value, rest] as const));
+
+  test.for(accepted)('%s %d is accepted', async ([field, value, rest]) => {
+    const { status } = await fleet().api.captured(bodyOf(field, value, rest));
+    expect(status).toBe('completed');
+  });
+
+  test.for(refused)('%s %d is refused', async ([field, value, rest]) => {
+    const refusal = await fleet().api.refused(bodyOf(field, value, rest));
+    expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(refusal.message).toContain(field);
+  });
+});
+
+describe.concurrent('length of url', () => {
+  test('2048 characters are accepted', async () => {
+    const url = urlOf(2048);
+    const data = await fleet().api.captured({ url });
+    expect(data.metadata.url).toHaveLength(2048);
+  });
+
+  test('2049 are refused', async () => {
+    const refusal = await fleet().api.refused({ url: urlOf(2049) });
+    expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(refusal.message).toMatch(/url.*2048/s);
+  });
+});
+
+describe('length of html', () => {
+  const limit = 1_048_576;
+  const padded = (filler: string, length: number) => head + filler.repeat(length - head.length);
+  /** Base64 of exactly so many characters, a multiple of four. */
+  const base64 = (length: number) => Buffer.from(padded(' ', (length / 4) * 3)).toString('base64');
+
+  test.for([
+    ['characters', () => padded(' ', limit)],
+    ['characters of two bytes', () => padded('é', limit)],
+    ['astral characters, which are two units of UTF-16 and four bytes each', () => padded('\u{1f600}', limit)],
+    ['characters of base64', () => base64(limit)],
+  ] as const)('1048576 %s are accepted', async ([, html]) => {
+    const { picture } = await fleet().api.picture({ html: html() });
+    expect(picture.at(1270, 0)).toBe('#00ff00');
+  });
+
+  test.for([
+    ['characters', () => padded(' ', limit + 1)],
+    ['astral characters', () => padded('\u{1f600}', limit + 1)],
+    ['and more characters of base64', () => base64(limit + 4)],
+  ] as const)('1048577 %s are refused', async ([, html]) => {
+    const refusal = await fleet().api.refused({ html: html() });
+    expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(refusal.message).toMatch(/html.*1048576/s);
+  });
+
+  test('a body of more than 8 MiB is refused, whatever is in it', async () => {
+    const body = JSON.stringify({ html: head, padding: 'x'.repeat(8 * 1024 * 1024) });
+    const refusal = await fleet().api.refused(null, { raw: body });
+    expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(refusal.message).toMatch(/8 ?MiB|8388608|too large/i);
+  });
+});
+
+describe('pixels of the viewport', () => {
+  test('150 megapixels are accepted', async () => {
+    const viewport = { width: 7500, height: 5000, deviceScaleFactor: 2 };
+    const { data, picture } = await fleet().api.picture({ url: site().url('/colour'), format: 'jpeg', viewport });
+    expect(data.metadata).toMatchObject({ width: 15_000, height: 10_000 });
+    expect(picture.size).toBe('15000x10000');
+    expect(picture.difference(14_999, 9999, '#00ff00')).toBeLessThanOrEqual(8);
+  });
+
+  test('more are refused', async () => {
+    const viewport = { width: 7500, height: 5001, deviceScaleFactor: 2 };
+    const refusal = await fleet().api.refused({ url: site().url('/colour'), viewport });
+    expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(refusal.message).toMatch(/viewport.*megapixel/s);
+  });
+});
+
+describe('the height that a format can hold', () => {
+  const narrow = { viewport: { width: 64 } };
+  const images = [
+    ['png', 100_000, 0],
+    ['jpeg', 65_535, 10],
+    ['webp', 16_383, 10],
+  ] as const;
+
+  test.for(images)('%s: %d px are captured whole', async ([format, height, tolerance]) => {
+    const url = site().url('/tall', { h: height });
+    const { data, picture } = await fleet().api.picture({ url, format, isFullPage: true, ...narrow });
+    expect(picture.size).toBe(`64x${height}`);
+    expect(data.metadata.height).toBe(height);
+    for (const stripe of [0, 79, 80, 81, 160, Math.floor((height - 1) / 100)]) {
+      const y = Math.min(stripe * 100 + 50, height - 1);
+      expect(picture.difference(32, y, stripeColour(stripe))).toBeLessThanOrEqual(tolerance);
+    }
+  });
+
+  test('pdf: 19200 px are captured whole', async () => {
+    const body = { url: site().url('/tall', { h: 19_200 }), isFullPage: true, pdf: { margin: 0 } };
+    const { data, pdf } = await fleet().api.pdf(body);
+    expect(pdf.pages).toHaveLength(1);
+    expect(data.metadata.height).toBe(19_200);
+  });
+
+  test.for([
+    ['png', 100_000, narrow, /100000|100,000/],
+    ['jpeg', 65_535, narrow, /png/],
+    ['webp', 16_383, narrow, /jpeg|png/],
+    ['pdf', 19_200, { pdf: { margin: 0 } }, /png|jpeg|isFullPage/],
+  ] as const)(
+    '%s: one more than %d is PAGE_TOO_LARGE, and names what would do',
+    async ([format, height, rest, says]) => {
+      const url = site().url('/tall', { h: height + 1 });
+      const refusal = await fleet().api.refused({ url, format, isFullPage: true, ...rest });
+      expect(refusal).toMatchObject({ status: 500, code: 'PAGE_TOO_LARGE' });
+      expect(refusal.message).toMatch(says);
+    },
+  );
+
+  test('it is the pixels of the file that count', async () => {
+    const viewport = { width: 64, deviceScaleFactor: 2 };
+    const body = { format: 'webp', isFullPage: true, viewport };
+    const fits = await fleet().api.picture({ ...body, url: site().url('/tall', { h: 8191 }) });
+    expect(fits.picture.size).toBe('128x16382');
+    const refusal = await fleet().api.refused({ ...body, url: site().url('/tall', { h: 8192 }) });
+    expect(refusal.code).toBe('PAGE_TOO_LARGE');
+  });
+});

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest';
+import { peak } from '../harness/site/site.ts';
+import { stripeColour } from '../harness/site/pages/tall-pages.ts';
+import { until } from '../harness/until.ts';
+import { useFleet, useSite } from '../harness/use.ts';
+
+const fleet = useFleet({ slots: 2, fronts: 2 });
+const site = useSite();
+
+const queueEmpty = () => until('the queue to be empty', async () => (await fleet().books.queued()) === 0);
+
+describe('ten captures at once on two slots', () => {
+  test('are all right, each its own, and never more than two at a time', async () => {
+    const { api, books, urls } = fleet();
+    const before = await books.usage();
+    const visits = Array.from({ length: 10 }, (_, index) =>
+      site().visit('/images', { list: 'slow:400', title: `page ${index}` }),
+    );
+    const captures = visits.map((visit, index) =>
+      api.picture(
+        { url: visit.url, viewport: { width: 300 + index, height: 200 } },
+        { base: urls[index % urls.length] ?? '' },
+      ),
+    );
+    const results = await Promise.all(captures);
+    for (const [index, { data, picture }] of results.entries()) {
+      expect(data.report.title).toBe(`page ${index}`);
+      expect(picture.size).toBe(`${300 + index}x200`);
+      expect(picture.at(50, 50)).toBe('#0000ff');
+    }
+    expect(new Set(results.map(({ data }) => data.uuid)).size).toBe(10);
+    expect(peak(visits.flatMap((visit) => visit.seen('/asset/image')))).toBe(2);
+    for (const visit of visits) expect(visit.seen('/images')).toHaveLength(1);
+    const after = await books.usage();
+    expect(after.tokens - before.tokens).toBe(10);
+    await queueEmpty();
+  });
+
+  test('of every kind', async () => {
+    const { api } = fleet();
+    const kinds = Array.from({ length: 10 }, (_, index) => ({
+      url: site().url('/tall', { h: 1000 + index * 100 }),
+      format: (['png', 'jpeg', 'webp'] as const)[index % 3],
+      isFullPage: true,
+      antiBot: index % 5 === 0,
+    }));
+    const results = await Promise.all(kinds.map((kind) => api.picture(kind)));
+    for (const [index, { picture }] of results.entries()) {
+      expect(picture.size).toBe(`1280x${1000 + index * 100}`);
+      expect(picture.difference(640, 950, stripeColour(9))).toBeLessThanOrEqual(8);
+    }
+  });
+});
+
+test('waiting in the queue does not count towards the timeout of the page', async () => {
+  const { api } = fleet();
+  const held = [site().visit('/held'), site().visit('/held')];
+  const busy = held.map((visit) => api.captured({ url: visit.url }));
+  await Promise.all(held.map((visit) => visit.reached('/asset/held')));
+  const waiting = api.captured({ url: site().url('/slow', { delay: 1000 }), timeout: 5000 });
+  const release = new Promise((resolve) => {
+    setTimeout(resolve, 6000);
+  });
+  await release;
+  for (const visit of held) visit.release();
+  const data = await waiting;
+  expect(data.report.timings.queueMs).toBeGreaterThan(4500);
+  expect(data.report.softTimeouts).toEqual([]);
+  await Promise.all(busy);
+});
+
+describe('a client that hangs up', () => {
+  test('while its capture waits: it is never rendered, and not charged', async () => {
+    const { api, books } = fleet();
+    const before = await books.usage();
+    const held = [site().visit('/held'), site().visit('/held')];
+    const busy = held.map((visit) => api.captured({ url: visit.url }));
+    await Promise.all(held.map((visit) => visit.reached('/asset/held')));
+
+    const given = new AbortController();
+    const unwanted = site().visit('/colour');
+    const gone = api.capture({ url: unwanted.url }, { signal: given.signal }).then(
+      () => 'answered',
+      (error: Error) => error.name,
+    );
+    await until('it to lie in the queue', async () => (await books.queued()) >= 3);
+    given.abort();
+    expect(await gone).toBe('AbortError');
+    const record = await until('its record to say so', async () =>
+      (await books.records()).find(({ url, status }) => url === unwanted.url && status === 'failed'),
+    );
+    expect(record.failure?.code).toBeDefined();
+    for (const visit of held) visit.release();
+    await Promise.all(busy);
+    await queueEmpty();
+    expect(unwanted.requests).toEqual([]);
+    expect((await books.usage()).tokens - before.tokens).toBe(2);
+  });
+
+  test('while it is rendered: it comes to an end, and nothing stays behind', async () => {
+    const { api, books } = fleet();
+    const given = new AbortController();
+    const visit = site().visit('/held');
+    const gone = api.capture({ url: visit.url }, { signal: given.signal }).catch((error: Error) => error.name);
+    await visit.reached('/asset/held');
+    given.abort();
+    expect(await gone).toBe('AbortError');
+    visit.release();
+    const record = await until('its record to be closed', async () =>
+      (await books.records()).find(
+        ({ url, status }) => url === visit.url && status !== 'queued' && status !== 'rendering',
+      ),
+    );
+    expect(['completed', 'failed']).toContain(record.status);
+    await queueEmpty();
+    const { picture } = await api.picture({ url: site().url('/colour') });
+    expect(picture.share('#00ff00')).toBe(1);
+  });
+});
+
+test('the account’s usage is the sum of what its completed captures cost, and every file is there', async () => {
+  const { api, books } = fleet();
+  const records = await books.records();
+  const completed = records.filter(({ status }) => status === 'completed');
+  expect(completed.length).toBeGreaterThan(20);
+  expect(await books.usage()).toEqual({
+    tokens: completed.reduce((sum, { tokenCost }) => sum + tokenCost, 0),
+    captures: completed.length,
+  });
+  for (const { fileName, outcome } of completed) {
+    const response = await api.request(`/files/${fileName}`);
+    expect((await response.arrayBuffer()).byteLength).toBe(outcome?.fileSizeBytes);
+  }
+  expect(records.filter(({ status }) => status === 'queued' || status === 'rendering')).toEqual([]);
+});

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { stripeColour } from '../harness/site/pages/tall-pages.ts';
+import type { Picture } from '../harness/picture.ts';
+import { useFleet, useSite } from '../harness/use.ts';
+
+// Pages of kinds that tools for pictures of pages are known to get wrong.
+const fleet = useFleet({ slots: 3 });
+const site = useSite();
+
+const whole = (path: string, parameters: Record<string, string | number> = {}, rest: object = {}) =>
+  fleet().api.picture({ url: site().url(path, parameters), isFullPage: true, ...rest });
+
+/** The stripes of /tall from row `from` on, as they are from `from` down in the page. */
+function expectStripes(picture: Picture, from: number, to: number): void {
+  for (let y = Math.ceil(from / 100) * 100 + 50; y < to; y += 100) {
+    expect([y, picture.at(640, y)]).toEqual([y, stripeColour(Math.floor(y / 100))]);
+  }
+}
+
+describe.concurrent('whole pages', () => {
+  test('lazy pictures are loaded, all of them', async () => {
+    const visit = site().visit('/lazy', { n: 20 });
+    const { data, picture } = await fleet().api.picture({ url: visit.url, isFullPage: true });
+    expect(picture.size).toBe('1280x10000');
+    for (let n = 0; n < 20; n++) expect([n, picture.at(640, n * 500 + 150)]).toEqual([n, '#0000ff']);
+    expect(visit.seen('/asset/image')).toHaveLength(20);
+    expect(data.report.images).toEqual({ loaded: 20, failed: 0, pending: 0 });
+  });
+
+  test('what appears on scrolling has appeared', async () => {
+    const { picture } = await whole('/reveal');
+    for (let n = 0; n < 8; n++) expect([n, picture.at(640, n * 500 + 250)]).toEqual([n, stripeColour(n)]);
+  });
+
+  test.for(['sticky', 'fixed'])('a %s header stands once', async (mode) => {
+    const { picture } = await whole('/header', { mode, h: 4000 });
+    const rows = picture.rowsOf(640, '#ff0000');
+    expect([rows[0], rows.at(-1), rows.length]).toEqual([0, 49, 50]);
+  });
+
+  test('sections of 100vh keep the height of the viewport', async () => {
+    const { picture } = await whole('/sections', { n: 4 }, { viewport: { height: 600 } });
+    expect(picture.size).toBe('1280x2400');
+    for (let n = 0; n < 4; n++) {
+      expect([n, picture.at(640, n * 600), picture.at(640, n * 600 + 599)]).toEqual([
+        n,
+        stripeColour(n),
+        stripeColour(n),
+      ]);
+    }
+  });
+
+  test('a box that scrolls in place of the page is shown whole', async () => {
+    const { picture } = await whole('/scroller', { h: 3000 });
+    expect(picture.height).toBe(3000);
+    expectStripes(picture, 0, 3000);
+  });
+
+  test('a page that grows to an end is shown to its end', async () => {
+    const { data, picture } = await whole('/growing', { max: 6 }, { viewport: { width: 400 } });
+    expect(picture.size).toBe('400x6000');
+    expect(picture.at(200, 5500)).toBe(stripeColour(5));
+    expect(data.report.truncated).toBe(false);
+  });
+
+  test('a page that grows for ever ends somewhere, and says so', async () => {
+    const answer = await fleet().api.capture({
+      url: site().url('/growing'),
+      isFullPage: true,
+      viewport: { width: 400 },
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.body?.data?.report.truncated).toBe(true);
+    expect(answer.body?.data?.metadata.height).toBeGreaterThan(2000);
+    expect(answer.ms).toBeLessThan(30_000);
+  });
+
+  test('a page of many screens has no seams', async () => {
+    const { picture } = await whole('/tall', { h: 25_000 }, { viewport: { width: 320 } });
+    expect(picture.size).toBe('320x25000');
+    for (let y = 50; y < 25_000; y += 100) {
+      expect([y, picture.at(160, y)]).toEqual([y, stripeColour(Math.floor(y / 100))]);
+    }
+    for (const y of [8191, 8192, 16_383, 16_384]) expect(picture.at(160, y)).toBe(stripeColour(Math.floor(y / 100)));
+  });
+
+  test('a page shorter than the viewport is as tall as a window, or its content', async () => {
+    const { picture } = await whole('/tall', { h: 300 }, { viewport: { height: 500 } });
+    expect([300, 500]).toContain(picture.height);
+  });
+
+  test('a page wider than the viewport keeps the width that was asked for', async () => {
+    const { picture } = await whole('/tall', { h: 1000, w: '3000px' }, { viewport: { width: 800 } });
+    expect(picture.size).toBe('800x1000');
+  });
+});
+
+describe.concurrent('the report', () => {
+  test('counts pictures that failed', async () => {
+    const data = await fleet().api.captured({ url: site().url('/images', { list: 'ok,missing,ok,missing' }) });
+    expect(data.report.images).toEqual({ loaded: 2, failed: 2, pending: 0 });
+  });
+
+  test('a title is cut to 512 characters', async () => {
+    const data = await fleet().api.captured({ url: site().url('/text', { title: 't'.repeat(1000) }) });
+    expect(data.report.title).toHaveLength(512);
+  });
+
+  test('a title as the page last had it', async () => {
+    const html = '<title>before</title><script>document.title = "after"</script>';
+    const data = await fleet().api.captured({ html });
+    expect(data.report.title).toBe('after');
+  });
+});
+
+test('text in many scripts is drawn, not boxed', async () => {
+  // Each line in a row of its own; the fallback box of a missing glyph would make all of them alike.
+  const lines = ['Latin', 'Ελληνικά', 'Русский', '中文网页', '日本語', '한국어', 'العربية', 'हिन्दी'];
+  const html = `<style>body{margin:0;background:#fff}p{margin:0;height:60px;font:40px sans-serif;color:#000}</style>${lines.map((line) => `<p>${line}</p>`).join('')}`;
+  const { picture } = await fleet().api.picture({ html, viewport: { width: 600, height: 480 } });
+  const { pdf } = await fleet().api.pdf({ html });
+  expect(picture.share('#000000', 80)).toBeGreaterThan(0.01);
+  // A font may have one glyph for a character and its look-alike among the radicals; NFKC makes them one again.
+  const text = pdf.text.normalize('NFKC').replaceAll(/\s/g, '');
+  for (const line of ['Latin', 'Русский', '中文网页', '日本語']) expect(text).toContain(line);
+});
+
+test('emoji are in colour', async () => {
+  const html = '<body style="margin:0;background:#fff"><p style="margin:0;font:200px sans-serif">\u{1f34e}</p>';
+  const { picture } = await fleet().api.picture({ html, viewport: { width: 300, height: 300 } });
+  expect(picture.share('#e02020', 70)).toBeGreaterThan(0.02);
+});

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+import { rasterPage } from '../harness/pdf-raster.ts';
+import { stripeColour } from '../harness/site/pages/tall-pages.ts';
+import { useFleet, useSite } from '../harness/use.ts';
+
+const fleet = useFleet({ slots: 3 });
+const site = useSite();
+
+/** Points of a length in millimetres. */
+const points = (mm: number) => (mm / 25.4) * 72;
+const cssPixels = (mm: number) => Math.round((mm / 25.4) * 96);
+
+const papers = [
+  ['A0', 841, 1189],
+  ['A1', 594, 841],
+  ['A2', 420, 594],
+  ['A3', 297, 420],
+  ['A4', 210, 297],
+  ['A5', 148, 210],
+  ['A6', 105, 148],
+  ['Letter', 215.9, 279.4],
+  ['Legal', 215.9, 355.6],
+  ['Tabloid', 279.4, 431.8],
+  ['Ledger', 431.8, 279.4],
+] as const;
+
+describe.concurrent('paper', () => {
+  test.for(papers)('%s', async ([paper, width, height]) => {
+    const { data, pdf } = await fleet().api.pdf({ url: site().url('/text'), pdf: { paper } });
+    expect(pdf.pages).toHaveLength(1);
+    const [page] = pdf.pages;
+    expect(Math.abs((page?.width ?? 0) - points(width))).toBeLessThan(1.5);
+    expect(Math.abs((page?.height ?? 0) - points(height))).toBeLessThan(1.5);
+    // The metadata tell the first page in CSS pixels.
+    expect(Math.abs(data.metadata.width - cssPixels(width))).toBeLessThanOrEqual(2);
+    expect(Math.abs(data.metadata.height - cssPixels(height))).toBeLessThanOrEqual(2);
+    expect(data.metadata).toMatchObject({ format: 'pdf', mimeType: 'application/pdf' });
+    expect(data.fileUrl).toMatch(/\.pdf$/);
+  });
+
+  test('A4 is the default', async () => {
+    const { pdf } = await fleet().api.pdf({ url: site().url('/text') });
+    expect(Math.abs((pdf.pages[0]?.width ?? 0) - points(210))).toBeLessThan(1.5);
+  });
+
+  test('landscape turns it', async () => {
+    const { data, pdf } = await fleet().api.pdf({ url: site().url('/text'), pdf: { landscape: true } });
+    expect(pdf.pages[0]?.width).toBeGreaterThan(pdf.pages[0]?.height ?? Infinity);
+    expect(data.metadata.width).toBeGreaterThan(data.metadata.height);
+  });
+});
+
+describe.concurrent('content', () => {
+  test('is text, page for page, with the title of the page', async () => {
+    const { pdf } = await fleet().api.pdf({ url: site().url('/document', { n: 3, title: 'Three sections' }) });
+    expect(pdf.pages).toHaveLength(3);
+    expect(pdf.pages.map(({ text }) => /Section number \d/.exec(text)?.[0])).toEqual([
+      'Section number 1',
+      'Section number 2',
+      'Section number 3',
+    ]);
+    expect(pdf.title).toBe('Three sections');
+  });
+
+  test('printBackground, the default, prints colours', async () => {
+    const url = site().url('/colour');
+    const { bytes } = await fleet().api.pdf({ url });
+    const picture = await rasterPage(bytes);
+    expect(picture.difference(picture.width / 2, picture.height / 2, '#00ff00')).toBeLessThanOrEqual(4);
+  });
+
+  test('without it, paper stays white', async () => {
+    const url = site().url('/colour');
+    const { bytes } = await fleet().api.pdf({ url, pdf: { printBackground: false } });
+    expect((await rasterPage(bytes)).share('#ffffff', 2)).toBe(1);
+  });
+
+  test('colorScheme holds on paper too', async () => {
+    const { bytes } = await fleet().api.pdf({ url: site().url('/scheme'), colorScheme: 'dark', pdf: { margin: 0 } });
+    expect((await rasterPage(bytes)).share('#101010', 4)).toBeGreaterThan(0.95);
+  });
+});
+
+describe.concurrent('margin', () => {
+  /** Where the text of a page without margins of its own begins, in millimetres from the left and top edge. */
+  const textAt = async (margin: unknown) => {
+    const html = '<body style="margin:0"><p style="margin:0;font:20px/20px sans-serif">Here</p>';
+    const { pdf } = await fleet().api.pdf({ html, ...(margin === undefined ? {} : { pdf: { margin } }) });
+    const [piece] = pdf.pages[0]?.pieces ?? [];
+    const mm = (value: number) => (value / 72) * 25.4;
+    // The baseline lies about 15 px, 4 mm, below the top of the line.
+    return { left: mm(piece?.x ?? Number.NaN), top: mm(piece?.y ?? Number.NaN) - 4.1 };
+  };
+
+  test.for([
+    [undefined, 10, 10],
+    [0, 0, 0],
+    [25, 25, 25],
+    [12.5, 12.5, 12.5],
+    ['30mm', 30, 30],
+    ['3cm', 30, 30],
+    ['1in', 25.4, 25.4],
+    ['96px', 25.4, 25.4],
+    [{ left: 40 }, 40, 10],
+    [{ top: '2cm', left: 0 }, 0, 20],
+    [{}, 10, 10],
+  ] as const)('%j', async ([margin, left, top]) => {
+    const at = await textAt(margin);
+    expect(Math.abs(at.left - left)).toBeLessThan(1);
+    expect(Math.abs(at.top - top)).toBeLessThan(1.5);
+  });
+
+  test('right and bottom keep the content away from their edges', async () => {
+    const { bytes } = await fleet().api.pdf({
+      html: '<style>body{margin:0}div{height:3000px;background:#ff0000}</style><div></div>',
+      pdf: { margin: { top: 0, left: 0, right: 50, bottom: 60 } },
+    });
+    const picture = await rasterPage(bytes);
+    const share = picture.share('#ff0000', 4);
+    expect(Math.abs(share - ((210 - 50) * (297 - 60)) / (210 * 297))).toBeLessThan(0.02);
+  });
+});
+
+describe.concurrent('scale', () => {
+  test.for([0.5, 1, 2])('of %d makes letters so much larger', async (scale) => {
+    const { pdf } = await fleet().api.pdf({ url: site().url('/text'), pdf: { scale } });
+    // 16 CSS pixels are 12 points.
+    expect(Math.abs((pdf.pages[0]?.pieces[0]?.size ?? 0) - 12 * scale)).toBeLessThan(0.3);
+  });
+});
+
+describe.concurrent('isFullPage', () => {
+  test('makes one page as tall as the content', async () => {
+    const { data, pdf, bytes } = await fleet().api.pdf({
+      url: site().url('/tall', { h: 4000 }),
+      isFullPage: true,
+      pdf: { margin: 0 },
+    });
+    expect(pdf.pages).toHaveLength(1);
+    expect(Math.abs(data.metadata.height - 4000)).toBeLessThanOrEqual(2);
+    expect(data.metadata.width).toBe(1280);
+    expect(Math.abs((pdf.pages[0]?.height ?? 0) - 3000)).toBeLessThan(2);
+    const picture = await rasterPage(bytes);
+    for (const stripe of [0, 13, 39]) {
+      const y = Math.round(((stripe * 100 + 50) * picture.height) / 4000);
+      expect(picture.difference(picture.width / 2, y, stripeColour(stripe))).toBeLessThanOrEqual(4);
+    }
+  });
+
+  test('leaves no second page, with the margins of the default too', async () => {
+    const { pdf } = await fleet().api.pdf({ url: site().url('/document', { n: 1 }), isFullPage: true });
+    expect(pdf.pages).toHaveLength(1);
+    expect(pdf.text).toContain('Section number 1');
+  });
+});

@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { ComponentStatus, OverallStatus } from '@webcapture/shared/contract/status.ts';
+import { outcomeOf } from '../harness/api.ts';
+import { AnswerCheck } from '../harness/openapi.ts';
+import { until } from '../harness/until.ts';
+import { useFleet, useSite } from '../harness/use.ts';
+
+const fleet = useFleet({
+  regions: 'us-east:1,eu-west:1',
+  slots: 1,
+  env: { WEBCAPTURE_HOME_REGION: 'eu-west', WEBCAPTURE_QUEUE_TIMEOUT: '20' },
+});
+const site = useSite();
+
+async function overall(): Promise<{ code: number; status: OverallStatus }> {
+  const response = await fleet().api.request('/status');
+  return { code: response.status, status: (await response.json()) as OverallStatus };
+}
+
+async function engine(): Promise<{ code: number; status: ComponentStatus }> {
+  const response = await fleet().api.request('/status/engine');
+  return { code: response.status, status: (await response.json()) as ComponentStatus };
+}
+
+const component = (status: OverallStatus, name: string) =>
+  status.components?.find((part) => part.name === name)?.status;
+
+/** Waits until the renderers of a region say that none of their slots is taken; they say it every two seconds. */
+async function idle(...regions: Region[]): Promise<void> {
+  for (const region of regions) {
+    await until(`${region} to be idle`, () => {
+      const pods = fleet().books.serving(region);
+      return pods.length > 0 && pods.every(({ busy }) => busy === 0);
+    });
+  }
+}
+
+describe('region', () => {
+  test.for(['us-east', 'eu-west'] as const)('%s renders there, and says so', async (region) => {
+    const { data, picture } = await fleet().api.picture({ url: site().url('/colour'), region });
+    expect(data.region).toBe(region);
+    expect(picture.share('#00ff00')).toBe(1);
+    expect(fleet().renderer(region).logs()).toContain(data.uuid);
+    const other = region === 'us-east' ? 'eu-west' : 'us-east';
+    expect(fleet().renderer(other).logs()).not.toContain(data.uuid);
+  });
+
+  test('auto, the default, is the region at home when that has a free slot', async () => {
+    for (const body of [{ url: site().url('/colour') }, { url: site().url('/colour'), region: 'auto' }]) {
+      await idle('eu-west', 'us-east');
+      expect((await fleet().api.captured(body)).region).toBe('eu-west');
+    }
+  });
+
+  test('and the other one when it is busy', async () => {
+    await idle('us-east');
+    const held = site().visit('/held');
+    const busy = fleet().api.captured({ url: held.url, region: 'eu-west' });
+    await held.reached('/asset/held');
+    const data = await fleet().api.captured({ url: site().url('/colour') });
+    held.release();
+    expect(data.region).toBe('us-east');
+    expect((await busy).region).toBe('eu-west');
+  });
+
+  test('a named region waits for its own renderer, however free another one is', async () => {
+    const held = site().visit('/held');
+    const waiting = site().visit('/colour');
+    const busy = fleet().api.captured({ url: held.url, region: 'eu-west' });
+    await held.reached('/asset/held');
+    const queued = fleet().api.captured({ url: waiting.url, region: 'eu-west' });
+    await until('it to lie in the queue', async () => (await fleet().books.queued()) >= 2);
+    expect(waiting.requests).toEqual([]);
+    held.release();
+    expect((await busy).region).toBe('eu-west');
+    const data = await queued;
+    expect(data.region).toBe('eu-west');
+    expect(data.report.timings.queueMs).toBeGreaterThan(0);
+  });
+
+  test.for(['us-west', 'eu-central', 'asia-east', 'asia-southeast'])(
+    '%s is not installed, which is told at once',
+    async (region) => {
+      const refusal = await fleet().api.refused({ url: site().url('/colour'), region });
+      expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
+      expect(refusal.message).toContain(region);
+      expect(refusal.ms).toBeLessThan(1000);
+    },
+  );
+});
+
+describe('status', () => {
+  test('is 200 and operational, for anybody, when all is well', async () => {
+    await fleet().operational();
+    const { code, status } = await overall();
+    expect(code).toBe(200);
+    expect(status.status).toBe('operational');
+    const names = status.components?.map(({ name }) => name).toSorted();
+    expect(names).toEqual(['api', 'engine', 'engine.eu-west', 'engine.us-east', 'queue', 'storage']);
+    for (const part of status.components ?? []) {
+      expect(part.status).toBe('operational');
+      expect(Math.abs(Date.now() - Date.parse(part.lastCheckedAt))).toBeLessThan(30_000);
+    }
+    expect(Math.abs(Date.now() - Date.parse(status.lastCheckedAt))).toBeLessThan(30_000);
+
+    const engineStatus = await engine();
+    expect(engineStatus.code).toBe(200);
+    expect(engineStatus.status).toMatchObject({ name: 'engine', status: 'operational' });
+    const check = await AnswerCheck.load(`${fleet().url}/openapi.json`);
+    const json = { method: 'GET', status: 200, mediaType: 'application/json' };
+    expect(check.problems({ ...json, path: '/status', body: status })).toEqual([]);
+    expect(check.problems({ ...json, path: '/status/engine', body: engineStatus.status })).toEqual([]);
+  });
+
+  test('turns within 10 s of the death of a renderer, names its region, and turns back', async () => {
+    const { api, renderer } = fleet();
+    await fleet().operational();
+    const killedAt = performance.now();
+    await renderer('us-east').kill('SIGKILL');
+    const { status } = await until(
+      '/status to turn',
+      async () => {
+        const seen = await overall();
+        return seen.code === 503 && seen;
+      },
+      { deadlineMs: 20_000, intervalMs: 100 },
+    );
+    expect(performance.now() - killedAt).toBeLessThan(10_000);
+    expect(component(status, 'engine.us-east')).toBe('major_outage');
+    expect(component(status, 'engine.eu-west')).toBe('operational');
+    expect(component(status, 'engine')).toBe('partial_outage');
+    expect(status.status).toBe('partial_outage');
+    const broken = await engine();
+    expect(broken).toMatchObject({ code: 503, status: { name: 'engine', status: 'partial_outage' } });
+    expect(broken.status.message).toMatch(/us-east/);
+    const check = await AnswerCheck.load(`${fleet().url}/openapi.json`);
+    const json = { method: 'GET', status: 503, mediaType: 'application/json' };
+    expect(check.problems({ ...json, path: '/status', body: status })).toEqual([]);
+    expect(check.problems({ ...json, path: '/status/engine', body: broken.status })).toEqual([]);
+
+    // The region fails at once; auto goes round it.
+    const refusal = await api.refused({ url: site().url('/colour'), region: 'us-east' });
+    expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
+    expect(refusal.ms).toBeLessThan(1000);
+    expect((await api.captured({ url: site().url('/colour') })).region).toBe('eu-west');
+
+    await renderer('us-east').start();
+    await fleet().serving('us-east', 1);
+    await fleet().operational();
+    expect((await api.captured({ url: site().url('/colour'), region: 'us-east' })).region).toBe('us-east');
+  });
+
+  test('a capture that was waiting for the renderer that died does not wait for ever', async () => {
+    const { api, renderer, serving } = fleet();
+    const held = site().visit('/held');
+    const rendering = api.capture({ url: held.url, region: 'us-east' });
+    await held.reached('/asset/held');
+    const start = performance.now();
+    const queued = api.capture({ url: site().url('/colour'), region: 'us-east' });
+    await until('it to lie in the queue', async () => (await fleet().books.queued()) >= 2);
+    await renderer('us-east').kill('SIGKILL');
+    const answer = await queued;
+    expect(answer.status).toBe(500);
+    expect(['REGION_UNAVAILABLE', 'CAPTURE_TIMEOUT']).toContain(answer.body?.error?.code);
+    expect(performance.now() - start).toBeLessThan(30_000);
+
+    held.release();
+    await renderer('us-east').start();
+    await serving('us-east', 1);
+    // Of the one that was being rendered nothing is lost: it is delivered again, unless it was given up.
+    expect(['completed', 'REGION_UNAVAILABLE', 'CAPTURE_TIMEOUT']).toContain(outcomeOf(await rendering));
+    await until('the queue to be empty', async () => (await fleet().books.queued()) === 0, { deadlineMs: 20_000 });
+  }, 90_000);
+
+  test('is major when no region is left', async () => {
+    const { renderer, operational } = fleet();
+    await operational();
+    await Promise.all([renderer('us-east').kill('SIGKILL'), renderer('eu-west').kill('SIGKILL')]);
+    const { status } = await until(
+      'a major outage',
+      async () => {
+        const seen = await overall();
+        return component(seen.status, 'engine') === 'major_outage' && seen;
+      },
+      { deadlineMs: 20_000, intervalMs: 100 },
+    );
+    expect(status.status).toBe('major_outage');
+    const refusal = await fleet().api.refused({ url: site().url('/colour') });
+    expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
+    await Promise.all([renderer('us-east').start(), renderer('eu-west').start()]);
+    await operational();
+  });
+
+  test('a renderer that is told to stop leaves in order: what it has is finished, and it is missed as one', async () => {
+    const { api, renderer } = fleet();
+    await fleet().operational();
+    const held = site().visit('/held');
+    const capturing = api.captured({ url: held.url, region: 'us-east' });
+    await held.reached('/asset/held');
+    const part = renderer('us-east');
+    part.signal('SIGTERM');
+    await until('it to be draining', async () => (await part.probe('/readyz')).status === 503);
+    await fleet().serving('us-east', 0);
+    const refusal = await api.refused({ url: site().url('/colour'), region: 'us-east' });
+    expect(refusal.code).toBe('REGION_UNAVAILABLE');
+    held.release();
+    expect((await capturing).region).toBe('us-east');
+    await until('it to be gone', () => part.exit);
+    expect(part.exit).toEqual({ code: 0, signal: null });
+    await part.start();
+    await fleet().serving('us-east', 1);
+  });
+});

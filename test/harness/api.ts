@@ -1,0 +1,157 @@
+import type { CaptureResult } from '@webcapture/shared/contract/capture-result.ts';
+import type { AnswerCheck } from './openapi.ts';
+import { readPdf, type Pdf } from './pdf.ts';
+import { Picture } from './picture.ts';
+
+export interface CallOptions {
+  /** Another key than the fleet's; null sends no Authorization header. */
+  readonly key?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  /** Sent as it is in place of the body as JSON. */
+  readonly raw?: string | Uint8Array<ArrayBuffer>;
+  /** Another address than the first front's. */
+  readonly base?: string;
+}
+
+/** An answer to POST /capture. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Buffer;
+  /** The body as JSON; undefined for a file. */
+  readonly body: Envelope | undefined;
+  /** Milliseconds from sending to the last byte. */
+  readonly ms: number;
+}
+
+export interface Envelope {
+  readonly success: boolean;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly data: CaptureResult | null;
+}
+
+export interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly ms: number;
+}
+
+/** `completed`, or the error code of an answer. */
+export function outcomeOf(answer: Answer): string {
+  return answer.status === 200 ? 'completed' : (answer.body?.error?.code ?? `status ${answer.status}`);
+}
+
+const answerDeadlineMs = 180_000;
+
+/** A client of one fleet. Every JSON answer of POST /capture is held against /openapi.json on the way. */
+export class Api {
+  readonly url: string;
+  readonly key: string;
+  readonly #check: () => Promise<AnswerCheck>;
+
+  constructor(options: { url: string; key: string; check: () => Promise<AnswerCheck> }) {
+    this.url = options.url;
+    this.key = options.key;
+    this.#check = options.check;
+  }
+
+  /** Any request, without an opinion about the answer. `path` is relative to the front. */
+  request(path: string, init: RequestInit = {}): Promise<Response> {
+    const url = URL.canParse(path) ? path : this.url + path;
+    return fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(answerDeadlineMs), ...init });
+  }
+
+  /** A request with the fleet's key. */
+  get(path: string, options: { key?: string } = {}): Promise<Response> {
+    return this.request(path, { headers: { authorization: `Bearer ${options.key ?? this.key}` } });
+  }
+
+  async capture(body: unknown, options: CallOptions = {}): Promise<Answer> {
+    const key = options.key === undefined ? this.key : options.key;
+    const limit = AbortSignal.timeout(answerDeadlineMs);
+    const start = performance.now();
+    const response = await fetch(`${options.base ?? this.url}/capture`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+        ...options.headers,
+      },
+      body: options.raw ?? JSON.stringify(body),
+      signal: options.signal === undefined ? limit : AbortSignal.any([limit, options.signal]),
+    });
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const ms = performance.now() - start;
+    const mediaType = response.headers.get('content-type')?.split(';')[0] ?? '';
+    if (mediaType !== 'application/json') {
+      return { status: response.status, headers: response.headers, bytes, body: undefined, ms };
+    }
+    const envelope = JSON.parse(bytes.toString('utf8')) as Envelope;
+    const check = await this.#check();
+    const problems = check.problems({
+      path: '/capture',
+      method: 'POST',
+      status: response.status,
+      mediaType,
+      body: envelope,
+    });
+    if (problems.length > 0) throw new Error(`${problems.join('\n')}\nin ${bytes.toString('utf8').slice(0, 2000)}`);
+    return { status: response.status, headers: response.headers, bytes, body: envelope, ms };
+  }
+
+  /** A capture that must succeed: the `data` of its answer. */
+  async captured(body: object, options: CallOptions = {}): Promise<CaptureResult> {
+    const answer = await this.capture(body, options);
+    const data = answer.body?.data;
+    if (answer.status !== 200 || answer.body?.success !== true || data === null || data === undefined) {
+      throw new Error(`the capture should have succeeded, not ${answer.status} ${textOf(answer)}`);
+    }
+    return data;
+  }
+
+  /** A capture that must be refused or fail. */
+  async refused(body: unknown, options: CallOptions = {}): Promise<Refusal> {
+    const answer = await this.capture(body, options);
+    const error = answer.body?.error;
+    if (answer.status === 200 || answer.body?.success !== false || answer.body.data !== null || !error) {
+      throw new Error(`the capture should have failed, not ${answer.status} ${textOf(answer)}`);
+    }
+    return { status: answer.status, ...error, ms: answer.ms };
+  }
+
+  /** A capture that must succeed, as a picture, downloaded from its fileUrl. */
+  async picture(body: object, options: CallOptions = {}): Promise<{ data: CaptureResult; picture: Picture }> {
+    const { data, bytes } = await this.captureWithFile(body, options);
+    return { data, picture: await Picture.of(bytes) };
+  }
+
+  /** A capture that must succeed, as a pdf. */
+  async pdf(body: object, options: CallOptions = {}): Promise<{ data: CaptureResult; pdf: Pdf; bytes: Buffer }> {
+    const { data, bytes } = await this.captureWithFile({ format: 'pdf', ...body }, options);
+    return { data, pdf: await readPdf(bytes), bytes };
+  }
+
+  /** A capture that must succeed, with its file; what the answer says of the file must be true. */
+  async captureWithFile(body: object, options: CallOptions = {}): Promise<{ data: CaptureResult; bytes: Buffer }> {
+    const data = await this.captured(body, options);
+    const response = await this.request(data.fileUrl);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    if (response.status !== 200)
+      throw new Error(`${data.fileUrl} answered ${response.status} ${bytes.toString('utf8')}`);
+    const type = response.headers.get('content-type');
+    if (bytes.length !== data.fileSizeBytes || type !== data.metadata.mimeType) {
+      throw new Error(
+        `the file is ${bytes.length} bytes of ${type}; the answer says ${data.fileSizeBytes} of ${data.metadata.mimeType}`,
+      );
+    }
+    return { data, bytes };
+  }
+}
+
+function textOf(answer: Answer): string {
+  return answer.body === undefined
+    ? `${answer.bytes.length} bytes of ${answer.headers.get('content-type')}`
+    : answer.bytes.toString('utf8').slice(0, 1000);
+}

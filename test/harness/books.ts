@@ -1,0 +1,104 @@
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
+import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { Accounts } from '@webcapture/shared/state/accounts.ts';
+import { Captures } from '@webcapture/shared/state/captures.ts';
+import { Fleet as FleetState } from '@webcapture/shared/state/fleet.ts';
+import { hashKey, Keys, scopes, type KeyRecord } from '@webcapture/shared/state/keys.ts';
+import { monthOf, usageShards, type Usage } from '@webcapture/shared/state/usage.ts';
+import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { until } from './until.ts';
+
+const log = createLogger({ service: 'test', pod: 'test', level: 'silent' });
+
+/** What the fleet has written down: read past the services, through the modules that they share. */
+export class Books {
+  readonly #session: NatsSession;
+  readonly #key: string;
+  readonly #fleet = new FleetState();
+  readonly #stop: AbortController;
+  #account: string | undefined;
+
+  private constructor(session: NatsSession, key: string, stop: AbortController) {
+    this.#session = session;
+    this.#key = key;
+    this.#stop = stop;
+    void this.#fleet.follow(session, { log, signal: stop.signal });
+  }
+
+  static async open(natsUrl: string, key: string): Promise<Books> {
+    const stop = new AbortController();
+    const session = await connectNats({ url: natsUrl, name: 'test', log, signal: stop.signal });
+    return new Books(session, key, stop);
+  }
+
+  /** The account that the fleet's key belongs to. */
+  async account(): Promise<string> {
+    if (this.#account === undefined) {
+      const keys = new Keys(this.#session);
+      const entry = await until('the key of the fleet', () => keys.get(hashKey(this.#key)));
+      this.#account = entry.value.account;
+    }
+    return this.#account;
+  }
+
+  /** Writes down another account, with one key that may do everything. */
+  async addAccount(id: string, key: Partial<KeyRecord> = {}): Promise<{ account: string; key: string }> {
+    const createdAt = Date.now();
+    const secret = `key-of-${id}-${createdAt}`;
+    await new Accounts(this.#session).put({ id, name: id, createdAt });
+    const record: KeyRecord = { id: `key-${id}`, account: id, name: id, scopes, createdAt, ...key };
+    await new Keys(this.#session).put(hashKey(secret), record);
+    return { account: id, key: secret };
+  }
+
+  /** Tokens and captures charged to the account this month. */
+  async usage(): Promise<Usage> {
+    const db = new Entries(this.#session, 'db');
+    const prefix = `usage.${await this.account()}.${monthOf(Date.now())}`;
+    const shards = await Promise.all(
+      Array.from({ length: usageShards }, (_, shard) => db.get<Usage>(`${prefix}.${shard}`)),
+    );
+    const sum = (field: keyof Usage) => shards.reduce((total, shard) => total + (shard?.value[field] ?? 0), 0);
+    return { tokens: sum('tokens'), captures: sum('captures') };
+  }
+
+  async record(uuid: string): Promise<CaptureRecord | null> {
+    const entry = await new Captures(this.#session).get(await this.account(), uuid);
+    return entry?.value ?? null;
+  }
+
+  /** The records of every capture of the account. */
+  async records(): Promise<CaptureRecord[]> {
+    const account = await this.account();
+    const subjects = await this.#session.jsm.streams.info(streamNames.db, {
+      subjects_filter: `$KV.db.capture.${account}.>`,
+    });
+    const uuids = Object.keys(subjects.state.subjects ?? {}).map((subject) => subject.split('.').at(-1) ?? '');
+    const records = await Promise.all(uuids.map((uuid) => this.record(uuid)));
+    return records.filter((record) => record !== null);
+  }
+
+  /** Messages that wait, or are being worked on, in the queue of captures. */
+  async queued(): Promise<number> {
+    return (await this.#session.jsm.streams.info(streamNames.captures)).state.messages;
+  }
+
+  /** How many files the embedded store holds. */
+  async files(): Promise<number> {
+    const info = await this.#session.jsm.streams.info(streamNames.files, { subjects_filter: 'files.head.>' });
+    return Object.keys(info.state.subjects ?? {}).length;
+  }
+
+  /** Renderers that say that they take captures. */
+  serving(region: RendererHeartbeat['region']): readonly RendererHeartbeat[] {
+    return this.#fleet.serving(region);
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#session.nc.close();
+  }
+}

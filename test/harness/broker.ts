@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { startNats, type NatsServer } from '../../deploy/local/nats.ts';
+import { freePort } from './free-port.ts';
+
+/** A real nats-server of a fleet: its port and its folder stay the same over restarts. */
+export class Broker {
+  readonly url: string;
+  readonly #port: number;
+  readonly #dataDir: string;
+  readonly #toolPath: string;
+  readonly #lines: string[];
+  #server: NatsServer;
+
+  private constructor(server: NatsServer, options: { dataDir: string; toolPath: string; lines: string[] }) {
+    this.url = server.url;
+    this.#port = server.port;
+    this.#dataDir = options.dataDir;
+    this.#toolPath = options.toolPath;
+    this.#lines = options.lines;
+    this.#server = server;
+  }
+
+  static async start(folder: string, toolPath: string): Promise<Broker> {
+    const dataDir = join(folder, 'nats');
+    const lines: string[] = [];
+    // Not one that the server picks: that could be taken for an outgoing connection while it is down.
+    const port = await freePort();
+    const server = await startNats({ dataDir, toolPath, port, log: (line) => lines.push(line) });
+    return new Broker(server, { dataDir, toolPath, lines });
+  }
+
+  /** Ends the server: SIGKILL by default, as a power cut would. Returns when it is gone. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const { process: server } = this.#server;
+    server.kill(signal);
+    await server.exited;
+  }
+
+  /** Starts it again at its old port and folder, after a kill. */
+  async start(): Promise<void> {
+    this.#server = await startNats({
+      dataDir: this.#dataDir,
+      toolPath: this.#toolPath,
+      port: this.#port,
+      log: (line) => this.#lines.push(line),
+    });
+  }
+
+  async restart(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    await this.kill(signal);
+    await this.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#server.process.stop({ graceMs: 0 });
+  }
+
+  logs(): string {
+    return this.#lines.join('\n');
+  }
+}

@@ -1,0 +1,189 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { inject } from 'vitest';
+import { parseRegions } from '@webcapture/shared/config/regions.ts';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import { Api } from './api.ts';
+import { Books } from './books.ts';
+import { Broker } from './broker.ts';
+import { freePort } from './free-port.ts';
+import { AnswerCheck } from './openapi.ts';
+import { ServicePart } from './part.ts';
+import { until } from './until.ts';
+
+export interface FleetOptions {
+  /** As WEBCAPTURE_REGIONS. Each region gets as many renderers as it names. By default one, us-east. */
+  readonly regions?: string;
+  /** Renderers to start, by region, when they are not those that `regions` names. */
+  readonly renderers?: Partial<Record<Region, number>>;
+  /** Captures at a time of one renderer. */
+  readonly slots?: number;
+  readonly fronts?: number;
+  readonly key?: string;
+  /** Variables for all services, on top of the fleet's own. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A whole service of real processes, for the tests of one file. */
+export interface Fleet extends AsyncDisposable {
+  /** Of the first front. */
+  readonly url: string;
+  readonly urls: readonly string[];
+  readonly key: string;
+  readonly api: Api;
+  readonly books: Books;
+  readonly nats: Broker;
+  readonly fronts: readonly ServicePart[];
+  readonly controller: ServicePart;
+  readonly renderers: readonly ServicePart[];
+  /** The nth renderer of a region. */
+  readonly renderer: (region: Region, index?: number) => ServicePart;
+  /** Waits until the fleet knows of so many renderers that take captures. */
+  readonly serving: (region: Region, count: number) => Promise<void>;
+  /** Waits until GET /status says that all is well. */
+  readonly operational: () => Promise<void>;
+  /** Ends every process and removes every file. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Loopback is open to captures only at the address of the test site; 127.0.0.2 stands for the inside of a network. */
+const egressAllow = '127.0.0.1/32';
+
+/**
+ * Starts a fleet on ports and in a folder of its own, and waits until it takes captures. Throws, with the last lines of
+ * the part that failed, when it does not come up; nothing is left then.
+ */
+export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
+  const folder = await mkdtemp(join(tmpdir(), 'webcapture-test-'));
+  const cleanUp: (() => Promise<unknown>)[] = [() => removeFolder(folder)];
+  const stop = async () => {
+    for (const step of cleanUp.splice(0).toReversed()) await step();
+  };
+  try {
+    return await assemble(options, folder, cleanUp, stop);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function assemble(
+  options: FleetOptions,
+  folder: string,
+  cleanUp: (() => Promise<unknown>)[],
+  stop: () => Promise<void>,
+): Promise<Fleet> {
+  const { regions = 'us-east:1', key = 'test-key-of-a-fleet', fronts: frontCount = 1 } = options;
+  const tools = inject('tools');
+  const nats = await Broker.start(folder, tools.natsServer);
+  cleanUp.push(() => nats.stop());
+
+  const env = serviceEnv(folder, { natsUrl: nats.url, regions, ...(options.env ? { extra: options.env } : {}) });
+  const controller = await ServicePart.prepare('controller', 'controller', env);
+  const ports = await Promise.all(Array.from({ length: frontCount }, () => freePort()));
+  const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+  const fronts = await Promise.all(
+    ports.map((port, index) =>
+      ServicePart.prepare(`front-${index}`, 'front', {
+        PORT: String(port),
+        WEBCAPTURE_HOST: '127.0.0.1',
+        WEBCAPTURE_PUBLIC_URL: urls[0],
+        WEBCAPTURE_API_KEY: key,
+        ...env,
+      }),
+    ),
+  );
+  const wanted = parseRegions(regions).map(({ region, minRenderers }) => ({
+    region,
+    count: options.renderers === undefined ? minRenderers : (options.renderers[region] ?? 0),
+  }));
+  const renderers: { region: Region; part: ServicePart }[] = [];
+  for (const { region, count } of wanted) {
+    for (let index = 0; index < count; index++) {
+      const part = await ServicePart.prepare(`renderer-${region}-${index}`, 'renderer', {
+        WEBCAPTURE_REGION: region,
+        WEBCAPTURE_SLOTS: String(options.slots ?? 2),
+        WEBCAPTURE_HEADLESS_SHELL_PATH: tools.headlessShell,
+        WEBCAPTURE_CHROMIUM_PATH: tools.chromium,
+        WEBCAPTURE_CHROMIUM_SANDBOX: tools.sandbox,
+        ...env,
+      });
+      renderers.push({ region, part });
+    }
+  }
+  const parts = [controller, ...fronts, ...renderers.map(({ part }) => part)];
+  cleanUp.push(() => Promise.all(parts.map((part) => part.stop())));
+  await Promise.all(parts.map((part) => part.start()));
+
+  const books = await Books.open(nats.url, key);
+  cleanUp.push(() => books.close());
+  const url = urls[0] ?? '';
+  const check = once(() => AnswerCheck.load(`${url}/openapi.json`));
+  const serving = async (region: Region, count: number) => {
+    await until(`${count} renderers of ${region} to take captures`, () => books.serving(region).length === count, {
+      deadlineMs: 20_000,
+    });
+  };
+  for (const { region, count } of wanted) if (count > 0) await serving(region, count);
+
+  return {
+    url,
+    urls,
+    key,
+    api: new Api({ url, key, check }),
+    books,
+    nats,
+    fronts,
+    controller,
+    renderers: renderers.map(({ part }) => part),
+    renderer: (region, index = 0) => {
+      const found = renderers.filter((renderer) => renderer.region === region)[index];
+      if (found === undefined) throw new Error(`the fleet has no renderer ${index} of ${region}`);
+      return found.part;
+    },
+    serving,
+    operational: async () => {
+      await until('GET /status to say operational', async () => (await fetch(`${url}/status`)).status === 200, {
+        deadlineMs: 30_000,
+        intervalMs: 100,
+      });
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** All that a service sees of the outside: nothing of the environment that the tests were started in gets through. */
+function serviceEnv(
+  folder: string,
+  options: { natsUrl: string; regions: string; extra?: Readonly<Record<string, string>> },
+): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env['PATH'],
+    HOME: folder,
+    TMPDIR: folder,
+    WEBCAPTURE_NATS_URL: options.natsUrl,
+    WEBCAPTURE_REGIONS: options.regions,
+    WEBCAPTURE_EGRESS_ALLOW: egressAllow,
+    WEBCAPTURE_LOG_LEVEL: 'debug',
+    ...options.extra,
+  };
+}
+
+/** A process that was killed a moment ago may still be writing. */
+async function removeFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}

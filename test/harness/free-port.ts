@@ -1,0 +1,30 @@
+import { createServer } from 'node:net';
+
+/** Below the ports that systems hand out for outgoing connections, so that none of those takes a port we have found. */
+const range = { first: 20_000, last: 31_999 };
+
+const handedOut = new Set<number>();
+
+/**
+ * A port that nobody listens on at 127.0.0.1. The start is random, so that test files that run at the same time hardly
+ * ever look at the same one.
+ */
+export async function freePort(): Promise<number> {
+  const count = range.last - range.first + 1;
+  const start = Math.floor(Math.random() * count);
+  for (let offset = 0; offset < count; offset++) {
+    const port = range.first + ((start + offset) % count);
+    if (handedOut.has(port) || !(await isFree(port))) continue;
+    handedOut.add(port);
+    return port;
+  }
+  throw new Error(`no port from ${range.first} to ${range.last} is free`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}

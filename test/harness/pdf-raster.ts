@@ -1,0 +1,24 @@
+import { getDocument } from 'pdfjs-dist/legacy/build/pdf.mjs';
+import type { RenderParameters } from 'pdfjs-dist/types/src/display/api.js';
+import { Picture } from './picture.ts';
+
+interface Surface {
+  readonly canvas: { toBuffer(type: 'image/png'): Buffer };
+  readonly context: NonNullable<RenderParameters['canvasContext']>;
+}
+
+/** What a page of a pdf looks like at 72 dpi times `scale`, on white paper. */
+export async function rasterPage(bytes: Buffer, page = 1, scale = 1): Promise<Picture> {
+  const task = getDocument({ data: new Uint8Array(bytes), verbosity: 0 });
+  try {
+    const document = await task.promise;
+    const found = await document.getPage(page);
+    const viewport = found.getViewport({ scale });
+    const factory = document.canvasFactory as { create(width: number, height: number): Surface };
+    const surface = factory.create(Math.round(viewport.width), Math.round(viewport.height));
+    await found.render({ canvas: null, canvasContext: surface.context, viewport, background: '#ffffff' }).promise;
+    return await Picture.of(surface.canvas.toBuffer('image/png'));
+  } finally {
+    await task.destroy();
+  }
+}

@@ -1,0 +1,44 @@
+import { getDocument, type PDFPageProxy } from 'pdfjs-dist/legacy/build/pdf.mjs';
+
+export interface PdfPage {
+  /** Points: 72 to the inch. */
+  readonly width: number;
+  readonly height: number;
+  readonly text: string;
+  /** Where each piece of text begins, in points from the top left corner of the page. */
+  readonly pieces: readonly { readonly text: string; readonly x: number; readonly y: number; readonly size: number }[];
+}
+
+export interface Pdf {
+  readonly pages: readonly PdfPage[];
+  readonly text: string;
+  readonly title: string | undefined;
+}
+
+/** Reads the pages of a pdf; throws when it is none. */
+export async function readPdf(bytes: Buffer): Promise<Pdf> {
+  const task = getDocument({ data: new Uint8Array(bytes), verbosity: 0 });
+  try {
+    const document = await task.promise;
+    const pages = [];
+    for (let number = 1; number <= document.numPages; number++) {
+      pages.push(await readPage(await document.getPage(number)));
+    }
+    const { info } = await document.getMetadata();
+    const { Title: title } = info as { Title?: string };
+    return { pages, text: pages.map((page) => page.text).join('\n'), title };
+  } finally {
+    await task.destroy();
+  }
+}
+
+async function readPage(page: PDFPageProxy): Promise<PdfPage> {
+  const { width, height } = page.getViewport({ scale: 1 });
+  const { items } = await page.getTextContent();
+  const pieces = items.flatMap((item) => {
+    if (!('str' in item) || item.str.trim() === '') return [];
+    const [, , , size = 0, x = 0, y = 0] = item.transform as number[];
+    return [{ text: item.str, x, y: height - y, size }];
+  });
+  return { width, height, pieces, text: pieces.map((piece) => piece.text).join(' ') };
+}

@@ -1,0 +1,42 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+export interface ProcessInfo {
+  readonly pid: number;
+  readonly parent: number;
+  readonly command: string;
+}
+
+/** Every living descendant of a process. Reads /proc, so it knows of none on systems without one. */
+export async function descendantsOf(pid: number): Promise<ProcessInfo[]> {
+  const all = await allProcesses();
+  const found: ProcessInfo[] = [];
+  for (let generation = [pid]; generation.length > 0;) {
+    const children = all.filter(({ parent }) => generation.includes(parent));
+    found.push(...children);
+    generation = children.map((child) => child.pid);
+  }
+  return found;
+}
+
+async function allProcesses(): Promise<ProcessInfo[]> {
+  const names = await readdir('/proc').catch(() => []);
+  const processes = await Promise.all(
+    names.filter((name) => /^\d+$/.test(name)).map((name) => readProcess(Number(name))),
+  );
+  return processes.filter((process) => process !== null);
+}
+
+/** Null when it is gone, or only its zombie is left. */
+async function readProcess(pid: number): Promise<ProcessInfo | null> {
+  try {
+    const [stat, command] = await Promise.all([
+      readFile(`/proc/${pid}/stat`, 'utf8'),
+      readFile(`/proc/${pid}/cmdline`, 'utf8'),
+    ]);
+    // The name, in parentheses, may hold anything.
+    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return state === 'Z' ? null : { pid, parent: Number(parent), command: command.replaceAll('\0', ' ').trim() };
+  } catch {
+    return null;
+  }
+}

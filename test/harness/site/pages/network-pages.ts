@@ -1,0 +1,110 @@
+import type { Exchange, Routes } from '../exchange.ts';
+
+/** Pages that tell what they know of their surroundings, and pages that lead elsewhere. */
+export const networkPages: Routes = {
+  /** Reports {@link BrowserFacts}; the load event waits for the report. */
+  '/facts': (exchange) =>
+    exchange.page(
+      `<style>body{background:#00ff00}</style>${report(
+        exchange,
+        `{
+        userAgent: navigator.userAgent,
+        webdriver: navigator.webdriver,
+        languages: [...navigator.languages],
+        plugins: navigator.plugins.length,
+        hasChrome: typeof window.chrome === 'object',
+        innerWidth, innerHeight, devicePixelRatio,
+        dark: matchMedia('(prefers-color-scheme: dark)').matches,
+        cookie: document.cookie,
+        stored: localStorage.getItem('kept'),
+        brands: navigator.userAgentData ? navigator.userAgentData.brands.map(({ brand }) => brand) : [],
+        referrer: document.referrer,
+        automation: Object.keys(window).filter((name) => /^(cdc_|__playwright|__pw|_selenium|domAutomation)/.test(name)),
+      }`,
+      )}`,
+    ),
+
+  /** As /facts, and leaves a cookie and a stored value behind. */
+  '/leave-traces': (exchange) =>
+    exchange.page(
+      `${report(exchange, `{ cookie: document.cookie, stored: localStorage.getItem('kept') }`)}<script>
+      document.cookie = 'kept=yes; max-age=3600'; localStorage.setItem('kept', 'yes');
+      </script>`,
+      { headers: { 'set-cookie': 'server=yes; Max-Age=3600' } },
+    ),
+
+  /** Answers with `code` and a green page, or whatever such a status carries. */
+  '/status': (exchange) =>
+    exchange.page('<style>body{background:#00ff00}</style>', { status: exchange.number('code') }),
+
+  /** Leads to `to` (default: a green page) with `code`, after `hops` more redirects. */
+  '/redirect': (exchange) => {
+    const hops = exchange.number('hops');
+    const code = exchange.number('code', 302);
+    const target = exchange.text('to') || exchange.address('/colour', { c: '00ff00' });
+    const location = hops > 0 ? exchange.address('/redirect', { code, to: target, hops: hops - 1 }) : target;
+    exchange.response.writeHead(code, { location }).end();
+  },
+
+  '/redirect-loop': ({ response, request }) => void response.writeHead(302, { location: request.url ?? '/' }).end(),
+
+  /** Leads on from inside of the page: by meta tag or script (by). */
+  '/lead-on': (exchange) => {
+    const target = exchange.text('to') || exchange.address('/colour', { c: '00ff00' });
+    exchange.page(
+      exchange.text('by') === 'script'
+        ? `<script>location.replace(${JSON.stringify(target)});</script>`
+        : `<meta http-equiv="refresh" content="0; url=${target.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}">`,
+    );
+  },
+
+  /** Asks for `target` in every way that a page can: picture, frame, stylesheet, fetch, beacon, WebSocket, worker. */
+  '/reach': (exchange) => {
+    const target = exchange.text('target');
+    const socket = target.replace(/^http/, 'ws');
+    const attribute = target.replaceAll('&', '&amp;');
+    exchange.page(
+      `<style>body{background:#00ff00}</style>
+      <img src="${attribute}img" width="1" height="1"><iframe src="${attribute}frame" width="1" height="1"></iframe>
+      <link rel="stylesheet" href="${attribute}style"><link rel="prefetch" href="${attribute}prefetch">
+      <script>
+      const target = ${JSON.stringify(target)};
+      const tries = [
+        fetch(target + 'fetch', { mode: 'no-cors' }),
+        new Promise((resolve) => { const s = new WebSocket(${JSON.stringify(socket)} + 'socket'); s.onopen = s.onerror = resolve; }),
+      ];
+      navigator.sendBeacon(target + 'beacon', 'x');
+      try { new EventSource(target + 'events'); } catch {}
+      Promise.allSettled(tries);
+      </script>`,
+    );
+  },
+
+  '/echo': (exchange) => exchange.send('text/plain', JSON.stringify(exchange.request.headers)),
+};
+
+function report(exchange: Exchange, facts: string): string {
+  return `<script>
+    const picture = document.createElement('img');
+    picture.hidden = true;
+    picture.src = ${JSON.stringify(exchange.address('/asset/beacon'))} + '&facts=' + encodeURIComponent(JSON.stringify(${facts}));
+    document.documentElement.append(picture);
+  </script>`;
+}
+
+export interface BrowserFacts {
+  readonly userAgent: string;
+  readonly webdriver: boolean | undefined;
+  readonly languages: readonly string[];
+  readonly plugins: number;
+  readonly hasChrome: boolean;
+  readonly innerWidth: number;
+  readonly innerHeight: number;
+  readonly devicePixelRatio: number;
+  readonly dark: boolean;
+  readonly cookie: string;
+  readonly stored: string | null;
+  readonly brands: readonly string[];
+  readonly referrer: string;
+  readonly automation: readonly string[];
+}

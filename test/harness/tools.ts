@@ -1,0 +1,29 @@
+import process from 'node:process';
+import { chooseSandbox } from '../../deploy/local/chromium-sandbox.ts';
+import { ensureTool } from '../../deploy/tools/ensure-tool.ts';
+
+/** Where the programs lie that a fleet is made of. */
+export interface ToolPaths {
+  readonly natsServer: string;
+  readonly headlessShell: string;
+  readonly chromium: string;
+  /** Whether Chromium's own sandbox works here. */
+  readonly sandbox: 'on' | 'off';
+}
+
+/** Finds, or gets, the real programs that the tests run against. Throws a ToolError that says what to do by hand. */
+export async function ensureTestTools(log: (line: string) => void): Promise<ToolPaths> {
+  const path = async (name: string) => (await ensureTool(name, { log })).path;
+  // One after the other: two package managers at once only wait for each other's lock.
+  const natsServer = await path('nats-server');
+  const headlessShell = await path('chromium-headless-shell');
+  const chromium = await path('chromium');
+  await path('fonts');
+  return { natsServer, headlessShell, chromium, sandbox: await sandboxOf(headlessShell) };
+}
+
+async function sandboxOf(browser: string): Promise<'on' | 'off'> {
+  const chosen = process.env['WEBCAPTURE_CHROMIUM_SANDBOX'];
+  if (chosen === 'on' || chosen === 'off') return chosen;
+  return (await chooseSandbox(browser, AbortSignal.timeout(60_000))).sandbox;
+}

@@ -1,0 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * Asks `check` again and again until it answers with something other than undefined, null or false, and returns that.
+ * When the time is up it throws an Error that says what was waited for, with the last error of `check` as its cause.
+ */
+export async function until<T>(
+  what: string,
+  check: () => Promise<T> | T,
+  options: { deadlineMs?: number; intervalMs?: number } = {},
+): Promise<NonNullable<Exclude<T, false>>> {
+  const { deadlineMs = 10_000, intervalMs = 25 } = options;
+  const end = performance.now() + deadlineMs;
+  let cause: unknown;
+  for (;;) {
+    try {
+      const value = await check();
+      if (value !== undefined && value !== null && value !== false) return value as NonNullable<Exclude<T, false>>;
+      cause = undefined;
+    } catch (error) {
+      cause = error;
+    }
+    if (performance.now() >= end) {
+      throw new Error(`waited ${deadlineMs} ms in vain for ${what}`, cause === undefined ? {} : { cause });
+    }
+    await sleep(intervalMs);
+  }
+}

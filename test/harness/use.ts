@@ -1,0 +1,71 @@
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import { startFleet, type Fleet, type FleetOptions } from './fleet.ts';
+import { Site } from './site/site.ts';
+
+/**
+ * Gives the tests of a file one fleet. When a test fails, the last lines of every part go to stderr.
+ * The answer is called inside of tests, since the fleet starts later than the file is read.
+ */
+export function useFleet(options: FleetOptions = {}): () => Fleet {
+  let fleet: Fleet | undefined;
+  beforeAll(async () => {
+    fleet = await startFleet(options);
+  });
+  afterEach(({ task }) => {
+    if (task.result?.state === 'fail' && fleet !== undefined) {
+      process.stderr.write(`\nThe fleet when "${task.name}" failed:\n${troubles(fleet)}\n`);
+    }
+  });
+  afterAll(async () => {
+    await fleet?.stop();
+  });
+  return () => {
+    if (fleet === undefined) throw new Error('the fleet is there only while tests run');
+    return fleet;
+  };
+}
+
+/** Gives the tests of a file one test site. */
+export function useSite(host?: string): () => Site {
+  let site: Site | undefined;
+  beforeAll(async () => {
+    site = await Site.start(host);
+  });
+  afterAll(async () => {
+    await site?.[Symbol.asyncDispose]();
+  });
+  return () => {
+    if (site === undefined) throw new Error('the site is there only while tests run');
+    return site;
+  };
+}
+
+/** How each part is, and its last warnings and errors in short. */
+function troubles(fleet: Fleet): string {
+  return [fleet.controller, ...fleet.fronts, ...fleet.renderers]
+    .map((part) => {
+      const lines = part.logs().split('\n').flatMap(describeTrouble).slice(-5);
+      const end = part.exit === undefined ? '' : ` (ended: ${JSON.stringify(part.exit)})`;
+      return `${part.name}${end}\n${lines.map((line) => `  ${line}\n`).join('')}`;
+    })
+    .join('');
+}
+
+/** A line of the log in short; nothing when it tells of no trouble. What is no JSON is told whole. */
+function describeTrouble(line: string): string[] {
+  try {
+    const { level, time, msg, err } = JSON.parse(line) as LogLine;
+    if (!/warn|error|fatal/.test(level ?? '')) return [];
+    const causes = [err?.message, err?.cause?.message].filter((message) => message !== undefined);
+    return [`${time?.slice(11, 23)} ${level} ${msg} ${causes.join(' < ')}`.replaceAll(/\s+/g, ' ').slice(0, 400)];
+  } catch {
+    return line === '' ? [] : [line];
+  }
+}
+
+interface LogLine {
+  readonly level?: string;
+  readonly time?: string;
+  readonly msg?: string;
+  readonly err?: { readonly message?: string; readonly cause?: { readonly message?: string } };
+}

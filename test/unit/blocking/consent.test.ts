@@ -1,0 +1,151 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Blocker } from '../../../services/renderer/blocking/blocker.ts';
+import { applyBlocking } from '../../../services/renderer/capture/block.ts';
+import { builtInBlocker, fullChromium, headlessShell, launch, openBlocked } from './support/browser.ts';
+import { consentFrame, consentPages, onetrustScript, plainPage } from './support/consent-pages.ts';
+import { startSite, type Site } from './support/site.ts';
+
+type PageName = keyof typeof consentPages;
+
+const names = Object.keys(consentPages) as PageName[];
+const pageOf = (name: string) => `www.site.test/${name}`;
+
+/** What a page with a strict policy allows: none of its own inline styles, no connection, its frames. */
+const strictPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'none'; frame-src *; img-src *";
+
+describe.each([headlessShell, fullChromium])('consent dialogs in %s', (executablePath) => {
+  let browser: Browser;
+  let blocker: Blocker;
+  let site: Site;
+
+  beforeAll(async () => {
+    site = await startSite({
+      ...Object.fromEntries(names.map((name) => [pageOf(name), consentPages[name]])),
+      [pageOf('plain')]: plainPage,
+      'cdn.consent-frame.test/index.html': consentFrame,
+      [pageOf('strict')]: (_request, response) => {
+        response.setHeader('content-type', 'text/html');
+        response.setHeader('content-security-policy', strictPolicy);
+        response.end('<!doctype html><h1>A page</h1><div class="cookie-banner">We use cookies.</div>');
+      },
+      // The site serves the manager's script itself, and the dialog comes some time after the page has loaded.
+      [pageOf('late')]: plainPage.replace('</body>', '<script src="/assets/consent-manager.js"></script></body>'),
+      'www.site.test/assets/consent-manager.js': (_request, response) => {
+        response.setHeader('content-type', 'text/javascript');
+        response.end(`addEventListener('load', () => setTimeout(() => { ${onetrustScript} }, 400))`);
+      },
+      [pageOf('after')]: plainPage.replace(
+        '</body>',
+        `<script>window.show = () => document.body.insertAdjacentHTML('beforeend',
+          '<div id="onetrust-banner-sdk" style="position: fixed; inset: 0; display: block !important">cookies</div>')</script></body>`,
+      ),
+      [pageOf('reloads')]: consentPages.onetrust
+        .replaceAll(/window\.answer = what;/g, 'window.answer = what; sessionStorage.answer = what; location.reload();')
+        .replace(
+          'lock(true);',
+          'window.answer = sessionStorage.answer; if (sessionStorage.answer) throw 0; lock(true);',
+        ),
+      [pageOf('busy')]: consentPages.homemade.replace(
+        '</body>',
+        '<script>onload = () => setTimeout(() => { for (;;); }, 1)</script></body>',
+      ),
+      [pageOf('recipes')]: `<!doctype html><body style="overflow: hidden; height: 100vh; margin: 0">
+        <header style="position: fixed; top: 0; left: 0; right: 0"><nav><a href="/">Accept</a> <a href="/c">Cookies</a></nav></header>
+        <div id="cart" style="position: fixed; right: 0; bottom: 0; width: 300px; height: 200px">3 cookies in your basket <button>Go to checkout</button></div>
+        <div role="dialog" id="login" style="position: fixed; top: 100px">Sign in <button>OK</button></div></body>`,
+    });
+    [browser, blocker] = await Promise.all([launch(executablePath), builtInBlocker()]);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await site?.close();
+  });
+
+  /** Network rules by the made-up names do not apply here: the dialogs are there to be answered. */
+  const open = (name: string, cookieBanners = true) =>
+    openBlocked(browser, blocker, site.url(pageOf(name)), { cookieBanners });
+
+  it.each(names)('are gone from the picture, and the page scrolls (%s)', async (name) => {
+    const plain = await open('plain');
+    const expected = await plain.page.screenshot();
+    await plain.page.context().close();
+
+    const { page } = await open(name);
+    expect((await page.screenshot()).equals(expected)).toBe(true);
+    const scrolled = await page.evaluate(`scrollTo(0, 500), Math.round(scrollY)`);
+    expect(scrolled).toBe(500);
+    expect(await page.evaluate('window.answer')).toBe(name === 'homemade' ? undefined : 'rejected');
+    await page.context().close();
+  });
+
+  it('are waited for when a consent manager is about', async () => {
+    const { page } = await open('late');
+    expect(await page.evaluate('window.answer')).toBe('rejected');
+    await page.context().close();
+  });
+
+  it('are hidden when they come after the wait', async () => {
+    const { page, session } = await open('after');
+    await page.evaluate('show()');
+    await session.beforeShoot(Date.now() + 10_000);
+    expect(await page.locator('#onetrust-banner-sdk').isVisible()).toBe(false);
+    await page.context().close();
+  });
+
+  it('may reload the page once they have been answered', async () => {
+    const { page } = await open('reloads');
+    expect(await page.locator('#onetrust-banner-sdk').count()).toBe(0);
+    expect(await page.evaluate('window.answer')).toBe('rejected');
+    await page.context().close();
+  });
+
+  it('cost a page without any little time', async () => {
+    const { page, session } = await open('plain');
+    const start = performance.now();
+    await session.beforeShoot(Date.now() + 10_000);
+    expect(performance.now() - start).toBeLessThan(500);
+    await page.context().close();
+  });
+
+  it('do not hold up the shot of a page that never answers', async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const block = { ads: false, trackers: false, media: false, cookieBanners: true };
+    const session = await applyBlocking(page, block, blocker);
+    await page.goto(site.url(pageOf('busy')), { waitUntil: 'commit' });
+    const start = performance.now();
+    await session.beforeShoot(Date.now() + 1500);
+    expect(performance.now() - start).toBeLessThan(2500);
+    await context.close();
+  });
+
+  it('stay when nobody asked', async () => {
+    const { page } = await openBlocked(browser, blocker, site.url(pageOf('onetrust')), { ads: true, trackers: true });
+    expect(await page.locator('#onetrust-banner-sdk').isVisible()).toBe(true);
+    expect(await page.evaluate('window.answer')).toBe(undefined);
+    await page.context().close();
+  });
+
+  it('are hidden where a content security policy forbids styles', async () => {
+    const { page } = await open('strict');
+    expect(await page.locator('.cookie-banner').isVisible()).toBe(false);
+    await page.context().close();
+  });
+
+  it('are not mistaken for other things that stay in place', async () => {
+    const { page } = await open('recipes');
+    for (const selector of ['header', '#cart', '#login']) expect(await page.locator(selector).isVisible()).toBe(true);
+    expect(await page.evaluate('getComputedStyle(document.body).overflowY')).toBe('hidden');
+    await page.context().close();
+  });
+
+  it('leave no trace in the page', async () => {
+    const { page } = await open('plain');
+    const seen = await page.evaluate(`[Object.keys(window).filter((key) => /consent|webcapture/i.test(key)),
+      document.querySelectorAll('style').length, typeof autoconsentSendMessage]`);
+    expect(seen).toEqual([[], 1, 'undefined']);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { compileEngine } from '../../../services/renderer/blocking/filter-set.ts';
+import { judgeRequest, type PageRequest } from '../../../services/renderer/blocking/judge-request.ts';
+
+const engines = {
+  ads: compileEngine('||ads.test^\n@@||ads.test/allowed.js\n/banner/$image\n||partly.test^$third-party').engine,
+  trackers: compileEngine('||tracker.test^$script\n||only-there.test^$domain=there.test').engine,
+  cookies: compileEngine('||consent.test^').engine,
+};
+const all = { ads: true, trackers: true, media: true, cookieBanners: true };
+const none = { ads: false, trackers: false, media: false, cookieBanners: false };
+
+const request = (url: string, more: Partial<PageRequest> = {}): PageRequest => ({
+  url,
+  resourceType: 'Script',
+  documentUrl: 'https://www.site.test/',
+  isMainDocument: false,
+  ...more,
+});
+
+describe('judgeRequest', () => {
+  it.each([
+    ['a host of a list', request('https://x.ads.test/a.js'), 'ads'],
+    ['an exception of a list', request('https://x.ads.test/allowed.js'), null],
+    ['a host that only ends alike', request('https://notads.test/a.js'), null],
+    ['a path of the right type', request('https://a.test/banner/1', { resourceType: 'Image' }), 'ads'],
+    ['a path of another type', request('https://a.test/banner/1', { resourceType: 'Script' }), null],
+    ['a third party', request('https://partly.test/a.js'), 'ads'],
+    [
+      'the same host as first party',
+      request('https://partly.test/a.js', { documentUrl: 'https://www.partly.test/' }),
+      null,
+    ],
+    ['a tracker', request('https://tracker.test/a.js'), 'trackers'],
+    [
+      'a type that the tracker rule leaves out',
+      request('https://tracker.test/a.css', { resourceType: 'Stylesheet' }),
+      null,
+    ],
+    ['a rule for another site', request('https://only-there.test/a.js'), null],
+    [
+      'a rule for this site',
+      request('https://only-there.test/a.js', { documentUrl: 'https://there.test/' }),
+      'trackers',
+    ],
+    ['a consent manager', request('https://consent.test/a.js'), 'cookieBanners'],
+    ['the page itself', request('https://ads.test/', { resourceType: 'Document', isMainDocument: true }), null],
+    ['a frame', request('https://ads.test/', { resourceType: 'Document' }), 'ads'],
+    ['audio or video', request('https://a.test/x', { resourceType: 'Media' }), 'media'],
+    ['a video by script', request('https://a.test/x.m3u8?a=1', { resourceType: 'XHR' }), 'media'],
+    ['a film as a page', request('https://a.test/x.mp4', { resourceType: 'Document', isMainDocument: true }), null],
+    ['an image that is named like a film', request('https://a.test/x.mp4', { resourceType: 'Image' }), null],
+    ['a font', request('https://a.test/x.woff2', { resourceType: 'Font' }), null],
+    ['what is no address', request('not an address'), null],
+  ])('%s', (_name, asked, expected) => {
+    expect(judgeRequest(asked, all, engines)).toBe(expected);
+    expect(judgeRequest(asked, none, engines)).toBe(null);
+  });
+
+  it('asks only the lists of the options that are on', () => {
+    const asked = request('https://x.ads.test/a.js');
+    expect(judgeRequest(asked, { ...all, ads: false }, engines)).toBe(null);
+    expect(judgeRequest(asked, { ...none, ads: true }, engines)).toBe('ads');
+  });
+});

@@ -1,0 +1,40 @@
+import { pino } from 'pino';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import type { Blocker } from '../../../../services/renderer/blocking/blocker.ts';
+import { loadBlocker } from '../../../../services/renderer/blocking/load-blocker.ts';
+import { applyBlocking, type BlockingSession } from '../../../../services/renderer/capture/block.ts';
+
+export const headlessShell = '/usr/bin/chromium-headless-shell';
+export const fullChromium = '/usr/bin/chromium';
+
+/** A browser that finds every host on loopback. */
+export function launch(executablePath: string): Promise<Browser> {
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--host-resolver-rules=MAP * 127.0.0.1'] });
+}
+
+/** The blocker with the built-in list. */
+export function builtInBlocker(): Promise<Blocker> {
+  return loadBlocker({ log: pino({ level: 'silent' }) });
+}
+
+export interface BlockedPage {
+  readonly page: Page;
+  readonly session: BlockingSession;
+}
+
+/** Opens a page under blocking, navigates, and makes it ready for the shot. */
+export async function openBlocked(
+  browser: Browser,
+  blocker: Blocker,
+  url: string,
+  block: Partial<RenderOptions['block']>,
+): Promise<BlockedPage> {
+  const context = await browser.newContext({ viewport: { width: 1000, height: 700 } });
+  const page = await context.newPage();
+  const none = { ads: false, trackers: false, media: false, cookieBanners: false };
+  const session = await applyBlocking(page, { ...none, ...block }, blocker);
+  await page.goto(url, { waitUntil: 'load' });
+  await session.beforeShoot(Date.now() + 10_000);
+  return { page, session };
+}

@@ -1,0 +1,155 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { loadBlocker } from '../../../services/renderer/blocking/load-blocker.ts';
+import {
+  startRenderEngine,
+  type RenderEngine,
+  type RenderEngineConfig,
+  type Rendering,
+  type RenderSource,
+} from '../../../services/renderer/capture/engine.ts';
+import type { RenderRequest } from '../../../services/renderer/capture/rendering.ts';
+import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import { Picture } from '../../harness/picture.ts';
+
+type RenderOptions = RenderRequest['options'];
+
+export const log = createLogger({ service: 'test', pod: 'test', level: process.env.TEST_LOG ?? 'silent' });
+
+export const engineConfig: RenderEngineConfig = {
+  headlessShellPath: process.env.WEBCAPTURE_HEADLESS_SHELL_PATH ?? '/usr/bin/chromium-headless-shell',
+  chromiumPath: process.env.WEBCAPTURE_CHROMIUM_PATH ?? '/usr/bin/chromium',
+  sandbox: 'off',
+  slots: 1,
+  capturesPerBrowser: 1000,
+  browserMemoryBytes: 8 * 1024 ** 3,
+};
+
+const defaults: RenderOptions = {
+  format: 'png',
+  viewport: { width: 640, height: 480, deviceScaleFactor: 1 },
+  isFullPage: false,
+  quality: 80,
+  colorScheme: 'light',
+  timeout: 20_000,
+  waitUntil: 'load',
+  imageTimeout: 3000,
+  delay: 0,
+  antiBot: false,
+  block: { ads: false, trackers: false, media: false, cookieBanners: false },
+  pdf: {
+    paper: 'A4',
+    landscape: false,
+    margin: { top: 10, right: 10, bottom: 10, left: 10 },
+    printBackground: true,
+    scale: 1,
+  },
+};
+
+export interface ShotOptions extends Partial<Omit<RenderOptions, 'viewport' | 'pdf'>> {
+  readonly viewport?: Partial<RenderOptions['viewport']>;
+  readonly pdf?: Partial<RenderOptions['pdf']>;
+}
+
+export function renderOptions({ viewport, pdf, ...options }: ShotOptions = {}): RenderOptions {
+  return {
+    ...defaults,
+    ...options,
+    viewport: { ...defaults.viewport, ...viewport },
+    pdf: { ...defaults.pdf, ...pdf },
+  };
+}
+
+/** An engine on a real browser, whose captures may go to this machine and nowhere else. */
+export class TestEngine {
+  readonly engine: RenderEngine;
+  readonly #close: () => Promise<void>;
+
+  private constructor(engine: RenderEngine, close: () => Promise<void>) {
+    this.engine = engine;
+    this.#close = close;
+  }
+
+  static async start(config: Partial<RenderEngineConfig> = {}, allow = ['127.0.0.0/8']): Promise<TestEngine> {
+    const policy = createEgressPolicy({ allow });
+    const egress = await startEgressProxy({ policy, log });
+    const blocker = await loadBlocker({ path: undefined, log });
+    const engine = await startRenderEngine({ ...engineConfig, ...config }, { log, egress, blocker });
+    return new TestEngine(engine, async () => {
+      await engine.close();
+      await egress.close();
+    });
+  }
+
+  render(
+    source: RenderSource | string,
+    options: ShotOptions = {},
+    request: { ownBrowser?: boolean; signal?: AbortSignal; deadlineMs?: number } = {},
+  ): Promise<Rendering> {
+    return this.engine.render({
+      source: typeof source === 'string' ? { kind: 'url', url: source } : source,
+      options: renderOptions(options),
+      ownBrowser: request.ownBrowser ?? false,
+      signal: request.signal ?? new AbortController().signal,
+      deadline: Date.now() + (request.deadlineMs ?? 60_000),
+    });
+  }
+
+  /** A rendering with its pixels. */
+  async shoot(
+    source: RenderSource | string,
+    options: ShotOptions = {},
+  ): Promise<{ rendering: Rendering; picture: Picture; report: Rendering['report'] }> {
+    const rendering = await this.render(source, options);
+    return { rendering, report: rendering.report, picture: await Picture.of(rendering.bytes) };
+  }
+
+  close(): Promise<void> {
+    return this.#close();
+  }
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A small web site on this machine. What is a string is html; what is unknown is a 404. */
+export class TestSite {
+  readonly #server: Server;
+  readonly hits: string[] = [];
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async start(pages: Record<string, string | Handler>): Promise<TestSite> {
+    const server = createServer((request, response) => {
+      site.hits.push(request.url ?? '');
+      const page = pages[new URL(request.url ?? '/', 'http://x').pathname];
+      if (typeof page === 'function') return page(request, response);
+      response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/html; charset=utf-8' });
+      response.end(page ?? 'not found');
+    });
+    const site = new TestSite(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return site;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  url(path = '/'): string {
+    return `http://127.0.0.1:${this.port}${path}`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+/** A document without margins. */
+export function html(body: string, head = ''): string {
+  return `<!doctype html><html><head><title>Test</title><style>html,body{margin:0}</style>${head}</head><body>${body}</body></html>`;
+}

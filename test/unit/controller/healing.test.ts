@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { until } from '../../harness/until.ts';
+import { TestBroker } from './support/broker.ts';
+import { StandInRenderer } from './support/stand-in-renderer.ts';
+import { reportOf, untilShown } from './support/status.ts';
+import { TestController } from './support/test-controller.ts';
+
+let broker: TestBroker;
+let session: NatsSession;
+let controllers: TestController[];
+let renderer: StandInRenderer;
+beforeAll(async () => {
+  broker = await TestBroker.start();
+  session = await broker.connect();
+  // All at once, on a server without a single stream.
+  controllers = await Promise.all(
+    [1, 2, 3].map((index) =>
+      TestController.start({
+        WEBCAPTURE_NATS_URL: broker.url,
+        WEBCAPTURE_REGIONS: 'us-east',
+        WEBCAPTURE_POD: `controller-${index}`,
+      }),
+    ),
+  );
+  renderer = new StandInRenderer(session, 'us-east', 'us-east-1');
+});
+afterAll(async () => {
+  await renderer.die();
+  const stopped = await Promise.all(controllers.map((controller) => controller.stop()));
+  expect(stopped).toEqual([true, true, true]);
+  await broker.stop();
+});
+
+const ready = async () =>
+  (await Promise.all(controllers.map((each) => each.probe('/readyz')))).every((code) => code === 200);
+const leaders = async () => {
+  const values = await Promise.all(controllers.map((each) => each.metric('webcapture_controller_leader')));
+  return values.filter((value) => value === 1).length;
+};
+/** A request that meets the end of the server is not waited for. */
+const names = () => withDeadline(session.jsm.streams.names().next(), 300, 'listing the streams');
+const measured = (what: string, ms: number) => process.stdout.write(`${what}: ${(ms / 1000).toFixed(1)} s\n`);
+const sinceNow = () => {
+  const start = performance.now();
+  return () => performance.now() - start;
+};
+
+test('several controllers set everything up at once, and one leads', async () => {
+  await until('all to be ready', ready);
+  await until('one to lead', async () => (await leaders()) === 1);
+  expect((await names()).toSorted()).toEqual(Object.values(streamNames).toSorted());
+  await untilShown(session, 'engine.us-east', 'operational');
+});
+
+test.each([streamNames.captures, streamNames.live])('the stream %s, deleted by hand, comes back', async (stream) => {
+  const took = sinceNow();
+  await session.jsm.streams.delete(stream);
+  await until(`${stream} to be back`, async () => (await names()).includes(stream));
+  measured(`${stream} deleted by hand, back`, took());
+  await until('a new word on the status', async () => {
+    const report = await reportOf(session);
+    return report !== undefined && report.at > Date.now() - took() && report.overall === 'operational';
+  });
+  await until('one to lead', async () => (await leaders()) === 1);
+});
+
+test('durables deleted by hand come back', async () => {
+  await session.jsm.consumers.delete(streamNames.captures, 'us-east-interactive');
+  const info = () => session.jsm.consumers.info(streamNames.captures, 'us-east-interactive');
+  await until('the durable to be back', info);
+});
+
+test('a server that lost its disk is set up anew, and no renderer is called dead for it', async () => {
+  const took = sinceNow();
+  await broker.restartEmpty();
+  await until('all streams to be back', async () => (await names()).length === Object.keys(streamNames).length);
+  measured('NATS restarted with an empty disk, streams back', took());
+  await until('all to be ready', ready);
+  await until('a new word on the status', async () => (await reportOf(session))?.overall === 'operational', {
+    deadlineMs: 15_000,
+  });
+  measured('NATS restarted with an empty disk, status operational', took());
+  await until('one to lead', async () => (await leaders()) === 1);
+  // Long enough for a heartbeat that went unheard to count as silence.
+  await new Promise((resolve) => setTimeout(resolve, 6000));
+  const said = controllers.flatMap((controller) => controller.changes('engine.us-east'));
+  expect(
+    said.filter(
+      (change) => !['unknown→operational', 'unknown→major_outage', 'major_outage→operational'].includes(change),
+    ),
+  ).toEqual([]);
+});

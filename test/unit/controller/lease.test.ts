@@ -1,0 +1,212 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
+import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { StatusWriter } from '../../../services/controller/apply/status-writer.ts';
+import { runElection, type Term } from '../../../services/controller/leader/election.ts';
+import { Lease, leaderKey, type LeaseTimes } from '../../../services/controller/leader/lease.ts';
+import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { until } from '../../harness/until.ts';
+import { TcpGate } from './support/tcp-gate.ts';
+
+/** Like the real ones, a third as long. */
+const times: LeaseTimes = { ttlMs: 2000, marginMs: 500, renewMs: 400, retryMs: 100, pollMs: 100, requestMs: 400 };
+
+let nats: TestNats;
+let live: Entries;
+beforeAll(async () => {
+  nats = await startTestNats(['us-east']);
+  live = new Entries(nats.session, 'live');
+});
+afterAll(() => nats[Symbol.asyncDispose]());
+beforeEach(() => nats.session.jsm.streams.purge('KV_live'));
+
+class Clock {
+  ms = 0;
+  readonly now = () => this.ms;
+}
+
+describe('the lease, on clocks of our own', () => {
+  // So long that the server's own expiry plays no part.
+  const slow = { ...times, ttlMs: 60_000, marginMs: 10_000 };
+  const candidate = (name: string, clock: Clock) => new Lease(live, name, slow, clock.now);
+
+  test('one takes it, the other does not, and a release hands it over', async () => {
+    const clock = new Clock();
+    const [a, b] = [candidate('a', clock), candidate('b', clock)];
+    expect([await a.take(), await b.take()]).toEqual([true, false]);
+    expect([a.holds(), b.holds()]).toEqual([true, false]);
+    await a.release();
+    expect(a.holds()).toBe(false);
+    expect(await b.take()).toBe(true);
+  });
+
+  test('of many who try at once one gets it', async () => {
+    const clock = new Clock();
+    const all = Array.from({ length: 20 }, (_, index) => candidate(`c${index}`, clock));
+    const taken = await Promise.all(all.map((lease) => lease.take()));
+    expect(taken.filter(Boolean)).toHaveLength(1);
+  });
+
+  test('one that does not renew stops acting before another may begin', async () => {
+    const [clockA, clockB] = [new Clock(), new Clock()];
+    const [a, b] = [candidate('a', clockA), candidate('b', clockB)];
+    await a.take();
+    await b.take();
+    for (const ms of [1, 49_999, 50_000, 59_999, 60_000, 60_001]) {
+      clockA.ms = ms;
+      clockB.ms = ms;
+      const mayTake = await b.take();
+      expect([ms, a.holds(), mayTake]).toEqual([ms, ms < 50_000, ms >= 60_000]);
+      if (mayTake) break;
+    }
+  });
+
+  test('renewals hold it for as long as they come', async () => {
+    const [clockA, clockB] = [new Clock(), new Clock()];
+    const [a, b] = [candidate('a', clockA), candidate('b', clockB)];
+    await a.take();
+    for (let ms = 0; ms < 300_000; ms += 20_000) {
+      clockA.ms = ms;
+      clockB.ms = ms;
+      await a.renew();
+      expect([await b.take(), a.holds()]).toEqual([false, true]);
+    }
+  });
+
+  test('one that was paused past its time learns that it lost it, and cannot undo its successor', async () => {
+    const [clockA, clockB] = [new Clock(), new Clock()];
+    const [a, b] = [candidate('a', clockA), candidate('b', clockB)];
+    await a.take();
+    await b.take();
+    clockB.ms = 60_000;
+    expect(await b.take()).toBe(true);
+    // Its clock stood still: it believes in its lease until it asks.
+    await a.renew();
+    expect(a.holds()).toBe(false);
+    await a.release();
+    expect((await live.get<{ holder: string }>(leaderKey))?.value.holder).toBe('b');
+    expect(await b.confirm()).toBe(true);
+  });
+
+  test('a renewal whose answer was lost is taken for its own', async () => {
+    const clock = new Clock();
+    const a = candidate('a', clock);
+    await a.take();
+    const entry = await live.get(leaderKey);
+    await live.update(leaderKey, { holder: 'a', at: 1 }, entry?.revision ?? 0);
+    clock.ms = 40_000;
+    await a.renew();
+    clock.ms = 80_000;
+    expect(a.holds()).toBe(true);
+  });
+
+  test('the server clears up after the last candidate', async () => {
+    const a = new Lease(live, 'a', { ...times, ttlMs: 1000 });
+    await a.take();
+    await until('the key to expire', async () => (await live.get(leaderKey)) === null);
+    expect(await new Lease(live, 'b', times).take()).toBe(true);
+  });
+});
+
+describe('the word of a former leader', () => {
+  const report = (at: number): StatusReport => ({ components: [], queued: {}, overall: 'operational', at });
+  const leading = { holds: () => true, confirm: () => Promise.resolve(true) };
+  const stored = async () => (await live.get<StatusReport>('status'))?.value.at;
+
+  test('is refused once its successor has spoken, though it still believes to lead', async () => {
+    // Deposed, but it does not know before it asks.
+    const former = new StatusWriter(live, { holds: () => true, confirm: () => Promise.resolve(false) });
+    const successor = new StatusWriter(live, leading);
+    expect(await former.write(report(1))).toBe(true);
+    expect(await successor.write(report(2))).toBe(true);
+    expect(await former.write(report(3))).toBe(false);
+    expect(await stored()).toBe(2);
+  });
+
+  test('that lands late is overwritten', async () => {
+    const successor = new StatusWriter(live, leading);
+    await successor.write(report(1));
+    await live.put('status', report(0));
+    expect(await successor.write(report(2))).toBe(true);
+    expect(await stored()).toBe(2);
+  });
+
+  test('is not spoken at all after its time', async () => {
+    const former = new StatusWriter(live, { holds: () => false, confirm: () => Promise.resolve(true) });
+    expect(await former.write(report(1))).toBe(false);
+    expect(await stored()).toBeUndefined();
+  });
+});
+
+describe('the election', () => {
+  const stops: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const stop of stops.splice(0)) await stop();
+  });
+
+  /** Who leads right now by its own account, and everybody who ever did, in order. */
+  const acting = new Set<string>();
+  const terms: string[] = [];
+  let mostAtOnce = 0;
+  const candidate = (name: string, session: NatsSession) => {
+    const aborter = new AbortController();
+    const lease = new Lease(new Entries(session, 'live'), name, times);
+    const lead = async (term: Term) => {
+      terms.push(name);
+      while (term.holds()) {
+        acting.add(name);
+        mostAtOnce = Math.max(mostAtOnce, acting.size);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      acting.delete(name);
+    };
+    const running = runElection({ session, lease, times, log: silentLog, lead }, aborter.signal);
+    const stop = async () => {
+      aborter.abort();
+      await running;
+    };
+    stops.push(stop);
+    return { lease, stop };
+  };
+  beforeEach(() => {
+    acting.clear();
+    terms.length = 0;
+    mostAtOnce = 0;
+  });
+
+  test('a leader that stops is succeeded at once', async () => {
+    const a = candidate('a', nats.session);
+    await until('a to lead', () => acting.has('a'));
+    candidate('b', await nats.connect());
+    const start = performance.now();
+    await a.stop();
+    await until('b to lead', () => acting.has('b'));
+    const took = performance.now() - start;
+    process.stdout.write(`succeeded ${Math.round(took)} ms after the stop began\n`);
+    expect(took).toBeLessThan(500);
+    expect(terms).toEqual(['a', 'b']);
+    expect(mostAtOnce).toBe(1);
+  });
+
+  test('a leader whose connection is cut stops acting before the other begins, and stands again afterwards', async () => {
+    const gate = await TcpGate.to(nats.url);
+    const signal = AbortSignal.timeout(10_000);
+    const cutOff = await connectNats({ url: gate.url, name: 'cut off', log: silentLog, signal });
+    const a = candidate('a', cutOff);
+    await until('a to lead', () => acting.has('a'));
+    const b = candidate('b', await nats.connect());
+    gate.cut();
+    await until('b to lead', () => acting.has('b'), { deadlineMs: times.ttlMs + 1000 });
+    expect(mostAtOnce).toBe(1);
+    expect(a.lease.holds()).toBe(false);
+    gate.restore();
+    await b.stop();
+    await until('a to lead again', () => acting.has('a'));
+    expect(terms).toEqual(['a', 'b', 'a']);
+    expect(mostAtOnce).toBe(1);
+    await a.stop();
+    await cutOff.nc.close();
+    gate.close();
+  });
+});

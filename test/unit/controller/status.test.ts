@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { until } from '../../harness/until.ts';
+import { TestBroker } from './support/broker.ts';
+import { queueCapture } from './support/jobs.ts';
+import { StandInRenderer } from './support/stand-in-renderer.ts';
+import { reportOf, untilShown } from './support/status.ts';
+import { TestController } from './support/test-controller.ts';
+
+// With all times as in production: how soon the status tells the truth is what is tested.
+let broker: TestBroker;
+let session: NatsSession;
+let controller: TestController;
+const renderers: StandInRenderer[] = [];
+beforeAll(async () => {
+  broker = await TestBroker.start();
+  session = await broker.connect();
+  controller = await TestController.start({
+    WEBCAPTURE_NATS_URL: broker.url,
+    WEBCAPTURE_REGIONS: 'us-east:2,eu-west:0',
+    WEBCAPTURE_CANARY_INTERVAL: '60',
+  });
+  await until('the controller to be ready', async () => (await controller.probe('/readyz')) === 200);
+  for (const pod of ['us-east-1', 'us-east-2']) renderers.push(new StandInRenderer(session, 'us-east', pod));
+});
+afterAll(async () => {
+  await Promise.all(renderers.map((renderer) => renderer.die()));
+  expect(await controller.stop()).toBe(true);
+  await broker.stop();
+});
+
+const measured = (what: string, ms: number) => process.stdout.write(`${what}: ${(ms / 1000).toFixed(1)} s\n`);
+
+test('a whole fleet is operational, and a canary tells its response time', async () => {
+  await untilShown(session, 'engine.us-east', 'operational');
+  const report = await until('a canary to have gone round', async () => {
+    const found = await reportOf(session);
+    return found?.components.find(({ name }) => name === 'engine.us-east')?.responseTimeMs === undefined ? null : found;
+  });
+  expect(report.overall).toBe('operational');
+  expect(report.components.map(({ name, status, message }) => [name, status, message])).toEqual([
+    ['queue', 'operational', 'it answers'],
+    ['storage', 'operational', 'files are written and read'],
+    ['engine', 'operational', '2 of 2 regions operational'],
+    ['engine.us-east', 'operational', '2 of 2 renderers healthy'],
+    ['engine.eu-west', 'operational', 'scaled to zero'],
+  ]);
+  expect(await controller.metric('webcapture_component_status{component="engine"}')).toBe(0);
+  expect(await controller.metric('webcapture_region_renderers_healthy{region="us-east"}')).toBe(2);
+  expect(await controller.metric('webcapture_controller_leader')).toBe(1);
+});
+
+test('what waits is counted', async () => {
+  for (let index = 0; index < 3; index++) await queueCapture(session, { region: 'eu-west', lane: 'background' });
+  await until('the queue to be told', async () => (await reportOf(session))?.queued['eu-west'] === 3);
+  expect(await controller.metric('webcapture_queue_waiting_captures{region="eu-west",lane="background"}')).toBe(3);
+  await session.jsm.streams.purge(streamNames.captures);
+});
+
+test('a renderer that falls silent shows within 10 s, by name', async () => {
+  const [, second] = renderers;
+  await second?.die();
+  const { component } = await untilShown(session, 'engine.us-east', 'degraded_performance');
+  const tookMs = performance.now() - (second?.lastBeatAt ?? 0);
+  measured('after the last heartbeat, status turned', tookMs);
+  expect(tookMs).toBeLessThan(10_000);
+  expect(component.message).toMatch(/^1 of 2 renderers healthy: us-east-2 has not been heard for [5-9] s$/);
+  expect((await reportOf(session))?.overall).toBe('degraded_performance');
+});
+
+test('the last one that leaves shows within seconds, and the engine is only partly down', async () => {
+  await renderers[0]?.leave();
+  const { tookMs } = await untilShown(session, 'engine.us-east', 'major_outage');
+  measured('the last renderer left, status turned', tookMs);
+  expect(tookMs).toBeLessThan(5000);
+  const report = await reportOf(session);
+  expect(report?.components.find(({ name }) => name === 'engine')?.status).toBe('partial_outage');
+  expect(report?.overall).toBe('major_outage');
+});
+
+test('renderers that come back show as well', async () => {
+  for (const pod of ['us-east-1', 'us-east-2']) renderers.push(new StandInRenderer(session, 'us-east', pod));
+  const { tookMs } = await untilShown(session, 'engine.us-east', 'operational');
+  measured('renderers came back, status turned', tookMs);
+  expect(tookMs).toBeLessThan(8000);
+  expect(controller.changes('engine.us-east').slice(-3)).toEqual([
+    'operational→degraded_performance',
+    'degraded_performance→major_outage',
+    'major_outage→operational',
+  ]);
+});

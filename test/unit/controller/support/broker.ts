@@ -1,0 +1,51 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inject } from 'vitest';
+import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { startNats, type NatsServer } from '../../../../deploy/local/nats.ts';
+import { silentLog } from '../../../harness/nats-session.ts';
+
+/** A real nats-server without any stream, which may lose its disk. */
+export class TestBroker {
+  readonly url: string;
+  #dataDir: string;
+  #server: NatsServer;
+  readonly #sessions: NatsSession[] = [];
+
+  private constructor(dataDir: string, server: NatsServer) {
+    this.#dataDir = dataDir;
+    this.#server = server;
+    this.url = server.url;
+  }
+
+  static async start(): Promise<TestBroker> {
+    const dataDir = await newFolder();
+    return new TestBroker(dataDir, await startNats({ dataDir, toolPath: inject('tools').natsServer }));
+  }
+
+  async connect(): Promise<NatsSession> {
+    const signal = AbortSignal.timeout(10_000);
+    const session = await connectNats({ url: this.url, name: 'test', log: silentLog, signal });
+    this.#sessions.push(session);
+    return session;
+  }
+
+  /** SIGKILL, and a start on the same port without any of the data. */
+  async restartEmpty(): Promise<void> {
+    this.#server.process.kill('SIGKILL');
+    await this.#server.process.exited;
+    await rm(this.#dataDir, { recursive: true, force: true });
+    this.#dataDir = await newFolder();
+    const { port } = this.#server;
+    this.#server = await startNats({ dataDir: this.#dataDir, toolPath: inject('tools').natsServer, port });
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#sessions.map(({ nc }) => nc.close()));
+    await this.#server.process.stop({ graceMs: 0 });
+    await rm(this.#dataDir, { recursive: true, force: true });
+  }
+}
+
+const newFolder = () => mkdtemp(join(tmpdir(), 'webcapture-controller-'));

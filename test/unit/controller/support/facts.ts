@@ -1,0 +1,44 @@
+import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
+import type { LaneDepths, QueueFacts, RegionFacts } from '../../../../services/controller/gather/facts.ts';
+
+const quiet = { ended: 0, failedByUs: 0, queueWaitP95Ms: 0 };
+
+export function heartbeat(pod: string, fields: Partial<RendererHeartbeat> = {}): RendererHeartbeat {
+  return {
+    pod,
+    region: 'us-east',
+    version: '0.0.0',
+    slots: 2,
+    busy: 0,
+    browser: 'up',
+    draining: false,
+    recent: quiet,
+    at: 0,
+    ...fields,
+  };
+}
+
+/** So many healthy renderers. */
+export function healthy(count: number, fields: Partial<RendererHeartbeat> = {}): RendererHeartbeat[] {
+  return Array.from({ length: count }, (_, index) => heartbeat(`us-east-${index}`, fields));
+}
+
+export const idle: LaneDepths = { interactive: 0, background: 0, oldestInteractiveMs: null };
+
+/** A region in which all is well. */
+export function region(fields: Partial<RegionFacts> = {}): RegionFacts {
+  return {
+    region: 'us-east',
+    wanted: 1,
+    fleetKnown: true,
+    pods: healthy(1),
+    silent: [],
+    waiting: idle,
+    canary: null,
+    ...fields,
+  };
+}
+
+export function answered(fields: Partial<QueueFacts & { kind: 'answered' }> = {}): QueueFacts {
+  return { kind: 'answered', roundTripMs: 2, missing: [], waiting: {}, ...fields };
+}

@@ -1,0 +1,33 @@
+import type { ComponentStatus } from '@webcapture/shared/contract/status.ts';
+import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { until } from '../../../harness/until.ts';
+
+/** The controller's word as it stands. */
+export async function reportOf(session: NatsSession): Promise<StatusReport | undefined> {
+  return (await new Entries(session, 'live').get<StatusReport>('status'))?.value;
+}
+
+export async function componentOf(session: NatsSession, name: string): Promise<ComponentStatus | undefined> {
+  return (await reportOf(session))?.components.find((component) => component.name === name);
+}
+
+/** Waits for a component to show a state; returns it and how long that took. */
+export async function untilShown(
+  session: NatsSession,
+  name: string,
+  status: ComponentStatus['status'],
+  deadlineMs = 10_000,
+): Promise<{ component: ComponentStatus; tookMs: number }> {
+  const start = performance.now();
+  const component = await until(
+    `${name} to be ${status}`,
+    async () => {
+      const found = await componentOf(session, name);
+      return found?.status === status ? found : undefined;
+    },
+    { deadlineMs },
+  );
+  return { component, tookMs: Math.round(performance.now() - start) };
+}

@@ -1,0 +1,69 @@
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { Shutdown } from '@webcapture/shared/lifecycle/shutdown.ts';
+import { readControllerConfig } from '../../../../services/controller/config.ts';
+import { startController } from '../../../../services/controller/controller.ts';
+import { controllerTimes, type ControllerTimes } from '../../../../services/controller/times.ts';
+
+interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly component?: string;
+  readonly was?: string;
+  readonly now?: string;
+}
+
+/** A whole controller within the test's own process. */
+export class TestController {
+  readonly lines: LogLine[];
+  readonly #opsUrl: string;
+  readonly #shutdown: Shutdown;
+
+  private constructor(port: number, shutdown: Shutdown, lines: LogLine[]) {
+    this.#opsUrl = `http://127.0.0.1:${port}`;
+    this.#shutdown = shutdown;
+    this.lines = lines;
+  }
+
+  static async start(env: Record<string, string>, times: Partial<ControllerTimes> = {}): Promise<TestController> {
+    const lines: LogLine[] = [];
+    const sink = new Writable({
+      write(chunk: Buffer, _, done) {
+        lines.push(JSON.parse(chunk.toString()) as LogLine);
+        done();
+      },
+    });
+    const log = pino({ level: 'debug' }, sink);
+    const shutdown = new Shutdown(log, 8000);
+    const config = readControllerConfig({
+      WEBCAPTURE_OPS_HOST: '127.0.0.1',
+      WEBCAPTURE_OPS_PORT: '0',
+      WEBCAPTURE_CANARY_INTERVAL: '0',
+      ...env,
+    });
+    const port = await startController(config, { log, shutdown }, { ...controllerTimes, ...times });
+    return new TestController(port, shutdown, lines);
+  }
+
+  /** The value of a metric, by its whole name with labels; undefined when it is not there. */
+  async metric(name: string): Promise<number | undefined> {
+    const text = await (await fetch(`${this.#opsUrl}/metrics`)).text();
+    const plain = (line: string) => line.replace(/,?service="controller"/, '').replace('{}', '');
+    const line = text.split('\n').find((candidate) => plain(candidate).startsWith(`${name} `));
+    return line === undefined ? undefined : Number(line.split(' ').at(-1));
+  }
+
+  async probe(path: '/livez' | '/readyz'): Promise<number> {
+    return (await fetch(this.#opsUrl + path)).status;
+  }
+
+  /** Changes of a component's state as logged: `operational→major_outage`. */
+  changes(component: string): string[] {
+    return this.lines.filter((line) => line.component === component).map(({ was, now }) => `${was}→${now}`);
+  }
+
+  /** False when a part did not stop in order. */
+  stop(): Promise<boolean> {
+    return this.#shutdown.run();
+  }
+}

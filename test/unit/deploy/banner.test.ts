@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { banner } from '../../../deploy/local/banner.ts';
+
+const options = { host: '127.0.0.1', port: 3000, apiKey: 'k', dataDir: '/d', regions: ['us-east'] };
+
+test('the curl lines work as pasted, whatever the key', async () => {
+  const apiKey = `it's a "key" $HOME \`x\` \\`;
+  const requests: { authorization: string | undefined; body: unknown }[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      requests.push({ authorization: request.headers.authorization, body: JSON.parse(body) });
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const lines = banner({ ...options, port, apiKey })
+    .split('\n')
+    .filter((line) => line.includes('curl'));
+  for (const line of lines) await promisify(execFile)('sh', ['-c', line.replace(/-o \S+$/, '-o /dev/null')]);
+  expect(requests).toEqual([
+    { authorization: `Bearer ${apiKey}`, body: { url: 'https://example.com', responseType: 'file' } },
+    { authorization: `Bearer ${apiKey}`, body: { html: '<h1>Hello</h1>', responseType: 'file' } },
+  ]);
+});
+
+test.each([
+  ['0.0.0.0', 'http://127.0.0.1:3000'],
+  ['::', 'http://[::1]:3000'],
+  ['::1', 'http://[::1]:3000'],
+  ['box.local', 'http://box.local:3000'],
+])('the address of a service on %s is %s', (host, address) => {
+  expect(banner({ ...options, host })).toContain(`curl -s ${address}/capture`);
+});

@@ -1,0 +1,20 @@
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { demoKey } from '../../../deploy/local/demo-key.ts';
+import { tempDir } from './support.ts';
+
+test('the demo key is made once, for its owner only', async () => {
+  const folder = await tempDir();
+  const key = await demoKey(join(folder, 'data'));
+  expect(key).toMatch(/^wc_live_[0-9A-Za-z]{38}$/);
+  expect(await demoKey(join(folder, 'data'))).toBe(key);
+  expect(await demoKey(join(folder, 'other'))).not.toBe(key);
+  expect((await stat(join(folder, 'data', 'demo-key'))).mode & 0o777).toBe(0o600);
+});
+
+test('a spoilt file is replaced', async () => {
+  const folder = await tempDir();
+  await writeFile(join(folder, 'demo-key'), '');
+  expect(await demoKey(folder)).toMatch(/^wc_live_/);
+});

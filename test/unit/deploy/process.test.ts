@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { startProcess } from '../../../deploy/local/process.ts';
+import { patient, processesNaming, tempDir } from './support.ts';
+
+const processModule = new URL('../../../deploy/local/process.ts', import.meta.url).href;
+
+describe('startProcess', () => {
+  test('delivers every line and the exit code', async () => {
+    const lines: string[] = [];
+    const child = await startProcess({
+      name: 'printer',
+      command: 'sh',
+      args: ['-c', 'echo one; echo two >&2; printf three; exit 7'],
+      onLine: (line, stream) => lines.push(`${stream} ${line}`),
+    });
+    expect(await child.exited).toEqual({ code: 7, signal: null });
+    expect(lines.toSorted()).toEqual(['stderr two', 'stdout one', 'stdout three']);
+  });
+
+  test('hands on environment and working folder', async () => {
+    const cwd = await tempDir();
+    const lines: string[] = [];
+    const child = await startProcess({
+      name: 'printer',
+      command: 'sh',
+      args: ['-c', 'pwd; echo $COLOUR'],
+      cwd,
+      env: { PATH: process.env['PATH'], COLOUR: 'green' },
+      onLine: (line) => lines.push(line),
+    });
+    await child.exited;
+    expect(lines).toEqual([expect.stringContaining(cwd), 'green']);
+  });
+
+  test('throws when the command is not there', async () => {
+    await expect(startProcess({ name: 'nothing', command: '/nonexistent/program' })).rejects.toThrow(
+      'nothing could not be started: spawn /nonexistent/program ENOENT',
+    );
+  });
+
+  test('sends signals to the process itself', async () => {
+    const child = await startProcess({ name: 'sleeper', command: 'sleep', args: ['1000'] });
+    process.kill(child.pid, 0);
+    child.kill('SIGKILL');
+    expect(await child.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  });
+
+  test('stops in order, and by force after the grace', async () => {
+    const polite = await startProcess({
+      name: 'polite',
+      command: 'sh',
+      args: ['-c', 'trap "exit 3" TERM; sleep 1000 & wait'],
+    });
+    expect(await polite.stop()).toEqual({ code: 3, signal: null });
+
+    const ready = Promise.withResolvers<void>();
+    const deaf = await startProcess({
+      name: 'deaf',
+      command: process.execPath,
+      args: ['-e', 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); console.log("ready")'],
+      onLine: () => ready.resolve(),
+    });
+    await ready.promise;
+    const begin = performance.now();
+    expect(await deaf.stop({ graceMs: 300 })).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(performance.now() - begin).toBeGreaterThanOrEqual(300);
+  });
+
+  test('a patient stop waits for the end without a signal', async () => {
+    const child = await startProcess({
+      name: 'finishing',
+      command: 'sh',
+      args: ['-c', 'sleep 0.5; exit 0'],
+      patient: true,
+    });
+    expect(await child.stop({ graceMs: 10_000 })).toEqual({ code: 0, signal: null });
+  });
+
+  test('leaves no descendant, not even one in a session of its own', async () => {
+    const token = randomUUID();
+    const child = await startProcess({ name: 'parent', command: process.execPath, args: ['-e', familyScript, token] });
+    await expect.poll(() => processesNaming(token), patient).toHaveLength(3);
+    child.kill('SIGKILL');
+    await child.exited;
+    // Elsewhere than on Linux only the group is ended.
+    const fled = process.platform === 'linux' ? 0 : 1;
+    await expect.poll(async () => (await processesNaming(token)).length, patient).toBeLessThanOrEqual(fled);
+  });
+
+  test('ends the process when its guard is killed', async () => {
+    const token = randomUUID();
+    const child = await startProcess({ name: token, command: process.execPath, args: ['-e', sleepScript, token] });
+    const [guard] = await processesNaming(`guard.mjs ${token}`);
+    process.kill(guard?.pid ?? 0, 'SIGKILL');
+    expect(await child.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    await expect.poll(() => processesNaming(token), patient).toHaveLength(0);
+  });
+
+  test('ends everything when the starter is killed', async () => {
+    const token = randomUUID();
+    const starter = await startStarter(token);
+    await expect.poll(async () => (await processesNaming(`${token}-child`)).length, patient).toBeGreaterThanOrEqual(3);
+    starter.kill('SIGKILL');
+    await expect.poll(() => processesNaming(token), patient).toHaveLength(0);
+  });
+
+  test('ends everything when the starter is killed in the middle of starting', async () => {
+    const tokens = Array.from({ length: 8 }, () => randomUUID());
+    await Promise.all(
+      tokens.map(async (token, index) => {
+        const starter = await startStarter(token);
+        await new Promise((resolve) => setTimeout(resolve, index * 15));
+        starter.kill('SIGKILL');
+      }),
+    );
+    for (const token of tokens) {
+      await expect.poll(() => processesNaming(token), patient).toHaveLength(0);
+    }
+  });
+
+  test('ends what a guarded process guards itself', async () => {
+    const token = randomUUID();
+    const outer = await startProcess({
+      name: 'outer',
+      command: process.execPath,
+      args: ['--input-type=module-typescript', '-e', starterScript(token)],
+    });
+    await expect.poll(async () => (await processesNaming(`${token}-child`)).length, patient).toBeGreaterThanOrEqual(3);
+    outer.kill('SIGKILL');
+    await outer.exited;
+    await expect.poll(() => processesNaming(token), patient).toHaveLength(0);
+  });
+});
+
+const sleepScript = 'setInterval(() => {}, 1000)';
+
+/** A process with a child in its group and one in a session of its own; all of them name the last argument. */
+const familyScript = `
+  const { spawn } = require('node:child_process');
+  const token = process.argv.at(-1);
+  const sleeper = ['-e', 'setInterval(() => {}, 1000)', token];
+  spawn(process.execPath, sleeper, { stdio: 'ignore' });
+  spawn(process.execPath, sleeper, { stdio: 'ignore', detached: true });
+  setInterval(() => {}, 1000);
+`;
+
+function starterScript(token: string): string {
+  return `
+    import { startProcess } from '${processModule}';
+    process.stdout.write('starting\\n');
+    await startProcess({
+      name: '${token}-guard',
+      command: process.execPath,
+      args: ['-e', ${JSON.stringify(familyScript)}, '${token}-child'],
+      graceOnLossMs: 500,
+    });
+    setInterval(() => {}, 1000);
+  `;
+}
+
+/** A process of its own that starts a guarded family; resolves as soon as it begins to. */
+async function startStarter(token: string) {
+  const path = join(await tempDir(), 'starter.ts');
+  await writeFile(path, starterScript(token));
+  const starter = spawn(process.execPath, [path], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await new Promise((resolve) => starter.stdout.once('data', resolve));
+  return starter;
+}

@@ -1,0 +1,247 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../../../deploy/local/ports.ts';
+import { startNats } from '../../../deploy/local/nats.ts';
+import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
+import { standInService } from './stand-in-service.ts';
+import { patient, processesNaming, tempDir } from './support.ts';
+
+const runModule = new URL('../../../deploy/local/run.ts', import.meta.url).href;
+
+let natsServer: string;
+beforeAll(async () => {
+  natsServer = (await ensureTool('nats-server')).path;
+}, 600_000);
+
+/** A repository whose services are stand-ins, and a script that runs them as `npm start` does. */
+async function repository(setUp = `({ natsServer: withNats ? ${JSON.stringify(natsServer)} : undefined })`) {
+  const root = await tempDir();
+  for (const service of ['front', 'controller', 'renderer']) {
+    await mkdir(join(root, 'services', service), { recursive: true });
+    await writeFile(join(root, 'services', service, 'main.ts'), standInService);
+  }
+  await writeFile(
+    join(root, 'start.ts'),
+    `import { run } from '${runModule}';
+     const setUp = async ({ withNats }) => ({ headlessShell: '/shell', chromium: '/chromium', ...(await ${setUp}) });
+     process.exit(await run({
+       env: process.env, root: ${JSON.stringify(root)}, colours: false, setUp,
+       print: (text) => process.stdout.write(text + '\\n'),
+     }));`,
+  );
+  return root;
+}
+
+function start(root: string, env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [join(root, 'start.ts')], {
+    env: { PATH: process.env['PATH'], PORT: '0', WEBCAPTURE_CHROMIUM_SANDBOX: 'off', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  const exited = once(child, 'exit').then(([code, signal]) => (code ?? signal) as unknown);
+  return {
+    text: () => text,
+    exited,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    ready: () => expect.poll(() => text, patient).toContain('webcapture is ready'),
+  };
+}
+
+const environment = async (root: string, pod: string) =>
+  JSON.parse(await readFile(join(root, `env-${pod}.json`), 'utf8')) as Record<string, string | undefined>;
+
+const nothingOf = (root: string) => expect.poll(() => processesNaming(root), patient).toEqual([]);
+
+describe('npm start', () => {
+  test('starts all, tells each what it must know, and stops in order', async () => {
+    const root = await repository();
+    const service = start(root, {
+      WEBCAPTURE_ADMIN_TOKEN: 'admin',
+      WEBCAPTURE_SLOTS: '3',
+      WEBCAPTURE_REGIONS: 'us-east:1,eu-west:2',
+    });
+    await service.ready();
+    const front = await environment(root, 'front');
+    const renderer = await environment(root, 'eu-west-1');
+    const controller = await environment(root, 'controller');
+    const common = {
+      WEBCAPTURE_NATS_URL: expect.stringMatching(/^nats:\/\/127\.0\.0\.1:\d+$/),
+      WEBCAPTURE_OPS_HOST: '127.0.0.1',
+      WEBCAPTURE_OPS_PORT: expect.stringMatching(/^\d+$/),
+      WEBCAPTURE_REGIONS: 'us-east:1,eu-west:2',
+      WEBCAPTURE_EGRESS_ALLOW: '127.0.0.0/8,::1/128',
+      WEBCAPTURE_SLOTS: '3',
+    };
+    expect(front).toMatchObject({
+      ...common,
+      PORT: expect.stringMatching(/^[1-9]\d*$/),
+      WEBCAPTURE_HOST: '127.0.0.1',
+      WEBCAPTURE_PUBLIC_URL: `http://127.0.0.1:${front['PORT']}`,
+      WEBCAPTURE_API_KEY: expect.stringMatching(/^wc_live_/),
+      WEBCAPTURE_ADMIN_TOKEN: 'admin',
+      WEBCAPTURE_HOME_REGION: 'us-east',
+    });
+    expect(renderer).toMatchObject({
+      ...common,
+      WEBCAPTURE_REGION: 'eu-west',
+      WEBCAPTURE_POD: 'eu-west-1',
+      WEBCAPTURE_HEADLESS_SHELL_PATH: '/shell',
+      WEBCAPTURE_CHROMIUM_PATH: '/chromium',
+      WEBCAPTURE_CHROMIUM_SANDBOX: 'off',
+    });
+    expect(controller).toMatchObject(common);
+    for (const other of [renderer, controller]) {
+      expect(other['WEBCAPTURE_API_KEY']).toBeUndefined();
+      expect(other['WEBCAPTURE_ADMIN_TOKEN']).toBeUndefined();
+    }
+    expect(service.text()).toContain(
+      `http://127.0.0.1:${front['PORT']}/capture -H 'Authorization: Bearer ${front['WEBCAPTURE_API_KEY']}'`,
+    );
+
+    service.kill('SIGINT');
+    expect(await service.exited).toBe(0);
+    const stops = service.text().match(/^\S+(?= .*told to stop)/gm);
+    expect([stops?.[0], stops?.slice(1, 4).toSorted(), stops?.[4]]).toEqual([
+      'front',
+      ['eu-west-0', 'eu-west-1', 'us-east'],
+      'controller',
+    ]);
+    await nothingOf(root);
+
+    const second = start(root);
+    await second.ready();
+    expect((await environment(root, 'front'))['WEBCAPTURE_API_KEY']).toBe(front['WEBCAPTURE_API_KEY']);
+    second.kill('SIGTERM');
+    expect(await second.exited).toBe(0);
+  });
+
+  test('uses an existing server, a preset key and an empty egress list', async () => {
+    const root = await repository();
+    const existing = await startNats({ dataDir: await tempDir(), toolPath: natsServer });
+    onTestFinished(async () => void (await existing.process.stop()));
+    const apiKey = 'any key of sixteen characters';
+    const service = start(root, {
+      WEBCAPTURE_NATS_URL: existing.url,
+      WEBCAPTURE_API_KEY: apiKey,
+      WEBCAPTURE_EGRESS_ALLOW: '',
+    });
+    await service.ready();
+    expect(await environment(root, 'front')).toMatchObject({
+      WEBCAPTURE_NATS_URL: existing.url,
+      WEBCAPTURE_API_KEY: apiKey,
+      WEBCAPTURE_EGRESS_ALLOW: '',
+    });
+    expect((await processesNaming(root)).filter(({ command }) => command.includes('nats-server'))).toEqual([]);
+    service.kill('SIGTERM');
+    expect(await service.exited).toBe(0);
+  });
+
+  test('says in one line what is in the way', async () => {
+    const root = await repository();
+    const port = await freePort();
+    const taken = createServer().listen(port, '127.0.0.1');
+    onTestFinished(() => void taken.close());
+    const portTaken = start(root, { PORT: String(port) });
+    expect(await portTaken.exited).toBe(1);
+    expect(portTaken.text()).toBe(
+      `webcapture   port ${port} on 127.0.0.1 is already taken: stop what listens there, or set PORT to another one\n`,
+    );
+
+    const badValue = start(root, { WEBCAPTURE_API_KEY: 'short' });
+    expect(await badValue.exited).toBe(1);
+    expect(badValue.text()).toBe('webcapture   WEBCAPTURE_API_KEY must have at least 16 characters\n');
+
+    const running = start(root);
+    await running.ready();
+    const second = start(root);
+    expect(await second.exited).toBe(1);
+    expect(second.text()).toMatch(
+      /^webcapture {3}webcapture is already running on \S+ \(process \d+\): stop it, .*\n$/,
+    );
+    running.kill('SIGTERM');
+    expect(await running.exited).toBe(0);
+  });
+
+  test('starts again what dies, nats-server included', async () => {
+    const root = await repository();
+    const service = start(root);
+    await service.ready();
+    const before = await environment(root, 'us-east-0');
+    for (const program of ['nats-server -c', 'renderer/main.ts']) {
+      const [victim] = (await processesNaming(root)).filter(({ command }) => command.includes(program));
+      process.kill(victim?.pid ?? 0, 'SIGKILL');
+    }
+    const restarts = () => service.text().match(/ (up|starting it again)/g)?.length;
+    // Four services at first, then a renderer again, and a note for each of the two.
+    await expect.poll(restarts, patient).toBe(7);
+    await expect
+      .poll(
+        async () => (await processesNaming(root)).filter(({ command }) => command.includes('nats-server -c')),
+        patient,
+      )
+      .toHaveLength(1);
+    expect((await environment(root, 'us-east-0'))['WEBCAPTURE_NATS_URL']).toBe(before['WEBCAPTURE_NATS_URL']);
+    service.kill('SIGTERM');
+    expect(await service.exited).toBe(0);
+  });
+
+  test('a second signal stops at once', async () => {
+    const root = await repository();
+    const service = start(root, { DEAF: '1' });
+    await service.ready();
+    service.kill('SIGINT');
+    // The same keystroke, handed on by npm: not a second one.
+    service.kill('SIGINT');
+    await expect.poll(service.text, patient).toContain('told to stop');
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(service.text()).not.toContain('stopping at once');
+    const begin = performance.now();
+    service.kill('SIGINT');
+    expect(await service.exited).toBe(130);
+    expect(performance.now() - begin).toBeLessThan(5000);
+    await nothingOf(root);
+  });
+
+  test('a stop during set-up or start ends what is under way', async () => {
+    const settingUp = await repository(`new Promise(() => setInterval(() => {}, 1000))`);
+    const first = start(settingUp);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    first.kill('SIGTERM');
+    expect(await first.exited).toBe(130);
+
+    const root = await repository();
+    const second = start(root, { READY_AFTER_MS: '60000' });
+    await expect.poll(second.text, patient).toContain('still waiting for');
+    expect(second.text()).toContain('front (warming up)');
+    second.kill('SIGTERM');
+    expect(await second.exited).toBe(130);
+    await nothingOf(root);
+  });
+
+  test('leaves nothing when it is killed, and starts again', async () => {
+    const root = await repository();
+    const service = start(root);
+    await service.ready();
+    service.kill('SIGKILL');
+    await service.exited;
+    await nothingOf(root);
+
+    for (const afterMs of [200, 350, 500, 700]) {
+      const early = start(root, { DEAF: '1' });
+      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      early.kill('SIGKILL');
+      await early.exited;
+      await nothingOf(root);
+    }
+    const again = start(root);
+    await again.ready();
+    again.kill('SIGTERM');
+    expect(await again.exited).toBe(0);
+  });
+});

@@ -1,0 +1,161 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startProcess, type GuardedProcess } from '../../../deploy/local/process.ts';
+import { Supervisor, type ProcessSpec, type SupervisorOptions } from '../../../deploy/local/supervisor.ts';
+import { patient } from './support.ts';
+
+interface Recorded {
+  readonly events: string[];
+  readonly lines: string[];
+  readonly processes: Map<string, GuardedProcess>;
+}
+
+const sleeper = 'sleep 1000 & wait';
+
+/** Specs whose starts and ends are recorded. */
+function recorder() {
+  const recorded: Recorded = { events: [], lines: [], processes: new Map() };
+  const spec = (
+    name: string,
+    stages: { start: number; stop: number },
+    options: { script?: string; ready?: () => Promise<void> } = {},
+  ): ProcessSpec => ({
+    name,
+    startStage: stages.start,
+    stopStage: stages.stop,
+    graceMs: 2000,
+    launch: async () => {
+      recorded.events.push(`start ${name}`);
+      const process = await startProcess({ name, command: 'sh', args: ['-c', options.script ?? sleeper] });
+      recorded.processes.set(name, process);
+      void process.exited.then(() => recorded.events.push(`end ${name}`));
+      return {
+        process,
+        ready: async () => {
+          await options.ready?.();
+          recorded.events.push(`ready ${name}`);
+        },
+      };
+    },
+  });
+  const supervise = (specs: readonly ProcessSpec[], options: Partial<SupervisorOptions> = {}) => {
+    const supervisor = new Supervisor(specs, { log: (line) => recorded.lines.push(line), restartMs: 10, ...options });
+    onTestFinished(() => supervisor.stopAtOnce());
+    return supervisor;
+  };
+  return { recorded, spec, supervise };
+}
+
+describe('Supervisor', () => {
+  test('starts and stops in stages', async () => {
+    const { recorded, spec, supervise } = recorder();
+    const supervisor = supervise([
+      spec('broker', { start: 0, stop: 2 }),
+      spec('front', { start: 1, stop: 0 }),
+      spec('renderer', { start: 1, stop: 1 }),
+    ]);
+    await supervisor.start();
+    await supervisor.stop();
+    expect(recorded.events.slice(0, 2)).toEqual(['start broker', 'ready broker']);
+    expect(recorded.events.slice(2, 6).toSorted()).toEqual([
+      'ready front',
+      'ready renderer',
+      'start front',
+      'start renderer',
+    ]);
+    expect(recorded.events.slice(6)).toEqual(['end front', 'end renderer', 'end broker']);
+  });
+
+  test('says what it still waits for', async () => {
+    const { recorded, spec, supervise } = recorder();
+    const warm = Promise.withResolvers<void>();
+    const specs = [
+      spec('quick', { start: 0, stop: 0 }),
+      spec('slow', { start: 0, stop: 0 }, { ready: () => warm.promise }),
+    ];
+    const supervisor = supervise(specs, { slowMs: 50 });
+    const started = supervisor.start();
+    await expect.poll(() => recorded.lines, patient).toContain('still waiting for slow (it is being started)');
+    warm.resolve();
+    await started;
+  });
+
+  test('gives up what does not get ready in time', async () => {
+    const { spec, supervise } = recorder();
+    const never = () => new Promise<void>(() => undefined);
+    const supervisor = supervise([spec('slow', { start: 0, stop: 0 }, { ready: never })], { readyDeadlineMs: 200 });
+    await expect(supervisor.start()).rejects.toThrow('not ready after 0.2 s: slow (it is being started)');
+  });
+
+  test('starts again what dies', async () => {
+    const { recorded, spec, supervise } = recorder();
+    const supervisor = supervise([spec('renderer', { start: 0, stop: 0 })], { quickMs: 0 });
+    await supervisor.start();
+    for (let deaths = 1; deaths <= 6; deaths++) {
+      recorded.processes.get('renderer')?.kill('SIGKILL');
+      await expect
+        .poll(() => recorded.events.filter((event) => event === 'ready renderer'), patient)
+        .toHaveLength(deaths + 1);
+    }
+    expect(recorded.lines[0]).toMatch(/^renderer ended after \d+\.\d s \(by SIGKILL\); starting it again in 0\.0 s$/);
+    await supervisor.stop();
+    expect(recorded.events.at(-1)).toBe('end renderer');
+  });
+
+  test('gives up what keeps dying quickly', async () => {
+    const { recorded, spec, supervise } = recorder();
+    const supervisor = supervise([spec('renderer', { start: 0, stop: 0 }, { script: 'sleep 0.1; exit 9' })]);
+    await supervisor.start();
+    await expect(supervisor.failed).rejects.toThrow(
+      /^renderer ended after .* \(exit code 9\), as it did 4 times in a row/,
+    );
+    expect(recorded.events.filter((event) => event === 'start renderer')).toHaveLength(4);
+  });
+
+  test('gives up sooner what never was ready', async () => {
+    const { recorded, spec, supervise } = recorder();
+    const never = () => new Promise<void>(() => undefined);
+    const supervisor = supervise([spec('front', { start: 0, stop: 0 }, { script: 'exit 1', ready: never })]);
+    await expect(supervisor.start()).rejects.toThrow(/^front ended .* \(exit code 1\), as it did 2 times in a row/);
+    expect(recorded.events.filter((event) => event === 'start front')).toHaveLength(2);
+  });
+
+  test('a process that cannot even be launched counts as dead', async () => {
+    const { supervise } = recorder();
+    const launch = () => Promise.reject(new Error('no such file'));
+    const supervisor = supervise([{ name: 'broker', startStage: 0, stopStage: 0, graceMs: 0, launch }]);
+    await expect(supervisor.start()).rejects.toThrow(/^broker ended after .* \(no such file\)/);
+  });
+
+  test('a stop during the start ends all, and the start', async () => {
+    const { recorded, spec, supervise } = recorder();
+    const never = () => new Promise<void>(() => undefined);
+    const supervisor = supervise([
+      spec('broker', { start: 0, stop: 1 }),
+      spec('front', { start: 1, stop: 0 }, { ready: never }),
+      spec('never', { start: 2, stop: 0 }),
+    ]);
+    const failure = supervisor.start().catch((error: unknown) => error);
+    await expect.poll(() => recorded.events, patient).toContain('start front');
+    await supervisor.stop();
+    expect(String(await failure)).toContain('stopped before all was ready');
+    expect(recorded.events.slice(-2)).toEqual(['end front', 'end broker']);
+    expect(recorded.events).not.toContain('start never');
+  });
+
+  test('a stop at once does not wait for anybody', async () => {
+    const { recorded, spec, supervise } = recorder();
+    const deaf = 'trap "" TERM; echo; while true; do sleep 1000 & wait; done';
+    const specs = ['a', 'b'].map((name, stop) => ({
+      ...spec(name, { start: 0, stop }, { script: deaf }),
+      graceMs: 60_000,
+    }));
+    const supervisor = supervise(specs);
+    await supervisor.start();
+    const begin = performance.now();
+    const stopped = supervisor.stop();
+    await supervisor.stopAtOnce();
+    await stopped;
+    expect(performance.now() - begin).toBeLessThan(5000);
+    expect(recorded.events.slice(-2).toSorted()).toEqual(['end a', 'end b']);
+  });
+});

@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { onTestFinished } from 'vitest';
+import { commandOf } from '../../../deploy/local/command-of.ts';
+
+/** A folder of this test's own, removed at its end. */
+export async function tempDir(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'webcapture-test-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+/** For `expect.poll`: a condition that comes true in its own time. */
+export const patient = { timeout: 15_000, interval: 30 };
+
+export interface LivingProcess {
+  readonly pid: number;
+  readonly command: string;
+}
+
+/** All living processes (no zombies) whose command line contains `token`. */
+export async function processesNaming(token: string): Promise<readonly LivingProcess[]> {
+  return (await livingProcesses()).filter(({ command }) => command.includes(token));
+}
+
+async function livingProcesses(): Promise<readonly LivingProcess[]> {
+  if (process.platform !== 'linux') {
+    const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', '-o', 'pid=,command='], { maxBuffer: 1e8 });
+    return stdout.split('\n').map((line) => ({ pid: Number.parseInt(line, 10), command: line }));
+  }
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  return Promise.all(pids.map(async (pid) => ({ pid: Number(pid), command: await commandOf(Number(pid)) })));
+}

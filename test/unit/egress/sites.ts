@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import http, { type RequestListener, type Server } from 'node:http';
+import { Worker } from 'node:worker_threads';
+import net, { type AddressInfo, type Socket } from 'node:net';
+
+/** The one address of loopback that the tests open, as if it were public. Linux answers on all of 127.0.0.0/8. */
+export const publicAddress = '127.0.0.2';
+
+/** The address that nothing may reach. */
+export const innerAddress = '127.0.0.1';
+
+export interface Site {
+  readonly port: number;
+  /** Connections taken so far. */
+  readonly connections: () => number;
+  close(): Promise<void>;
+}
+
+/** Serves http on an address of loopback. */
+export async function startSite(
+  address: string,
+  listener: RequestListener,
+  prepare?: (server: Server) => void,
+  port = 0,
+) {
+  const server = http.createServer(listener);
+  prepare?.(server);
+  return listen(server, address, port);
+}
+
+/** Serves raw TCP on an address of loopback. */
+export async function startTcp(address: string, onConnection: (socket: Socket) => void): Promise<Site> {
+  return listen(net.createServer({ allowHalfOpen: true }, onConnection), address);
+}
+
+export async function listen(server: net.Server, address: string, port = 0): Promise<Site> {
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  server.on('connection', (socket: Socket) => {
+    connections += 1;
+    sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+  });
+  server.listen(port, address);
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    connections: () => connections,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Listens, but never takes a connection: its queue is full, and further ones get no answer at all. */
+export async function startDeaf(address: string): Promise<{ port: number; close(): Promise<void> }> {
+  const worker = new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads');
+     const server = require('node:net').createServer().listen(0, workerData, 1, () => {
+       parentPort.postMessage(server.address().port);
+       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
+     });`,
+    { eval: true, workerData: address },
+  );
+  const [port] = (await once(worker, 'message')) as [number];
+  const queued = Array.from({ length: 4 }, () => net.connect(port, address).on('error', () => undefined));
+  await once(queued[0] ?? worker, 'connect');
+  return {
+    port,
+    async close() {
+      for (const socket of queued) socket.destroy();
+      await worker.terminate();
+    },
+  };
+}

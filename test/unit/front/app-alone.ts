@@ -1,0 +1,39 @@
+import type { FastifyInstance } from 'fastify';
+import { Registry } from 'prom-client';
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { KeyRecord } from '@webcapture/shared/state/keys.ts';
+import { Authenticator } from '../../../services/front/accounts/authenticator.ts';
+import { buildApp } from '../../../services/front/app.ts';
+import { InFlight } from '../../../services/front/capture/in-flight.ts';
+import type { FrontDeps } from '../../../services/front/deps.ts';
+import { createFrontMetrics } from '../../../services/front/metrics.ts';
+import type { StatusView } from '../../../services/front/status/overlay.ts';
+import { silentLog } from '../../harness/nats-session.ts';
+
+/** The application without a queue and a store behind it: a valid request gets as far as its key, which is unknown. */
+export function buildAppAlone(
+  options: { key?: KeyRecord; view?: () => StatusView; trustProxy?: boolean } = {},
+): Promise<FastifyInstance> {
+  const beyond = () => {
+    throw new Error('a request came further than it should');
+  };
+  const deps = {
+    config: {
+      publicUrl: 'https://capture.test/api',
+      cdnUrl: 'https://cdn.test',
+      minRefreshSeconds: 3600,
+      trustProxy: options.trustProxy ?? false,
+    },
+    log: silentLog,
+    metrics: createFrontMetrics(new Registry(), { installed: [], inFlight: new InFlight() }),
+    authenticator: new Authenticator({
+      get: async () => (options.key === undefined ? null : { value: options.key, revision: 1 }),
+    }),
+    captures: { get: beyond, fail: beyond },
+    dispatcher: { capture: beyond } as unknown as FrontDeps['dispatcher'],
+    store: { create: beyond, stat: beyond, read: beyond, remove: beyond },
+    policy: createEgressPolicy({ allow: [] }),
+    status: { view: options.view ?? beyond },
+  } satisfies FrontDeps;
+  return buildApp(deps);
+}

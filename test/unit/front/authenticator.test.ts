@@ -1,0 +1,130 @@
+import { JetStreamApiError } from '@nats-io/jetstream';
+import { describe, expect, test } from 'vitest';
+import { hashKey, scopes, type KeyRecord } from '@webcapture/shared/state/keys.ts';
+import { Authenticator } from '../../../services/front/accounts/authenticator.ts';
+import { bearerToken } from '../../../services/front/accounts/bearer-token.ts';
+import { ensurePresetKey } from '../../../services/front/accounts/preset-key.ts';
+import { buildAppAlone } from './app-alone.ts';
+
+test.each<[string | undefined, string | null]>([
+  ['Bearer abc', 'abc'],
+  ['bearer abc', 'abc'],
+  ['BEARER   abc  ', 'abc'],
+  ['Bearer a+/=b', 'a+/=b'],
+  ['Bearer', null],
+  ['Bearer ', null],
+  ['Bearer a b', null],
+  ['Basic abc', null],
+  ['abc', null],
+  ['', null],
+  [undefined, null],
+])('%s', (header, token) => {
+  expect(bearerToken(header)).toBe(token);
+});
+
+const now = 1_000_000;
+const record: KeyRecord = { id: 'k', account: 'a', name: 'n', scopes, createdAt: 0 };
+
+function authenticate(key: Partial<KeyRecord> | null, scope: 'capture' | 'read' = 'capture') {
+  const keys = {
+    get: async (hash: string) =>
+      key === null || hash !== hashKey('token') ? null : { value: { ...record, ...key }, revision: 1 },
+  };
+  return new Authenticator(keys, () => now).authenticate('Bearer token', scope);
+}
+
+test('a key that holds is its record', async () => {
+  expect(await authenticate({})).toEqual(record);
+  expect(await authenticate({ expiresAt: now + 1, revokedAt: now + 1, scopes: ['capture'] })).toMatchObject({
+    id: 'k',
+  });
+});
+
+test.each<[Partial<KeyRecord> | null, string]>([
+  [null, 'UNAUTHORIZED'],
+  [{ expiresAt: now }, 'API_KEY_EXPIRED'],
+  [{ revokedAt: now }, 'API_KEY_REVOKED'],
+  [{ revokedAt: now, expiresAt: now }, 'API_KEY_REVOKED'],
+  [{ scopes: ['read', 'manage'] }, 'FORBIDDEN'],
+  [{ scopes: [] }, 'FORBIDDEN'],
+])('%j is refused with %s', async (key, code) => {
+  await expect(authenticate(key)).rejects.toMatchObject({ code });
+});
+
+test('a key that cannot be looked up is refused within seconds', async () => {
+  const away = new JetStreamApiError({ code: 503, err_code: 10_008, description: 'away' });
+  for (const get of [() => Promise.reject(away), () => new Promise<never>(() => undefined)]) {
+    const start = performance.now();
+    const refusal = new Authenticator({ get }).authenticate('Bearer token', 'capture');
+    await expect(refusal).rejects.toMatchObject({ code: 'INTERNAL_ERROR', message: expect.stringContaining('again') });
+    expect(performance.now() - start).toBeLessThan(5000);
+  }
+});
+
+describe('POST /capture answers', () => {
+  const post = async (key: Partial<KeyRecord> | null, headers: Record<string, string>) => {
+    const app = await buildAppAlone(key === null ? {} : { key: { ...record, ...key } });
+    return app.inject({ method: 'POST', url: '/capture', headers, payload: { url: 'https://example.com/' } });
+  };
+
+  test.each<[string, Partial<KeyRecord> | null, Record<string, string>, string]>([
+    ['no key', {}, {}, 'UNAUTHORIZED'],
+    ['another scheme', {}, { authorization: 'Basic YTpi' }, 'UNAUTHORIZED'],
+    ['an unknown key', null, { authorization: 'Bearer token' }, 'UNAUTHORIZED'],
+    ['an expired key', { expiresAt: 1 }, { authorization: 'Bearer token' }, 'API_KEY_EXPIRED'],
+    ['a revoked key', { revokedAt: 1 }, { authorization: 'Bearer token' }, 'API_KEY_REVOKED'],
+    [
+      'a key without the scope: the route knows no 403',
+      { scopes: ['read'] },
+      { authorization: 'Bearer token' },
+      'UNAUTHORIZED',
+    ],
+  ])('%s', async (_name, key, headers, code) => {
+    const answer = await post(key, headers);
+    expect(answer.statusCode).toBe(401);
+    expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
+    expect(answer.json()).toMatchObject({ success: false, error: { code }, data: null });
+  });
+
+  test('an invalid body before an invalid key', async () => {
+    const app = await buildAppAlone();
+    const answer = await app.inject({ method: 'POST', url: '/capture', payload: { url: 'nonsense' } });
+    expect(answer.statusCode).toBe(400);
+  });
+
+  test('GET /captures 403 where the scope is lacking', async () => {
+    const app = await buildAppAlone({ key: { ...record, scopes: ['capture'] } });
+    const answer = await app.inject({ url: '/captures/x', headers: { authorization: 'Bearer token' } });
+    expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'FORBIDDEN']);
+  });
+});
+
+describe('the preset key', () => {
+  const memory = () => {
+    const [accounts, keys] = [new Map<string, unknown>(), new Map<string, unknown>()];
+    const get = (map: Map<string, unknown>) => async (id: string) =>
+      map.has(id) ? { value: map.get(id) as never, revision: 1 } : null;
+    return {
+      keysByHash: keys,
+      accountsById: accounts,
+      accounts: { get: get(accounts), put: async (account: { id: string }) => void accounts.set(account.id, account) },
+      keys: { get: get(keys), put: async (hash: string, key: KeyRecord) => void keys.set(hash, key) },
+    };
+  };
+
+  test('makes the account demo and a key with all scopes', async () => {
+    const stores = memory();
+    await ensurePresetKey('a-preset-key-of-any-form', stores);
+    expect(stores.accountsById.get('demo')).toMatchObject({ id: 'demo' });
+    expect(stores.keysByHash.get(hashKey('a-preset-key-of-any-form'))).toMatchObject({ account: 'demo', scopes });
+  });
+
+  test('leaves what is there as it is', async () => {
+    const stores = memory();
+    await ensurePresetKey('a-preset-key-of-any-form', stores);
+    const hash = hashKey('a-preset-key-of-any-form');
+    stores.keysByHash.set(hash, { ...record, revokedAt: 5 });
+    await ensurePresetKey('a-preset-key-of-any-form', stores);
+    expect(stores.keysByHash.get(hash)).toMatchObject({ revokedAt: 5 });
+  });
+});

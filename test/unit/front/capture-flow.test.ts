@@ -1,0 +1,310 @@
+import { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { captureStateSchema } from '@webcapture/shared/contract/capture-state.ts';
+import { captureResultSchema } from '@webcapture/shared/contract/capture-result.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { until } from '../../harness/until.ts';
+import { presetKey, read, startStand, type Stand } from './stand.ts';
+
+let stand: Stand;
+beforeAll(async () => {
+  stand = await startStand(
+    { WEBCAPTURE_QUEUE_TIMEOUT: '2', WEBCAPTURE_REGIONS: 'us-east:1,eu-west:1,us-west:0' },
+    { maxPayload: 1024 * 1024 },
+  );
+});
+afterAll(() => stand[Symbol.asyncDispose]());
+beforeEach(() => {
+  stand.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  stand.renderer.bytes = Buffer.from('the bytes of a picture');
+  stand.renderer.jobs.length = 0;
+});
+
+const ajv = new Ajv({ strict: false });
+(addFormats as unknown as typeof addFormats.default)(ajv);
+const isResult = ajv.compile(captureResultSchema);
+const isState = ajv.compile(captureStateSchema);
+
+const url = 'https://example.com/page?a=1#top';
+const lastJob = () => stand.renderer.jobs.at(-1);
+const state = async (uuid: unknown, key = presetKey) => read(await stand.call(`/captures/${String(uuid)}`, { key }));
+
+async function messages(stream: string, filter: string): Promise<number> {
+  const info = await stand.nats.session.jsm.streams.info(stream, { subjects_filter: filter });
+  return Object.keys(info.state.subjects ?? {}).length;
+}
+
+describe('a capture that completes', () => {
+  test('is answered with both shapes of its data', async () => {
+    const { status, headers, body } = await read(await stand.capture({ url, cdnTtl: 100 }));
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ success: true, error: null });
+    expect(isResult(body.data), JSON.stringify(isResult.errors)).toBe(true);
+    const job = lastJob();
+    expect(headers.get('x-capture-uuid')).toBe(body.data?.['uuid']);
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(body.data).toMatchObject({
+      uuid: job?.uuid,
+      status: 'completed',
+      fileUrl: `https://cdn.test/${job?.fileName}`,
+      fromCache: false,
+      tokenCost: 1,
+      fileSizeBytes: 22,
+      region: 'us-east',
+      metadata: { url, format: 'png', mimeType: 'image/png', fullPage: false, width: 1280, height: 720 },
+    });
+    expect(body.data?.['processingTimeMs']).toBeLessThan(2000);
+  });
+
+  test('reaches the renderer with every option and default', async () => {
+    const before = Date.now();
+    await stand.capture({ url, viewport: { width: 800 }, delay: 7, antiBot: true, block: { ads: true } });
+    const job = lastJob();
+    expect(job).toMatchObject({
+      version: 1,
+      revision: 0,
+      account: 'demo',
+      region: 'us-east',
+      lane: 'interactive',
+      wantsBytes: false,
+      source: { kind: 'url', url },
+      options: {
+        format: 'png',
+        viewport: { width: 800, height: 720, deviceScaleFactor: 1 },
+        isFullPage: false,
+        quality: 80,
+        colorScheme: 'light',
+        timeout: 30_000,
+        waitUntil: 'load',
+        imageTimeout: 3000,
+        delay: 7,
+        antiBot: true,
+        block: { ads: true, trackers: false, media: false, cookieBanners: false },
+        pdf: { paper: 'A4', margin: { top: 10, right: 10, bottom: 10, left: 10 } },
+      },
+    });
+    expect(job?.acceptedAt).toBeGreaterThanOrEqual(before);
+    expect(job?.startBy).toBe((job?.acceptedAt ?? 0) + 2000);
+    expect(job?.deadline).toBe((job?.startBy ?? 0) + 30_000 + 3000 + 7 + 60_000);
+  });
+
+  test('costs two tokens with antiBot', async () => {
+    expect((await read(await stand.capture({ url, antiBot: true }))).body.data).toMatchObject({ tokenCost: 2 });
+  });
+
+  test('is answered as a file, with the bytes that came along', async () => {
+    stand.renderer.behaviour = async (job, renderer) => {
+      await renderer.complete(job, { silently: true });
+      // What the store loses meanwhile is not needed.
+      await renderer.store.remove(job.fileName);
+      renderer.announce(job, (await renderer.captures.get(job.account, job.uuid))?.value ?? null);
+    };
+    const response = await stand.capture({ url, responseType: 'file', format: 'webp' });
+    const { uuid } = lastJob() ?? {};
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'image/webp',
+      'content-length': '22',
+      'x-capture-uuid': uuid,
+      'content-disposition': `inline; filename="capture-${uuid}.webp"`,
+      'x-content-type-options': 'nosniff',
+    });
+    expect(await response.text()).toBe('the bytes of a picture');
+  });
+
+  test('is answered as a file from the store when the bytes were too large to come along', async () => {
+    stand.renderer.bytes = Buffer.alloc((stand.nats.session.nc.info?.max_payload ?? 0) + 1, 'ab');
+    const response = await stand.capture({ url, responseType: 'file' });
+    expect(response.headers.get('content-length')).toBe(String(stand.renderer.bytes.length));
+    expect(Buffer.from(await response.arrayBuffer()).equals(stand.renderer.bytes)).toBe(true);
+  });
+
+  test('of which the announcement is lost is answered a little later', async () => {
+    stand.renderer.behaviour = (job, renderer) => renderer.complete(job, { silently: true });
+    const start = performance.now();
+    const response = await stand.capture({ url, responseType: 'file' });
+    expect([response.status, await response.text()]).toEqual([200, 'the bytes of a picture']);
+    expect(performance.now() - start).toBeLessThan(4000);
+  });
+
+  test('and is announced in ways that make no sense is answered all the same', async () => {
+    stand.renderer.behaviour = async (job, renderer) => {
+      renderer.session.nc.publish(job.resultSubject ?? '', 'nonsense');
+      renderer.announce(job, (await renderer.captures.get(job.account, job.uuid))?.value ?? null);
+      await renderer.complete(job);
+      renderer.announce(job, (await renderer.captures.get(job.account, job.uuid))?.value ?? null);
+    };
+    expect((await stand.capture({ url })).status).toBe(200);
+  });
+
+  test('beside many others is not mixed up with them', async () => {
+    const start = performance.now();
+    const urls = Array.from({ length: 40 }, (_, index) => `https://example.com/${index}`);
+    const answers = await Promise.all(urls.map(async (each) => read(await stand.capture({ url: each }))));
+    const metadata = answers.map(({ body }) => body.data?.['metadata'] as { url: string });
+    expect(metadata.map((each) => each.url)).toEqual(urls);
+    expect(new Set(answers.map(({ body }) => body.data?.['uuid'])).size).toBe(40);
+    // None was missed for coming before anybody listened: those would be found after two seconds only.
+    expect(performance.now() - start).toBeLessThan(1900);
+  });
+});
+
+describe('a capture that fails', () => {
+  test('is answered with its code and message, and with its uuid', async () => {
+    stand.renderer.behaviour = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
+    const { status, headers, body } = await read(await stand.capture({ url, responseType: 'file' }));
+    expect(status).toBe(500);
+    expect(body).toEqual({
+      success: false,
+      error: { code: 'NAVIGATION_FAILED', message: 'There is no such host.' },
+      data: null,
+    });
+    const found = await state(headers.get('x-capture-uuid'));
+    expect(isState(found.body.data), JSON.stringify(isState.errors)).toBe(true);
+    expect(found.body.data).toMatchObject({ status: 'failed', tokenCost: 0, error: body.error });
+  });
+
+  test('waits no longer than it may when no renderer is free, and leaves no job behind', async () => {
+    const queue = await stand.addRenderer('eu-west');
+    await queue.say({ busy: 2 });
+    const start = performance.now();
+    const { status, body, headers } = await read(await stand.capture({ url, region: 'eu-west' }));
+    expect([status, body.error?.code]).toEqual([500, 'CAPTURE_TIMEOUT']);
+    expect(body.error?.message).toContain('waited in the queue');
+    expect(performance.now() - start).toBeLessThan(4500);
+    expect((await state(headers.get('x-capture-uuid'))).body.data).toMatchObject({ status: 'failed' });
+    await until(
+      'the job to leave the queue',
+      async () => (await messages(streamNames.captures, 'captures.eu-west.>')) === 0,
+    );
+  });
+
+  test('is given as much time as rendering takes once it has begun', async () => {
+    stand.renderer.behaviour = async (job, renderer) => {
+      await renderer.captures.begin(job.account, job.uuid);
+      await new Promise((resolve) => setTimeout(resolve, 3500));
+      await renderer.complete(job);
+    };
+    expect((await stand.capture({ url })).status).toBe(200);
+  });
+});
+
+describe('a client that goes away', () => {
+  test('before the capture has begun cancels it', async () => {
+    const queue = await stand.addRenderer('eu-west');
+    await queue.say({ busy: 2 });
+    const aborter = new AbortController();
+    const answer = stand.capture({ url, region: 'eu-west' }, { signal: aborter.signal });
+    await until('the job to be queued', async () => (await messages(streamNames.captures, 'captures.eu-west.>')) === 1);
+    aborter.abort();
+    await expect(answer).rejects.toThrow();
+    await until(
+      'the job to leave the queue',
+      async () => (await messages(streamNames.captures, 'captures.eu-west.>')) === 0,
+    );
+  });
+
+  test('later lets it end', async () => {
+    const aborter = new AbortController();
+    let release = () => undefined as void;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    stand.renderer.behaviour = async (job, renderer) => {
+      await renderer.captures.begin(job.account, job.uuid);
+      await released;
+      await renderer.complete(job);
+    };
+    const answer = stand.capture({ url }, { signal: aborter.signal });
+    const job = await until('the job to be pulled', lastJob);
+    await until('rendering', async () => (await state(job.uuid)).body.data?.['status'] === 'rendering');
+    aborter.abort();
+    await expect(answer).rejects.toThrow();
+    const pending = await state(job.uuid);
+    expect(isState(pending.body.data), JSON.stringify(isState.errors)).toBe(true);
+    release();
+    await until('the end', async () => (await state(job.uuid)).body.data?.['status'] === 'completed');
+    const metrics = await stand.metrics.metrics();
+    expect(metrics).toMatch(/captures_total\{outcome="client_gone",region="us-east",format="png"\} 1/);
+    expect(metrics).toMatch(/captures_in_flight\{region="us-east"\} 0/);
+  });
+});
+
+describe('html', () => {
+  test('goes with the job when it fits', async () => {
+    const html = Buffer.from('<h1>Grüße</h1>').toString('base64');
+    const { body } = await read(await stand.capture({ html }));
+    expect(lastJob()?.source).toEqual({ kind: 'html', html: '<h1>Grüße</h1>' });
+    expect(body.data).toMatchObject({ metadata: { url: 'about:blank' } });
+  });
+
+  test.each([
+    ['more than a message holds', 'a', 1_048_575],
+    ['characters that take six bytes in JSON', '\u0001', 300_000],
+    ['the longest there is', '\u{1F600}', 1_048_575],
+  ])('of %s arrives, and what carried it is removed', async (_name, character, count) => {
+    const html = `<${character.repeat(count)}`;
+    let arrived: string | undefined;
+    stand.renderer.behaviour = async (job, renderer) => {
+      if (job.source.kind === 'stored-html') arrived = await takeHtml(renderer.session, job.source.fileName);
+      await renderer.complete(job);
+    };
+    expect((await stand.capture({ html })).status).toBe(200);
+    expect(arrived === html).toBe(true);
+    await until('the parcel to be gone', async () => (await messages(streamNames.files, 'files.html.>')) === 0);
+  });
+});
+
+describe('regions', () => {
+  test('one that is not installed is refused at once', async () => {
+    const { status, body } = await read(await stand.capture({ url, region: 'asia-east' }));
+    expect([status, body.error?.code]).toEqual([500, 'REGION_UNAVAILABLE']);
+    expect(body.error?.message).toContain('us-east, eu-west, us-west');
+  });
+
+  test('one that may be empty queues', async () => {
+    const { body } = await read(await stand.capture({ url, region: 'us-west' }));
+    expect(body.error).toMatchObject({ code: 'CAPTURE_TIMEOUT' });
+  });
+
+  test('a named one is where it is rendered', async () => {
+    const renderer = await stand.addRenderer('eu-west');
+    await renderer.start();
+    const { body } = await read(await stand.capture({ url, region: 'eu-west' }));
+    expect(body.data).toMatchObject({ region: 'eu-west' });
+    await renderer.stop();
+  });
+
+  test('one without renderers is refused at once', async () => {
+    await until(
+      'the renderer to be forgotten',
+      async () => {
+        const start = performance.now();
+        const { body } = await read(await stand.capture({ url, region: 'eu-west' }));
+        return body.error?.code === 'REGION_UNAVAILABLE' && performance.now() - start < 500;
+      },
+      { deadlineMs: 15_000 },
+    );
+  });
+});
+
+describe('GET /captures/{uuid}', () => {
+  test.each(['nonsense', '01a1fd8a-28f4-7407-b5a7-118e86daadce', '../x', 'a'.repeat(120), '*', '%3E'])(
+    '%s is not found',
+    async (uuid) => {
+      const { status, body } = await read(await stand.call(`/captures/${encodeURIComponent(uuid)}`));
+      expect([status, body.error?.code]).toEqual([404, 'CAPTURE_NOT_FOUND']);
+    },
+  );
+
+  test('answers as POST did, and only to the account', async () => {
+    const answer = await read(await stand.capture({ url }));
+    const uuid = answer.body.data?.['uuid'];
+    const found = await state(uuid);
+    expect(found.status).toBe(200);
+    expect(found.body).toEqual(answer.body);
+    expect((await state(uuid, await stand.makeKey())).status).toBe(404);
+    expect((await state(uuid, await stand.makeKey({ account: 'demo', scopes: ['read'] }))).status).toBe(200);
+    expect((await read(await stand.call(`/captures/${String(uuid)}`, { key: null }))).status).toBe(401);
+  });
+});

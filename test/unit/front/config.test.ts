@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { readFrontConfig } from '../../../services/front/config.ts';
+
+test('everything has a default', () => {
+  expect(readFrontConfig({})).toMatchObject({
+    host: '0.0.0.0',
+    port: 3000,
+    publicUrl: 'http://localhost:3000',
+    cdnUrl: 'http://localhost:3000/files',
+    presetKey: undefined,
+    homeRegion: 'us-east',
+    egressAllow: [],
+    queueTimeoutMs: 60_000,
+    minRefreshSeconds: 3600,
+    trustProxy: false,
+    ops: { port: 9090 },
+  });
+});
+
+test('what is set counts', () => {
+  expect(
+    readFrontConfig({
+      PORT: '8080',
+      WEBCAPTURE_PUBLIC_URL: 'https://capture.example/api/',
+      WEBCAPTURE_REGIONS: 'eu-west:2,us-east:0',
+      WEBCAPTURE_EGRESS_ALLOW: ' 127.0.0.0/8, ::1 ',
+      WEBCAPTURE_QUEUE_TIMEOUT: '300',
+      WEBCAPTURE_API_KEY: '0123456789abcdef',
+      WEBCAPTURE_TRUST_PROXY: 'true',
+    }),
+  ).toMatchObject({
+    port: 8080,
+    publicUrl: 'https://capture.example/api',
+    cdnUrl: 'https://capture.example/api/files',
+    homeRegion: 'eu-west',
+    egressAllow: ['127.0.0.0/8', '::1'],
+    queueTimeoutMs: 300_000,
+    presetKey: '0123456789abcdef',
+    trustProxy: true,
+  });
+});
+
+test.each([
+  [{ WEBCAPTURE_QUEUE_TIMEOUT: '0' }, 'WEBCAPTURE_QUEUE_TIMEOUT must be an integer from 1 to 300'],
+  [{ WEBCAPTURE_QUEUE_TIMEOUT: '301' }, 'WEBCAPTURE_QUEUE_TIMEOUT'],
+  [{ WEBCAPTURE_API_KEY: 'tooshort' }, 'WEBCAPTURE_API_KEY must have at least 16 characters'],
+  [{ WEBCAPTURE_HOME_REGION: 'asia-east' }, 'WEBCAPTURE_HOME_REGION must be one of WEBCAPTURE_REGIONS, not asia-east'],
+  [{ WEBCAPTURE_HOME_REGION: 'mars' }, 'WEBCAPTURE_HOME_REGION'],
+  [{ WEBCAPTURE_EGRESS_ALLOW: '10.0.0.0/33' }, 'WEBCAPTURE_EGRESS_ALLOW'],
+  [{ WEBCAPTURE_PUBLIC_URL: 'example.com' }, 'WEBCAPTURE_PUBLIC_URL must be an absolute http or https address'],
+  [{ WEBCAPTURE_CDN_URL: 'ftp://x' }, 'WEBCAPTURE_CDN_URL'],
+  [{ WEBCAPTURE_TRUST_PROXY: 'yes' }, 'WEBCAPTURE_TRUST_PROXY must be one of true, false'],
+  [{ PORT: 'eighty' }, 'PORT'],
+])('%j stops the start', (environment, message) => {
+  expect(() => readFrontConfig(environment)).toThrow(message);
+});
+
+test('no message shows a key', () => {
+  expect(() => readFrontConfig({ WEBCAPTURE_API_KEY: 'secret', PORT: 'x' })).toThrow(/^(?!.*secret)/s);
+});

@@ -1,0 +1,137 @@
+import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import { newFileName } from '@webcapture/shared/storage/file-name.ts';
+import type { StoredFile } from '@webcapture/shared/storage/file-store.ts';
+import { startStand, type Stand } from './stand.ts';
+
+let stand: Stand;
+let store: EmbeddedStore;
+const bytes = randomBytes(1_000_000);
+const uuid = randomUUIDv7();
+let file: StoredFile;
+
+const put = (content: Buffer, seconds: number, id = randomUUIDv7()) =>
+  store.create({
+    name: newFileName(id, 'png'),
+    bytes: content,
+    contentType: 'image/png',
+    expiresAt: Date.now() + seconds * 1000,
+    width: 1,
+    height: 1,
+  });
+
+beforeAll(async () => {
+  stand = await startStand();
+  store = new EmbeddedStore(stand.nats.session);
+  file = await put(bytes, 3600, uuid);
+});
+afterAll(() => stand[Symbol.asyncDispose]());
+
+const get = (name: string, headers: Record<string, string> = {}, method = 'GET') =>
+  stand.call(`/files/${name}`, { key: null, headers, method });
+const bodyOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
+
+test('a file comes whole, to anybody, with all that a browser and a cache need', async () => {
+  const response = await get(file.name);
+  expect(response.status).toBe(200);
+  expect((await bodyOf(response)).equals(bytes)).toBe(true);
+  const headers = Object.fromEntries(response.headers);
+  expect(headers).toMatchObject({
+    'content-type': 'image/png',
+    'content-length': '1000000',
+    'accept-ranges': 'bytes',
+    etag: `"${file.etag}"`,
+    'last-modified': new Date(file.storedAt).toUTCString(),
+    'content-disposition': `inline; filename="capture-${uuid}.png"`,
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'; sandbox",
+    'access-control-allow-origin': '*',
+    'cross-origin-resource-policy': 'cross-origin',
+  });
+  const [, seconds] = /^public, max-age=(\d+), immutable$/.exec(headers['cache-control'] ?? '') ?? [];
+  expect(Number(seconds)).toBeGreaterThan(3500);
+  expect(Number(seconds)).toBeLessThanOrEqual(3600);
+});
+
+test('HEAD has the same headers and no body', async () => {
+  const response = await get(file.name, { range: 'bytes=0-1' }, 'HEAD');
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-length')).toBe('1000000');
+  expect((await bodyOf(response)).length).toBe(0);
+});
+
+test.each([
+  ['bytes=0-0', 0, 0],
+  ['bytes=262140-262150', 262_140, 262_150],
+  ['bytes=999990-', 999_990, 999_999],
+  ['bytes=-5', 999_995, 999_999],
+  ['bytes=1000-5000000', 1000, 999_999],
+])('%s', async (range, start, end) => {
+  const response = await get(file.name, { range });
+  expect(response.status).toBe(206);
+  expect(response.headers.get('content-range')).toBe(`bytes ${start}-${end}/1000000`);
+  expect(response.headers.get('content-length')).toBe(String(end - start + 1));
+  expect((await bodyOf(response)).equals(bytes.subarray(start, end + 1))).toBe(true);
+});
+
+test('a range that lies outside is 416', async () => {
+  const response = await get(file.name, { range: 'bytes=1000000-' });
+  expect([response.status, response.headers.get('content-range')]).toEqual([416, 'bytes */1000000']);
+});
+
+test.each([
+  ['several ranges', { range: 'bytes=0-1,3-4' }],
+  ['nonsense', { range: 'bytes=x' }],
+  ['a range that was meant for another file', { range: 'bytes=0-1', 'if-range': '"other"' }],
+])('%s: the whole file', async (_name, headers) => {
+  const response = await get(file.name, headers);
+  expect([response.status, (await bodyOf(response)).length]).toEqual([200, bytes.length]);
+});
+
+test('what the client has already is 304, without a body', async () => {
+  const known = { 'if-none-match': `"${file.etag}"` };
+  for (const method of ['GET', 'HEAD']) {
+    const response = await get(file.name, known, method);
+    expect([response.status, response.headers.get('etag')]).toEqual([304, `"${file.etag}"`]);
+    expect(response.headers.get('cache-control')).toContain('max-age');
+    expect((await bodyOf(response)).length).toBe(0);
+  }
+});
+
+describe('404 for', () => {
+  test.each([
+    ['a name that is none of ours', 'picture.png'],
+    ['a path', '..%2f..%2fetc%2fpasswd'],
+    ['an unknown name', newFileName(randomUUIDv7(), 'png')],
+    ['another random part', `${uuid}-${'0'.repeat(32)}.png`],
+  ])('%s', async (_name, name) => {
+    const response = await get(name);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ success: false, error: { code: 'NOT_FOUND' }, data: null });
+  });
+
+  test('a file that has expired', async () => {
+    const brief = await put(Buffer.from('x'), 1);
+    const [, seconds] = /max-age=(\d+)/.exec((await get(brief.name)).headers.get('cache-control') ?? '') ?? [];
+    expect(Number(seconds)).toBeLessThanOrEqual(1);
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    expect((await get(brief.name)).status).toBe(404);
+  });
+});
+
+test('a client that stops reading does not have the file read ahead of it, and leaves nothing when it goes', async () => {
+  const large = await put(randomBytes(40_000_000), 60);
+  const before = process.memoryUsage().arrayBuffers;
+  const { port } = new URL(stand.url);
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.write(`GET /files/${large.name} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await new Promise((resolve) => socket.once('data', resolve));
+  socket.pause();
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(25_000_000);
+  socket.destroy();
+  // The server is well, and serves the next one.
+  expect((await get(file.name)).status).toBe(200);
+});

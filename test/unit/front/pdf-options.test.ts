@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import type { CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
+import { pdfOptions } from '../../../services/front/capture/pdf-options.ts';
+
+type Margin = NonNullable<CaptureRequest['pdf']>['margin'];
+
+const all = (mm: number) => ({ top: mm, right: mm, bottom: mm, left: mm });
+const request = (margin: Margin) =>
+  ({ paper: 'Letter', landscape: true, margin, printBackground: false, scale: 0.5 }) as const;
+
+test('has a default for everything', () => {
+  expect(pdfOptions()).toEqual({ paper: 'A4', landscape: false, margin: all(10), printBackground: true, scale: 1 });
+});
+
+test('keeps what was asked for', () => {
+  expect(pdfOptions(request(0))).toEqual({
+    paper: 'Letter',
+    landscape: true,
+    margin: all(0),
+    printBackground: false,
+    scale: 0.5,
+  });
+});
+
+test.each<[Margin, number]>([
+  [12.5, 12.5],
+  ['12.5mm', 12.5],
+  ['1 cm', 10],
+  ['1in', 25.4],
+  ['96px', 25.4],
+  ['10px', 2.6458],
+  [1000, 1000],
+  ['100cm', 1000],
+])('a margin of %j is %d mm', (margin, mm) => {
+  expect(pdfOptions(request(margin)).margin).toEqual(all(mm));
+});
+
+test('a side that is left out has the default', () => {
+  expect(pdfOptions(request({ top: '2cm', left: 0 })).margin).toEqual({ top: 20, right: 10, bottom: 10, left: 0 });
+});
+
+test.each<Margin>(['101cm', '9999in', { bottom: '1000.1mm' }])('a margin of %j is too large', (margin) => {
+  expect(() => pdfOptions(request(margin))).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
+});

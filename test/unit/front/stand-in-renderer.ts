@@ -1,0 +1,131 @@
+import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
+import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { pullOne } from '@webcapture/shared/nats/pull.ts';
+import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import { captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { Captures } from '@webcapture/shared/state/captures.ts';
+import { sayHeartbeat } from '@webcapture/shared/state/fleet.ts';
+import { parseJob } from '@webcapture/shared/state/jobs.ts';
+import { encodeResult } from '@webcapture/shared/state/results.ts';
+import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+
+/** What the stand-in does with one job; the default is to complete it at once. */
+export type Behaviour = (job: CaptureJob, renderer: StandInRenderer) => Promise<void>;
+
+const report = {
+  httpStatus: 200,
+  finalUrl: 'https://example.com/',
+  title: 'A page',
+  images: { loaded: 0, failed: 0, pending: 0 },
+  blockedRequests: 0,
+  softTimeouts: [],
+  truncated: false,
+  blank: false,
+  challenge: false,
+  timings: { queueMs: 1, navigateMs: 2, settleMs: 3, shootMs: 4, storeMs: 5 },
+};
+
+/** Stands in for the renderers of a region: it pulls jobs as they do and ends them without a browser. */
+export class StandInRenderer {
+  readonly session: NatsSession;
+  readonly region: Region;
+  readonly captures: Captures;
+  readonly store: EmbeddedStore;
+  /** Every job that it was given, in order. */
+  readonly jobs: CaptureJob[] = [];
+  behaviour: Behaviour = (job, renderer) => renderer.complete(job);
+  bytes = Buffer.from('the bytes of a picture');
+  readonly #stop = new AbortController();
+  readonly #loops: Promise<void>[] = [];
+
+  constructor(session: NatsSession, region: Region) {
+    this.session = session;
+    this.region = region;
+    this.captures = new Captures(session);
+    this.store = new EmbeddedStore(session);
+  }
+
+  /** Says that it is there and pulls jobs, `slots` at a time. */
+  async start(slots = 2): Promise<void> {
+    await this.say({ slots });
+    const timer = setInterval(() => void this.say({ slots }).catch(() => undefined), 1000);
+    this.#stop.signal.addEventListener('abort', () => clearInterval(timer));
+    for (let slot = 0; slot < slots; slot++) this.#loops.push(this.#serve());
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#loops);
+  }
+
+  async say(words: Partial<RendererHeartbeat> = {}): Promise<void> {
+    await sayHeartbeat(new Entries(this.session, 'live'), {
+      pod: `stand-in-${this.region}`,
+      region: this.region,
+      version: '0',
+      slots: 2,
+      busy: 0,
+      browser: 'up',
+      draining: false,
+      recent: { ended: 0, failedByUs: 0, queueWaitP95Ms: 0 },
+      at: Date.now(),
+      ...words,
+    });
+  }
+
+  /** Stores the file, settles the record and announces it; with `silently`, the announcement gets lost. */
+  async complete(job: CaptureJob, options: { silently?: boolean } = {}): Promise<void> {
+    await this.captures.begin(job.account, job.uuid);
+    const { format, viewport } = job.options;
+    const stored = await this.store.create({
+      name: job.fileName,
+      bytes: this.bytes,
+      contentType: mimeTypes[format],
+      expiresAt: Date.now() + 60_000,
+      width: viewport.width,
+      height: viewport.height,
+    });
+    const outcome: CaptureOutcome = {
+      region: this.region,
+      mimeType: mimeTypes[format],
+      fileSizeBytes: stored.size,
+      width: viewport.width,
+      height: viewport.height,
+      capturedAt: Date.now(),
+      report: { ...report, softTimeouts: [] },
+    };
+    const record = await this.captures.complete(job.account, job.uuid, outcome, stored.expiresAt);
+    if (options.silently !== true) this.announce(job, record);
+  }
+
+  async fail(job: CaptureJob, code: 'NAVIGATION_FAILED', message: string): Promise<void> {
+    this.announce(job, await this.captures.fail(job.account, job.uuid, { code, message }));
+  }
+
+  announce(job: CaptureJob, record: CaptureRecord | null): void {
+    if (job.resultSubject === undefined || record === null) return;
+    const bytes = job.wantsBytes && record.status === 'completed' ? this.bytes : null;
+    this.session.nc.publish(job.resultSubject, encodeResult(record, bytes, this.session.nc.info?.max_payload ?? 0));
+  }
+
+  async #serve(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      const durable = captureDurable(this.region, 'interactive');
+      const message = await pullOne(this.session.nc, streamNames.captures, durable, 500).catch(() => null);
+      if (message !== null) await this.#run(message);
+    }
+  }
+
+  async #run(message: PulledMessage): Promise<void> {
+    const job = parseJob(message.data);
+    if (job === null) return;
+    this.jobs.push(job);
+    await this.behaviour(job, this);
+    await message.ack().catch(() => undefined);
+  }
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { Registry } from 'prom-client';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import { hashKey, Keys, scopes, type KeyRecord } from '@webcapture/shared/state/keys.ts';
+import { readFrontConfig, type FrontConfig } from '../../../services/front/config.ts';
+import { createFront } from '../../../services/front/front.ts';
+import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { until } from '../../harness/until.ts';
+import { StandInRenderer } from './stand-in-renderer.ts';
+
+export const presetKey = 'a preset key of the tests'.replaceAll(' ', '-');
+
+/** A front on a real nats-server, with stand-ins for its renderers. */
+export interface Stand extends AsyncDisposable {
+  readonly nats: TestNats;
+  readonly app: FastifyInstance;
+  readonly url: string;
+  readonly metrics: Registry;
+  readonly renderer: StandInRenderer;
+  /** Another renderer, ready to be started. */
+  addRenderer(region: Region): Promise<StandInRenderer>;
+  /** Any request with the preset key. */
+  call(path: string, init?: RequestInit & { key?: string | null }): Promise<Response>;
+  capture(body: unknown, options?: { key?: string | null; signal?: AbortSignal }): Promise<Response>;
+  /** A new key, and its record, of an account of its own. */
+  makeKey(changes?: Partial<KeyRecord>): Promise<string>;
+}
+
+/** `environment` changes the configuration; the regions are us-east, with a renderer, and what it installs besides. */
+export async function startStand(
+  environment: Record<string, string> = {},
+  options: { maxPayload?: number } = {},
+): Promise<Stand> {
+  const config: FrontConfig = readFrontConfig({
+    PORT: '0',
+    WEBCAPTURE_HOST: '127.0.0.1',
+    WEBCAPTURE_REGIONS: 'us-east:1',
+    WEBCAPTURE_API_KEY: presetKey,
+    WEBCAPTURE_CDN_URL: 'https://cdn.test',
+    ...environment,
+  });
+  const nats = await startTestNats(config.regions.map(({ region }) => region));
+  const stop = new AbortController();
+  const metrics = new Registry();
+  const session = await nats.connect();
+  if (options.maxPayload !== undefined) {
+    // As a server would say that allows less: the front goes by what it is told.
+    const info = { ...session.nc.info, max_payload: options.maxPayload };
+    Object.defineProperty(session.nc, 'info', { get: () => info });
+  }
+  const app = await createFront({ config, session, log: silentLog, metrics, signal: stop.signal });
+  const url = await app.listen({ host: config.host, port: config.port });
+
+  const renderers: StandInRenderer[] = [];
+  const addRenderer = async (region: Region) => {
+    const renderer = new StandInRenderer(await nats.connect(), region);
+    renderers.push(renderer);
+    return renderer;
+  };
+  const renderer = await addRenderer('us-east');
+  await renderer.start();
+
+  const call: Stand['call'] = (path, { key = presetKey, ...init } = {}) => {
+    const headers = new Headers(init.headers);
+    if (key !== null) headers.set('authorization', `Bearer ${key}`);
+    return fetch(url + path, { signal: AbortSignal.timeout(20_000), redirect: 'manual', ...init, headers });
+  };
+  await until('the front to be up', async () => (await call('/openapi.json')).ok);
+  return {
+    nats,
+    app,
+    url,
+    metrics,
+    renderer,
+    addRenderer,
+    call,
+    capture: (body, options = {}) =>
+      call('/capture', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        ...options,
+      }),
+    async makeKey(changes = {}) {
+      const key = `key-${randomUUID()}`;
+      await new Keys(nats.session).put(hashKey(key), {
+        id: randomUUID(),
+        account: `account-${randomUUID()}`,
+        name: 'test',
+        scopes,
+        createdAt: Date.now(),
+        ...changes,
+      });
+      return key;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(renderers.map((each) => each.stop()));
+      stop.abort();
+      await app.close();
+      await nats[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export interface Envelope {
+  readonly success: boolean;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly data: Record<string, unknown> | null;
+}
+
+/** The status and the envelope of an answer. */
+export async function read(response: Response): Promise<{ status: number; headers: Headers; body: Envelope }> {
+  return { status: response.status, headers: response.headers, body: (await response.json()) as Envelope };
+}

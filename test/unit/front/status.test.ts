@@ -1,0 +1,152 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
+import type { ComponentStatus, StatusValue } from '@webcapture/shared/contract/status.ts';
+import { engineStatus, overlayStatus, type StatusView } from '../../../services/front/status/overlay.ts';
+import { StatusBoard } from '../../../services/front/status/status-board.ts';
+import { buildAppAlone } from './app-alone.ts';
+
+const now = Date.parse('2025-08-19T09:30:10.000Z');
+const at = now - 4000;
+const lastCheckedAt = new Date(at).toISOString();
+
+const component = (name: string, status: StatusValue = 'operational'): ComponentStatus => ({
+  name,
+  status,
+  lastCheckedAt,
+});
+const names = ['queue', 'storage', 'engine', 'engine.us-east'];
+const report = (changes: Record<string, StatusValue> = {}): StatusReport => ({
+  components: names.map((name) => component(name, changes[name])),
+  queued: { 'us-east': 3 },
+  overall: 'operational',
+  at,
+});
+const view = (changes: Partial<StatusView> = {}): StatusView => ({
+  report: report(),
+  reportAgeMs: 4000,
+  installed: ['us-east'],
+  natsDownMs: 0,
+  now,
+  ...changes,
+});
+const statusOf = (changes: Partial<StatusView>, name: string) =>
+  overlayStatus(view(changes)).components?.find((each) => each.name === name);
+
+test('the word of the controller is served as it is, with api before it', () => {
+  expect(overlayStatus(view())).toEqual({
+    status: 'operational',
+    components: [
+      { name: 'api', status: 'operational', lastCheckedAt: new Date(now).toISOString() },
+      ...names.map((name) => component(name)),
+    ],
+    lastCheckedAt,
+  });
+});
+
+test.each<[Record<string, StatusValue>, StatusValue]>([
+  [{}, 'operational'],
+  [{ engine: 'degraded_performance' }, 'degraded_performance'],
+  [{ engine: 'partial_outage', storage: 'degraded_performance' }, 'partial_outage'],
+  [{ queue: 'major_outage', engine: 'partial_outage' }, 'major_outage'],
+])('with %j the whole is %s', (changes, status) => {
+  expect(overlayStatus(view({ report: report(changes) })).status).toBe(status);
+});
+
+describe('a word that is too old', () => {
+  test.each([
+    [30_000, 'operational'],
+    [30_001, 'degraded_performance'],
+  ])('of %d ms: %s', (reportAgeMs, status) => {
+    expect(overlayStatus(view({ reportAgeMs })).status).toBe(status);
+  });
+
+  test('says so in each component, and is no better than it was', () => {
+    const stale = { reportAgeMs: 45_000, report: report({ engine: 'major_outage' }) };
+    expect(statusOf(stale, 'queue')).toEqual({
+      name: 'queue',
+      status: 'degraded_performance',
+      message: 'No word from the controller for 45 s.',
+      lastCheckedAt,
+    });
+    expect(statusOf(stale, 'engine')?.status).toBe('major_outage');
+    expect(statusOf(stale, 'api')?.status).toBe('operational');
+  });
+});
+
+test('without any word every component is degraded', () => {
+  const { status, components } = overlayStatus(view({ report: null }));
+  expect(status).toBe('degraded_performance');
+  expect(components?.map(({ name }) => name)).toEqual(['api', ...names]);
+});
+
+test.each([
+  [2000, 'operational', 'operational'],
+  [2001, 'major_outage', 'partial_outage'],
+])('without NATS for %d ms the queue is %s', (natsDownMs, queue, api) => {
+  expect(statusOf({ natsDownMs }, 'queue')?.status).toBe(queue);
+  expect(statusOf({ natsDownMs }, 'api')?.status).toBe(api);
+  expect(overlayStatus(view({ natsDownMs })).status).toBe(queue);
+});
+
+test('the engine alone', () => {
+  expect(engineStatus(view({ report: report({ engine: 'partial_outage' }) }))).toEqual(
+    component('engine', 'partial_outage'),
+  );
+  expect(engineStatus(view({ report: null }))).toMatchObject({ name: 'engine', status: 'degraded_performance' });
+});
+
+describe('the age of a report', () => {
+  const clock = { time: now, monotonic: 0 };
+  const board = () =>
+    new StatusBoard(['us-east'], { downForMs: () => 0 }, { now: () => clock.time, monotonic: () => clock.monotonic });
+
+  test('counts its own time when it was there before', () => {
+    const old = board();
+    old.expectReplay();
+    old.hear({ ...report(), at: clock.time - 60_000 });
+    clock.monotonic += 1000;
+    expect(old.view().reportAgeMs).toBe(61_000);
+  });
+
+  test('counts from its arrival when it comes live, whatever the clock of its writer says', () => {
+    const live = board();
+    live.expectReplay();
+    live.hear(report());
+    live.hear({ ...report(), at: clock.time - 600_000 });
+    clock.monotonic += 2000;
+    expect(live.view().reportAgeMs).toBe(2000);
+  });
+
+  test('is not made young by the same report told again, nor by its deletion', () => {
+    const again = board();
+    again.hear(report());
+    again.hear({ ...report(), at: at + 1 });
+    clock.monotonic += 5000;
+    again.expectReplay();
+    again.hear({ ...report(), at: at + 1 });
+    again.hear(null);
+    expect(again.view()).toMatchObject({ reportAgeMs: 5000, report: { at: at + 1 } });
+    expect(again.queued()).toEqual({ 'us-east': 3 });
+  });
+});
+
+describe('over HTTP', () => {
+  let current = view();
+  const app = buildAppAlone({ view: () => current });
+  afterEach(() => (current = view()));
+
+  test.each<[StatusValue, number]>([
+    ['operational', 200],
+    ['degraded_performance', 503],
+    ['partial_outage', 503],
+    ['major_outage', 503],
+  ])('%s is %d, for both', async (status, code) => {
+    current = view({ report: report({ engine: status }) });
+    const overall = await (await app).inject('/status');
+    expect([overall.statusCode, overall.json().status]).toEqual([code, status]);
+    expect(overall.json()).not.toHaveProperty('success');
+    expect(overall.headers['cache-control']).toBe('no-store');
+    const engine = await (await app).inject('/status/engine');
+    expect([engine.statusCode, engine.json().name, engine.json().status]).toEqual([code, 'engine', status]);
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { captureRequestSchema } from '@webcapture/shared/contract/capture-request.ts';
+import type { JsonSchema } from '../../../services/front/validation/describe-schema.ts';
+import { suggestField } from '../../../services/front/validation/suggest-field.ts';
+
+const root = captureRequestSchema as unknown as JsonSchema;
+
+test.each<[string[], string, string | null]>([
+  [[], 'Format', 'format'],
+  [[], 'colour_scheme', 'colorScheme'],
+  [[], 'color-scheme', 'colorScheme'],
+  [[], 'fullPage', 'isFullPage'],
+  [[], 'qualtiy', 'quality'],
+  [[], 'ur', 'url'],
+  [[], 'uri', 'url'],
+  [[], 'anti_bot', 'antiBot'],
+  [[], 'waitUntilEvent', 'waitUntil'],
+  [[], 'width', 'viewport.width'],
+  [[], 'ttl', 'responseCache.ttl'],
+  [[], 'cookieBanners', 'block.cookieBanners'],
+  [[], 'margin', 'pdf.margin'],
+  [['viewport'], 'hieght', 'viewport.height'],
+  [['viewport'], 'quality', 'quality'],
+  [['pdf', 'margin'], 'Top', 'pdf.margin.top'],
+  [['responseCache'], 'enable', 'responseCache.enabled'],
+  [[], 'x', null],
+  [[], 'somethingElse', null],
+  [[], '', null],
+  [[], '__proto__', null],
+  [[], 'a'.repeat(10_000), null],
+])('%j %s', (parent, unknown, suggestion) => {
+  expect(suggestField(root, parent, unknown)).toBe(suggestion);
+});

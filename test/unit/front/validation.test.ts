@@ -1,0 +1,276 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { maxBodyBytes } from '../../../services/front/routes/capture.ts';
+import { buildAppAlone } from './app-alone.ts';
+
+let app: FastifyInstance;
+beforeAll(async () => {
+  app = await buildAppAlone();
+});
+afterAll(() => app.close());
+
+async function post(payload: string, headers: Record<string, string> = {}) {
+  const response = await app.inject({
+    method: 'POST',
+    url: '/capture',
+    headers: { 'content-type': 'application/json', ...headers },
+    payload,
+  });
+  const body: { success: boolean; error: { code: string; message: string }; data: unknown } = response.json();
+  return { status: response.statusCode, ...body.error, success: body.success, data: body.data };
+}
+
+const ask = (body: unknown, headers?: Record<string, string>) => post(JSON.stringify(body), headers);
+
+const url = 'https://example.com/';
+const astral = '\u{1F600}';
+
+/** A valid request gets as far as its key. */
+const accepted = { status: 401, code: 'UNAUTHORIZED' };
+
+describe('is accepted', () => {
+  test.each<[string, object]>([
+    ['the url alone', { url }],
+    ['html', { html: '<p>' }],
+    ['base64', { html: Buffer.from('<p>é</p>').toString('base64') }],
+    ['a url of 2048 characters', { url: `https://example.com/${'a'.repeat(2028)}` }],
+    ['a url of 2048 characters beyond the basic plane', { url: `https://example.com/${astral.repeat(2028)}` }],
+    ['a url with user info', { url: 'https://user:secret@example.com/' }],
+    ['an upper-case scheme', { url: 'HTTPS://EXAMPLE.COM' }],
+    ['an international name', { url: 'https://bücher.example/' }],
+    ['html of 1048576 characters', { html: `<${'a'.repeat(1_048_575)}` }],
+    ['html of 1048576 characters beyond the basic plane', { html: `<${astral.repeat(1_048_575)}` }],
+    ['the least of everything', { url, quality: 1, timeout: 5000, imageTimeout: 0, delay: 0, cdnTtl: 61 }],
+    ['the most of everything', { url, quality: 100, timeout: 120_000, imageTimeout: 15_000, delay: 15_000 }],
+    ['the longest lifetime', { url, cdnTtl: 2_592_000 }],
+    ['the smallest viewport', { url, viewport: { width: 16, height: 16 } }],
+    ['150 megapixels', { url, viewport: { width: 5000, height: 7500, deviceScaleFactor: 2 } }],
+    ['an empty viewport', { url, viewport: {} }],
+    ['features that are switched off', { url, responseCache: { enabled: false, ttl: 60 }, background: false }],
+    ['no refresh', { url, persistence: { enabled: false, refreshInterval: 0 } }],
+    ['a refresh interval that is not used', { url, persistence: { refreshInterval: 3600 } }],
+    ['every option', { url, format: 'webp', waitUntil: 'commit', colorScheme: 'no-preference', region: 'asia-east' }],
+    ['pdf with margins', { url, format: 'pdf', pdf: { margin: { top: '1.5cm', left: 3 }, scale: 0.1 } }],
+    ['pdf with one margin', { url, format: 'pdf', pdf: { margin: '96px', paper: 'Legal' } }],
+    ['quality that is not used', { url, format: 'png', quality: 50 }],
+  ])('%s', async (_name, body) => {
+    expect(await ask(body)).toMatchObject(accepted);
+  });
+
+  test('html whose every character is escaped, as long as it may be', async () => {
+    const escaped = '\\ud83d\\ude00'.repeat(1_048_575);
+    const body = `{"html":"<${escaped}"}`;
+    expect(body.length).toBeLessThan(maxBodyBytes);
+    expect(await post(body)).toMatchObject(accepted);
+  });
+
+  test('a body with a byte order mark, and a charset', async () => {
+    const headers = { 'content-type': 'application/json; charset=utf-8' };
+    expect(await post(`\uFEFF{"url":"${url}"}`, headers)).toMatchObject(accepted);
+  });
+});
+
+describe('is refused, and told why', () => {
+  test.each<[object, string]>([
+    [{}, 'one of url and html is required'],
+    [{ url, html: '<p>' }, 'url and html exclude each other: send one of them'],
+    [
+      { url: 'example.com' },
+      'url must be an absolute http or https address like "https://example.com/", not "example.com"',
+    ],
+    [{ url: '' }, 'url must be a string of 1 to 2048 characters, not ""'],
+    [{ url: 'ftp://example.com/' }, 'url must be an absolute http or https address'],
+    [{ url: 'http:example.com' }, 'url must be an absolute http or https address'],
+    [{ url: ' https://example.com' }, 'url must be an absolute http or https address'],
+    [{ url: 'https://' }, 'url must be an absolute http or https address'],
+    [{ url: 'https:///example.com' }, 'url must be an absolute http or https address'],
+    [{ url: 'https://exa mple.com/' }, 'url must be an absolute http or https address'],
+    [{ url: 'javascript:alert(1)' }, 'url must be an absolute http or https address'],
+    [{ url: 7 }, 'url must be a string of 1 to 2048 characters, not 7'],
+    [{ url: null }, 'url must be a string of 1 to 2048 characters, not null'],
+    [{ html: '' }, 'html must be a string of 1 to 1048576 characters, not ""'],
+    [{ html: 'hello' }, 'html must be HTML (it contains "<") or base64'],
+    [{ html: '////' }, 'html must be HTML (it contains "<") or base64'],
+    [{ url, quality: 0 }, 'quality must be an integer from 1 to 100, not 0'],
+    [{ url, quality: 101 }, 'quality must be an integer from 1 to 100, not 101'],
+    [{ url, quality: 50.5 }, 'quality must be an integer from 1 to 100, not 50.5'],
+    [{ url, quality: '80' }, 'quality must be an integer from 1 to 100, not "80"'],
+    [{ url, quality: null }, 'quality must be an integer from 1 to 100, not null'],
+    [{ url, format: 'gif' }, 'format must be one of png, jpeg, webp, pdf, not "gif"'],
+    [{ url, format: 'PNG' }, 'format must be one of png, jpeg, webp, pdf, not "PNG"'],
+    [{ url, timeout: 4999 }, 'timeout must be an integer from 5000 to 120000, not 4999'],
+    [{ url, timeout: 120_001 }, 'timeout must be an integer from 5000 to 120000, not 120001'],
+    [{ url, imageTimeout: -1 }, 'imageTimeout must be an integer from 0 to 15000, not -1'],
+    [{ url, imageTimeout: 15_001 }, 'imageTimeout must be an integer from 0 to 15000, not 15001'],
+    [{ url, delay: 15_001 }, 'delay must be an integer from 0 to 15000, not 15001'],
+    [{ url, cdnTtl: 60 }, 'cdnTtl must be an integer greater than 60 and at most 2592000, not 60'],
+    [{ url, cdnTtl: 2_592_001 }, 'cdnTtl must be an integer greater than 60 and at most 2592000, not 2592001'],
+    [{ url, isFullPage: 'true' }, 'isFullPage must be true or false, not "true"'],
+    [{ url, isFullPage: 1 }, 'isFullPage must be true or false, not 1'],
+    [{ url, waitUntil: 'idle' }, 'waitUntil must be one of load, domcontentloaded, networkidle, commit, not "idle"'],
+    [{ url, region: 'mars' }, 'region must be one of auto, us-east,'],
+    [{ url, viewport: [] }, 'viewport must be an object with width, height, deviceScaleFactor, not an array'],
+    [{ url, viewport: { width: 15 } }, 'viewport.width must be an integer from 16 to 7680, not 15'],
+    [{ url, viewport: { height: 7681 } }, 'viewport.height must be an integer from 16 to 7680, not 7681'],
+    [{ url, viewport: { deviceScaleFactor: 3.1 } }, 'viewport.deviceScaleFactor must be a number from 1 to 3, not 3.1'],
+    [
+      { url, viewport: { width: 7680, height: 7680, deviceScaleFactor: 2 } },
+      'viewport must hold at most 150 megapixels (width × height × deviceScaleFactor²), not 235.9',
+    ],
+    [{ url, responseCache: { ttl: 59 } }, 'responseCache.ttl must be an integer from 60 to 2592000, not 59'],
+    [{ url, persistence: { refreshInterval: 3599 } }, 'persistence.refreshInterval must be 0 (never) or at least 3600'],
+    [{ url, pdf: {} }, 'pdf needs format pdf, not png'],
+    [{ url, format: 'pdf', pdf: { paper: 'A9' } }, 'pdf.paper must be one of A0,'],
+    [{ url, format: 'pdf', pdf: { scale: 2.1 } }, 'pdf.scale must be a number from 0.1 to 2, not 2.1'],
+    [
+      { url, format: 'pdf', pdf: { margin: '3' } },
+      'pdf.margin must be a number from 0 to 1000, or a string like "12.5mm", or an object with top, right, bottom, left, not "3"',
+    ],
+    [
+      { url, format: 'pdf', pdf: { margin: { top: -1 } } },
+      'pdf.margin.top must be a number from 0 to 1000, or a string like "12.5mm", not -1',
+    ],
+    [{ url, format: 'pdf', pdf: { margin: '2000cm' } }, 'pdf.margin must be at most 1000 mm, not 2000cm'],
+    [{ url, block: { ads: 1 } }, 'block.ads must be true or false, not 1'],
+    [{ url, webhook: {} }, 'webhook.url is required'],
+    [{ url, webhook: { url: 'https://example.com/' } }, 'webhook needs background true'],
+    [{ url, responseType: 'file', background: true }, 'responseType file needs background false'],
+    [{ url, colour: 1 }, 'colour is not a field of the request'],
+    [{ url, fullPage: true }, 'fullPage is not a field of the request; did you mean isFullPage?'],
+    [{ url, viewport: { widht: 800 } }, 'viewport.widht is not a field of the request; did you mean viewport.width?'],
+    [{ url, width: 800 }, 'width is not a field of the request; did you mean viewport.width?'],
+    [{ url, 'bad\nname': 1 }, '"bad\\nname" is not a field of the request'],
+  ])('%j', async (body, message) => {
+    const answer = await ask(body);
+    expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_ERROR', success: false, data: null });
+    expect(answer.message).toContain(message);
+  });
+
+  test.each([
+    ['url', `https://example.com/${'a'.repeat(2029)}`, 'not a string of 2049 characters'],
+    ['url', `https://example.com/${astral.repeat(2029)}`, 'not a string of 2049 characters'],
+    ['html', `<${'a'.repeat(1_048_576)}`, 'not a string of 1048577 characters'],
+    ['html', `<${astral.repeat(1_048_576)}`, 'not a string of 1048577 characters'],
+  ])('a %s that is one character too long', async (field, value, message) => {
+    const answer = await ask({ [field]: value });
+    expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(answer.message).toContain(message);
+  });
+
+  test('all that is wrong at once', async () => {
+    const { message } = await ask({ url, quality: 0, timeout: 1, viewport: { width: 1 } });
+    expect(message).toContain('quality must');
+    expect(message).toContain('timeout must');
+    expect(message).toContain('viewport.width must');
+  });
+
+  test('more than can be told', async () => {
+    const body = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`field${index}`, 1]));
+    expect((await ask({ url, ...body })).message).toMatch(/; and 45 more$/);
+  });
+
+  test('absurdly many fields, without an error for each', async () => {
+    const body = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`f${index}`, 1]));
+    expect((await ask({ url, viewport: body })).message).toBe('the body has an object of more than 100 fields');
+  });
+});
+
+describe('what is not available yet is refused, never ignored', () => {
+  test.each<[object, Record<string, string>, string]>([
+    [{ responseCache: { enabled: true } }, {}, 'responseCache.enabled is not available yet'],
+    [{ persistence: { enabled: true } }, {}, 'persistence.enabled is not available yet'],
+    [{ background: true }, {}, 'background is not available yet'],
+    [{ background: true, webhook: { url: 'https://example.com/' } }, {}, 'background, webhook are not available yet'],
+    [{}, { 'idempotency-key': 'a' }, 'The Idempotency-Key header is not available yet'],
+  ])('%j %j', async (body, headers, message) => {
+    const answer = await ask({ url, ...body }, headers);
+    expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(answer.message).toContain(message);
+  });
+});
+
+test.each([
+  'http://127.0.0.1/',
+  'http://localhost:8080/',
+  'http://2130706433/',
+  'http://0x7f.1/',
+  'http://[::1]/',
+  'http://[::ffff:10.0.0.1]/',
+  'http://169.254.169.254/latest/meta-data/',
+  'http://10.1.2.3/',
+  'http://example.com:22/',
+])('the address %s is refused by the egress policy', async (address) => {
+  expect(await ask({ url: address })).toMatchObject({ status: 400, code: 'URL_BLOCKED' });
+});
+
+describe('what is no request body', () => {
+  const type = { 'content-type': 'application/json' };
+  test.each<[string, string, Record<string, string>, string]>([
+    ['an empty one', '', type, 'the body is empty'],
+    ['half an object', '{', type, 'the body is not valid JSON'],
+    ['a comma too many', '{"url":"https://example.com/",}', type, 'the body is not valid JSON'],
+    ['an array', '[]', type, 'the body must be a JSON object, not an array'],
+    ['null', 'null', type, 'the body must be a JSON object, not null'],
+    ['a string', '"text"', type, 'the body must be a JSON object, not "text"'],
+    ['a number', '7', type, 'the body must be a JSON object, not 7'],
+    ['text', '{}', { 'content-type': 'text/plain' }, 'Content-Type: application/json'],
+    ['a form', 'url=x', { 'content-type': 'application/x-www-form-urlencoded' }, 'Content-Type: application/json'],
+    ['a nonsense type', '{}', { 'content-type': 'nonsense' }, 'Content-Type: application/json'],
+    ['too much', `{"html":"${'x'.repeat(maxBodyBytes)}"}`, type, 'the body is larger than any valid request'],
+    ['__proto__', `{"url":"${url}","__proto__":{"format":"pdf"}}`, type, '__proto__ is not a field of the request'],
+    [
+      '__proto__ in an object',
+      `{"url":"${url}","viewport":{"__proto__":{}}}`,
+      type,
+      'viewport.__proto__ is not a field of the request',
+    ],
+    [
+      'constructor',
+      `{"url":"${url}","constructor":{"prototype":{}}}`,
+      type,
+      'constructor is not a field of the request',
+    ],
+  ])('%s', async (_name, payload, headers, message) => {
+    const answer = await post(payload, headers);
+    expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(answer.message).toContain(message);
+  });
+
+  test('nothing at all', async () => {
+    const response = await app.inject({ method: 'POST', url: '/capture' });
+    expect(response.statusCode).toBe(400);
+    expect(response.json()).toMatchObject({ error: { code: 'VALIDATION_ERROR' } });
+  });
+
+  test('of a field that is there twice, the last counts', async () => {
+    expect(await post(`{"url":"nonsense","url":"${url}"}`)).toMatchObject(accepted);
+  });
+});
+
+describe('what is not there', () => {
+  test.each([
+    ['GET', '/capture'],
+    ['PUT', '/capture'],
+    ['DELETE', '/status'],
+    ['GET', '/nothing?x=1'],
+    ['POST', '/captures/x'],
+    ['GET', '/captures/%zz'],
+    ['GET', '/files'],
+    ['GET', '/../../etc/passwd'],
+  ] as const)('%s %s', async (method, path) => {
+    const response = await app.inject({ method, url: path });
+    expect(response.statusCode).toBe(404);
+    expect(response.json()).toMatchObject({ success: false, data: null, error: { code: 'NOT_FOUND' } });
+    expect(response.headers['x-request-id']).toMatch(/^[\w-]{36}$/);
+  });
+
+  test('HEAD has no body', async () => {
+    const response = await app.inject({ method: 'HEAD', url: '/nothing' });
+    expect([response.statusCode, response.body]).toEqual([404, '']);
+  });
+
+  test('a slash at the end makes no difference', async () => {
+    const response = await app.inject({ method: 'POST', url: '/capture/', payload: { url } });
+    expect(response.statusCode).toBe(401);
+  });
+});
