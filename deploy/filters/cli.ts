@@ -10,7 +10,7 @@ if (outDir === undefined) {
 } else {
   await compileFilters({
     outDir,
-    listsDir: process.env['WEBCAPTURE_FILTER_LISTS_DIR'],
+    listsDir: process.env['WEBCAPTURE_FILTER_LISTS_DIR'] || undefined,
     log: (line) => process.stdout.write(`${line}\n`),
   });
 }

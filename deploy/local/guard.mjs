@@ -3,11 +3,12 @@
 // It is plain JavaScript, so that it starts in milliseconds and on any Node. See process.ts for the other end.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { killLeftovers, markVariable } from './leftovers.mjs';
+import { Family, killLeftovers, markVariable } from './leftovers.mjs';
 
 const mark = randomUUID();
 
 let child;
+let family;
 let deadline;
 let graceOnLossMs = 0;
 let patient = false;
@@ -22,6 +23,7 @@ function start(order) {
     // A group of its own, so that all of it can be killed at once.
     detached: true,
   });
+  if (child.pid !== undefined) family = new Family(child.pid);
   child.once('spawn', () => tell({ type: 'started', pid: child.pid }));
   child.once('error', (error) => finish({ type: 'failed', message: error.message }));
   child.once('exit', (code, signal) => finish({ type: 'exited', code, signal }));
@@ -33,11 +35,11 @@ function start(order) {
  * @param {number} graceMs
  */
 function end(graceMs) {
-  if (child?.pid === undefined) process.exit(0);
+  if (family === undefined) process.exit(0);
   clearTimeout(deadline);
-  const { pid } = child;
+  family.look();
   if (graceMs > 0 && !patient) child.kill('SIGTERM');
-  deadline = setTimeout(() => void killLeftovers(pid, mark), graceMs);
+  deadline = setTimeout(() => void killLeftovers(family, mark), graceMs);
 }
 
 /**
@@ -46,7 +48,7 @@ function end(graceMs) {
  * @param {object} report
  */
 async function finish(report) {
-  if (child?.pid !== undefined) await killLeftovers(child.pid, mark);
+  if (family !== undefined) await killLeftovers(family, mark);
   tell(report, () => process.exit(0));
 }
 

@@ -33,7 +33,7 @@ export async function ensurePackages(root) {
  *
  * @param {string} root
  */
-export function packagesInStep(root) {
+function packagesInStep(root) {
   const wanted = lockedPackages(join(root, 'package-lock.json'));
   const installed = lockedPackages(join(root, 'node_modules', '.package-lock.json'));
   return Object.entries(wanted).every(([path, entry]) => {

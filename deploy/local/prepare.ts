@@ -61,6 +61,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
     natsUrl: () => natsUrl,
     headlessShellPath: tools.headlessShell,
     chromiumPath: tools.chromium,
+    filtersPath: tools.filters,
     sandbox,
     output,
   });

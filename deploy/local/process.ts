@@ -16,7 +16,7 @@ export interface ProcessOptions {
   /** The whole environment of the process; by default that of this one. */
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Gets every line of output, without its end. */
+  /** Gets every line of output, without its end; by default the output is thrown away. */
   readonly onLine?: (line: string, stream: OutputStream) => void;
   /** Milliseconds from SIGTERM to SIGKILL when this process itself dies (default 3 s); 0 kills at once. */
   readonly graceOnLossMs?: number;

@@ -7,6 +7,9 @@ import { StartError } from './start-error.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { Supervisor } from './supervisor.ts';
 
+/** A set-up that is told to stop gets this long; what it started is ended by its guard in any case. */
+const setUpGraceMs = 3000;
+
 export interface RunOptions extends Pick<PrepareOptions, 'env' | 'setUp' | 'services'> {
   /** The folder of the repository. */
   readonly root: string;
@@ -34,7 +37,8 @@ export async function run(options: RunOptions): Promise<number> {
     () => {
       note('stopping at once');
       orderly = false;
-      void supervisor?.stopAtOnce();
+      if (supervisor === undefined) process.exit(130);
+      void supervisor.stopAtOnce();
     },
   );
   let unlock: (() => void) | undefined;
@@ -43,7 +47,11 @@ export async function run(options: RunOptions): Promise<number> {
     const settings = readSettings(options.env, options.root);
     unlock = await lockDataDir(settings.dataDir);
     const output = (name: string, line: string) => print(format.output(name, line));
-    const prepared = await prepare({ ...options, settings, note, output, signal: stopping.signal });
+    const { signal } = stopping;
+    const prepared = await Promise.race([
+      prepare({ ...options, settings, note, output, signal }),
+      aborted(signal, setUpGraceMs),
+    ]);
     stopping.signal.throwIfAborted();
     supervisor = new Supervisor(prepared.processes, { log: note });
     await Promise.race([supervisor.start(), aborted(stopping.signal)]);
@@ -61,10 +69,10 @@ export async function run(options: RunOptions): Promise<number> {
   return orderly ? 0 : 130;
 }
 
-/** Rejects when the signal aborts. */
-function aborted(signal: AbortSignal): Promise<never> {
+/** Rejects when the signal aborts, or so much later. */
+function aborted(signal: AbortSignal, afterMs = 0): Promise<never> {
   return new Promise((_, reject) => {
-    const stop = () => reject(new Error('stopped'));
+    const stop = () => setTimeout(() => reject(new Error('stopped')), afterMs);
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop, { once: true });
   });

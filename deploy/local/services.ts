@@ -15,6 +15,7 @@ export interface ServiceContext {
   readonly natsUrl: () => string;
   readonly headlessShellPath: string;
   readonly chromiumPath: string;
+  readonly filtersPath: string | undefined;
   readonly sandbox: 'on' | 'off';
   /** Gets each line that a service prints. */
   readonly output: (name: string, line: string) => void;
@@ -64,6 +65,7 @@ export function serviceSpecs(context: ServiceContext): readonly ProcessSpec[] {
           WEBCAPTURE_HEADLESS_SHELL_PATH: context.headlessShellPath,
           WEBCAPTURE_CHROMIUM_PATH: context.chromiumPath,
           WEBCAPTURE_CHROMIUM_SANDBOX: context.sandbox,
+          ...(context.filtersPath === undefined ? {} : { WEBCAPTURE_FILTERS_PATH: context.filtersPath }),
         }),
       }),
     ),

@@ -1,8 +1,9 @@
+import { configExitCode } from '@webcapture/shared/lifecycle/exit-codes.ts';
 import { backoffMs, delay } from '@webcapture/shared/lifecycle/delay.ts';
 import type { GuardedProcess, ProcessExit } from './process.ts';
 import { StartError } from './start-error.ts';
 
-export interface Launched {
+interface Launched {
   readonly process: GuardedProcess;
   /** Resolves when it can do its work; `onNotReady` gets what it still waits for. */
   readonly ready: (onNotReady: (why: string) => void) => Promise<void>;
@@ -134,11 +135,17 @@ export class Supervisor {
     const { signal } = this.#stopping;
     for (let quickDeaths = 0; ;) {
       const begin = performance.now();
-      const end = await this.#runOnce(spec, onReady);
+      const { end, hopeless } = await this.#runOnce(spec, onReady);
       if (signal.aborted) return;
       const livedMs = performance.now() - begin;
       quickDeaths = livedMs < quickMs ? quickDeaths + 1 : 0;
       const what = `${spec.name} ended after ${(livedMs / 1000).toFixed(1)} s (${end})`;
+      if (hopeless) {
+        this.#failure.reject(
+          new StartError(`${spec.name} cannot start with this configuration; its lines above say why`),
+        );
+        return;
+      }
       if (quickDeaths >= (this.#waitingFor.has(spec.name) ? 2 : maxQuickDeaths)) {
         this.#failure.reject(
           new StartError(`${what}, as it did ${quickDeaths} times in a row; its lines above say why`),
@@ -152,13 +159,13 @@ export class Supervisor {
     }
   }
 
-  /** One life of a process; answers with how it ended. */
-  async #runOnce(spec: ProcessSpec, onReady: () => void): Promise<string> {
+  /** One life of a process; answers with how it ended, and whether another try is without hope. */
+  async #runOnce(spec: ProcessSpec, onReady: () => void): Promise<{ end: string; hopeless: boolean }> {
     let launched: Launched;
     try {
       launched = await spec.launch(this.#stopping.signal);
     } catch (error) {
-      return messageOf(error);
+      return { end: messageOf(error), hopeless: false };
     }
     const { process } = launched;
     this.#running.set(spec.name, process);
@@ -172,7 +179,7 @@ export class Supervisor {
       .then(onReady, () => undefined);
     const exit = await process.exited;
     this.#running.delete(spec.name);
-    return describeExit(exit);
+    return { end: describeExit(exit), hopeless: exit.code === configExitCode };
   }
 }
 

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Environment } from '@webcapture/shared/config/env.ts';
 import { cacheDirOf } from './cache-dir.ts';
 import { withFileLock } from './file-lock.ts';
@@ -16,7 +17,7 @@ export interface EnsureOptions {
 }
 
 /** A tool could not be had; below its first line the message lists what was tried, and the line to run by hand. */
-export class ToolError extends Error {
+class ToolError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'ToolError';
@@ -53,6 +54,9 @@ async function inspectNamed(tool: Tool, path: string): Promise<FoundTool> {
 
 async function install(tool: Tool, context: ToolContext): Promise<FoundTool> {
   const lock = join(context.cacheDir, 'locks', `${tool.name}.lock`);
+  await mkdir(dirname(lock), { recursive: true }).catch((error: unknown) => {
+    throw new ToolError(`WEBCAPTURE_CACHE_DIR must name a folder to write to: ${messageOf(error)}`, { cause: error });
+  });
   const onWait = () => context.log('another process is setting it up; waiting for it');
   return withFileLock(lock, { onWait, signal: context.signal }, async () => {
     const failures: string[] = [];

@@ -24,6 +24,12 @@ export async function buildApp(deps: FrontDeps): Promise<FastifyInstance> {
     // Not onResponse, which is silent about a client that went away.
     reply.raw.once('close', () => recordRequest(request, reply, deps.metrics));
   });
+  // An answer to a request from before the stop leaves its connection idle only afterwards: it would be kept for long.
+  let closing = false;
+  app.addHook('preClose', async () => void (closing = true));
+  app.addHook('onSend', async (_request, reply) => {
+    if (closing) void reply.header('connection', 'close');
+  });
   app.setErrorHandler<Error>(answerError);
   app.setNotFoundHandler(answerNotFound);
 

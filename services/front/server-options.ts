@@ -43,7 +43,7 @@ export function serverOptions({ config, log }: FrontDeps): FastifyHttpOptions<Se
     frameworkErrors: (error, request, reply) => {
       request.facts = newFacts();
       void reply.header('x-request-id', request.id);
-      answerError(error, request, reply);
+      void answerError(error, request, reply);
     },
     clientErrorHandler: answerClientError,
   };

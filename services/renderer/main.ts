@@ -69,7 +69,8 @@ await runService({
         session.nc.publish(job.resultSubject, encodeResult(record, job.wantsBytes ? bytes : null, limit));
       },
       onEnd: (end) => {
-        recent.add({ failure: end.failure?.code ?? null, queueWaitMs: end.queueMs });
+        const queueWaitMs = end.job.lane === 'interactive' ? end.queueMs : null;
+        recent.add({ failure: end.failure?.code ?? null, queueWaitMs });
         rendererMetrics.ended(end);
       },
       log,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { outcomeOf } from '../harness/api.ts';
 import type { Fleet } from '../harness/fleet.ts';
 import type { ServicePart } from '../harness/part.ts';
-import { descendantsOf } from '../harness/processes.ts';
+import { descendantsOf, isAlive } from '../harness/processes.ts';
 import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 import { expectBalance } from './accounts-balance.ts';
@@ -174,7 +174,8 @@ describe('one renderer', () => {
     const processes = await descendantsOf(part.pid);
     expect(processes.length).toBeGreaterThan(0);
     await part.kill('SIGKILL');
-    for (const { pid } of processes) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+    const alive = await Promise.all(processes.map(({ pid }) => isAlive(pid)));
+    expect(processes.filter((_, index) => alive[index])).toEqual([]);
     await part.start();
     await fleet().serving('us-east', 1);
   });

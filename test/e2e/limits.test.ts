@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { maxHeight } from '@webcapture/shared/contract/formats.ts';
 import { stripeColour } from '../harness/site/pages/tall-pages.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
@@ -93,11 +94,17 @@ describe('length of html', () => {
     expect(refusal.message).toMatch(/html.*1048576/s);
   });
 
-  test('a body of more than 8 MiB is refused, whatever is in it', async () => {
-    const body = JSON.stringify({ html: head, padding: 'x'.repeat(8 * 1024 * 1024) });
+  test('however they are written: each astral character as two escapes of six bytes', async () => {
+    const escaped = String.raw`\ud83d\ude00`.repeat(limit - head.length);
+    const { picture } = await fleet().api.picture(null, { raw: `{"html": "${head}${escaped}"}` });
+    expect(picture.at(1270, 0)).toBe('#00ff00');
+  });
+
+  test('a body that is larger than any valid one is refused unread', async () => {
+    const body = JSON.stringify({ html: head, padding: 'x'.repeat(16 * 1024 * 1024) });
     const refusal = await fleet().api.refused(null, { raw: body });
     expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
-    expect(refusal.message).toMatch(/8 ?MiB|8388608|too large/i);
+    expect(refusal.message).toMatch(/large|MiB|bytes/i);
   });
 });
 
@@ -121,9 +128,9 @@ describe('pixels of the viewport', () => {
 describe('the height that a format can hold', () => {
   const narrow = { viewport: { width: 64 } };
   const images = [
-    ['png', 100_000, 0],
-    ['jpeg', 65_535, 10],
-    ['webp', 16_383, 10],
+    ['png', maxHeight.png, 0],
+    ['jpeg', maxHeight.jpeg, 10],
+    ['webp', maxHeight.webp, 10],
   ] as const;
 
   test.for(images)('%s: %d px are captured whole', async ([format, height, tolerance]) => {
@@ -137,18 +144,18 @@ describe('the height that a format can hold', () => {
     }
   });
 
-  test('pdf: 19200 px are captured whole', async () => {
-    const body = { url: site().url('/tall', { h: 19_200 }), isFullPage: true, pdf: { margin: 0 } };
+  test(`pdf: ${maxHeight.pdf} px are captured whole`, async () => {
+    const body = { url: site().url('/tall', { h: maxHeight.pdf }), isFullPage: true, pdf: { margin: 0 } };
     const { data, pdf } = await fleet().api.pdf(body);
     expect(pdf.pages).toHaveLength(1);
-    expect(data.metadata.height).toBe(19_200);
+    expect(data.metadata.height).toBe(maxHeight.pdf);
   });
 
   test.for([
-    ['png', 100_000, narrow, /100000|100,000/],
-    ['jpeg', 65_535, narrow, /png/],
-    ['webp', 16_383, narrow, /jpeg|png/],
-    ['pdf', 19_200, { pdf: { margin: 0 } }, /png|jpeg|isFullPage/],
+    ['png', maxHeight.png, narrow, /100000|100,000/],
+    ['jpeg', maxHeight.jpeg, narrow, /png/],
+    ['webp', maxHeight.webp, narrow, /jpeg|png/],
+    ['pdf', maxHeight.pdf, { pdf: { margin: 0 } }, /png|jpeg|isFullPage/],
   ] as const)(
     '%s: one more than %d is PAGE_TOO_LARGE, and names what would do',
     async ([format, height, rest, says]) => {

@@ -24,7 +24,7 @@ beforeAll(async () => {
   sites.gentelella = await serveFolder(folderOf(require.resolve('gentelella/package.json'), 'dist'));
   sites.css98 = await serveFolder(folderOf(require.resolve('98.css/package.json'), 'dist'));
   sites.pico = await serveFolder(folderOf(require.resolve('@picocss/pico/package.json'), ''));
-  sites.reveal = await serveFolder(folderOf(require.resolve('reveal.js/package.json'), ''));
+  sites.reveal = await serveFolder(folderOf(require.resolve('reveal.js'), '..'));
 });
 
 afterAll(async () => {

@@ -69,6 +69,24 @@ describe.concurrent('waitUntil', () => {
     expect(data.report.timings.navigateMs).toBeGreaterThanOrEqual(1450);
   });
 
+  test.for(['/asset/image', '/asset/style', '/asset/script'])(
+    'load waits for a slow %s for as long as the timeout allows',
+    async (path) => {
+      const page = site().visit('/slow-part', { path, delay: 12_000 });
+      const { data } = await fleet().api.picture({ url: page.url });
+      expect(data.report.softTimeouts).toEqual([]);
+      expect(data.report.title).toBe('it came');
+      expect(data.report.timings.navigateMs).toBeGreaterThanOrEqual(11_900);
+    },
+  );
+
+  test('networkidle waits for a slow answer to a script for as long as the timeout allows', async () => {
+    const body = { url: site().url('/slow-answer', { delay: 12_000 }), waitUntil: 'networkidle' };
+    const { data } = await fleet().api.picture(body);
+    expect(data.report.title).toBe('it came');
+    expect(data.report.softTimeouts).toEqual([]);
+  });
+
   test('domcontentloaded does not', async () => {
     const url = site().url('/late-load', { delay: 4000 });
     const { data, picture } = await fleet().api.picture({ url, waitUntil: 'domcontentloaded', imageTimeout: 0 });

@@ -102,7 +102,7 @@ export class Api {
   }
 
   /** A capture that must succeed: the `data` of its answer. */
-  async captured(body: object, options: CallOptions = {}): Promise<CaptureResult> {
+  async captured(body: object | null, options: CallOptions = {}): Promise<CaptureResult> {
     const answer = await this.capture(body, options);
     const data = answer.body?.data;
     if (answer.status !== 200 || answer.body?.success !== true || data === null || data === undefined) {
@@ -122,7 +122,7 @@ export class Api {
   }
 
   /** A capture that must succeed, as a picture, downloaded from its fileUrl. */
-  async picture(body: object, options: CallOptions = {}): Promise<{ data: CaptureResult; picture: Picture }> {
+  async picture(body: object | null, options: CallOptions = {}): Promise<{ data: CaptureResult; picture: Picture }> {
     const { data, bytes } = await this.captureWithFile(body, options);
     return { data, picture: await Picture.of(bytes) };
   }
@@ -134,7 +134,10 @@ export class Api {
   }
 
   /** A capture that must succeed, with its file; what the answer says of the file must be true. */
-  async captureWithFile(body: object, options: CallOptions = {}): Promise<{ data: CaptureResult; bytes: Buffer }> {
+  async captureWithFile(
+    body: object | null,
+    options: CallOptions = {},
+  ): Promise<{ data: CaptureResult; bytes: Buffer }> {
     const data = await this.captured(body, options);
     const response = await this.request(data.fileUrl);
     const bytes = Buffer.from(await response.arrayBuffer());

@@ -108,6 +108,7 @@ async function assemble(
         WEBCAPTURE_HEADLESS_SHELL_PATH: tools.headlessShell,
         WEBCAPTURE_CHROMIUM_PATH: tools.chromium,
         WEBCAPTURE_CHROMIUM_SANDBOX: tools.sandbox,
+        WEBCAPTURE_FILTERS_PATH: tools.filters,
         ...env,
       });
       renderers.push({ region, part });

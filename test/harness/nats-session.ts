@@ -23,6 +23,10 @@ export interface TestNats extends AsyncDisposable {
   connect(): Promise<NatsSession>;
   /** Kills the server with SIGKILL and starts it again on the same port and data. */
   restart(): Promise<void>;
+  /** The first half of a restart. */
+  kill(): Promise<void>;
+  /** The second half of a restart. */
+  start(): Promise<void>;
 }
 
 /** A real nats-server with a data folder of its own, connected and provisioned. */
@@ -43,14 +47,22 @@ export async function startTestNats(installed: readonly Region[] = regions): Pro
   };
   const session = await connect();
   await provision(session.jsm, streamSettings, installed);
+  const kill = async () => {
+    current.process.kill('SIGKILL');
+    await current.process.exited;
+  };
+  const start = async () => {
+    current = await startNats({ dataDir, toolPath: inject('tools').natsServer, port: server.port });
+  };
   return {
     session,
     url: server.url,
     connect,
+    kill,
+    start,
     async restart() {
-      current.process.kill('SIGKILL');
-      await current.process.exited;
-      current = await startNats({ dataDir, toolPath: inject('tools').natsServer, port: server.port });
+      await kill();
+      await start();
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(connections.map(({ nc }) => nc.close()));

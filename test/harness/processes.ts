@@ -18,6 +18,11 @@ export async function descendantsOf(pid: number): Promise<ProcessInfo[]> {
   return found;
 }
 
+/** Whether a process runs. One that has ended, but whose parent has not looked yet, does not. */
+export async function isAlive(pid: number): Promise<boolean> {
+  return (await readProcess(pid)) !== null;
+}
+
 async function allProcesses(): Promise<ProcessInfo[]> {
   const names = await readdir('/proc').catch(() => []);
   const processes = await Promise.all(

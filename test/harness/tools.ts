@@ -1,5 +1,9 @@
+import { join } from 'node:path';
 import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { compileFilters } from '../../deploy/filters/compile.ts';
 import { chooseSandbox } from '../../deploy/local/chromium-sandbox.ts';
+import { cacheDirOf } from '../../deploy/tools/cache-dir.ts';
 import { ensureTool } from '../../deploy/tools/ensure-tool.ts';
 
 /** Where the programs lie that a fleet is made of. */
@@ -9,6 +13,8 @@ export interface ToolPaths {
   readonly chromium: string;
   /** Whether Chromium's own sandbox works here. */
   readonly sandbox: 'on' | 'off';
+  /** Folder of compiled filter lists: the project's own and those of the tests, the same on every machine. */
+  readonly filters: string;
 }
 
 /** Finds, or gets, the real programs that the tests run against. Throws a ToolError that says what to do by hand. */
@@ -19,7 +25,12 @@ export async function ensureTestTools(log: (line: string) => void): Promise<Tool
   const headlessShell = await path('chromium-headless-shell');
   const chromium = await path('chromium');
   await path('fonts');
-  return { natsServer, headlessShell, chromium, sandbox: await sandboxOf(headlessShell) };
+  const filters = await compileFilters({
+    outDir: join(cacheDirOf(process.env), 'test-filters'),
+    listsDir: fileURLToPath(new URL('filter-lists', import.meta.url)),
+    log,
+  });
+  return { natsServer, headlessShell, chromium, sandbox: await sandboxOf(headlessShell), filters: filters.path };
 }
 
 async function sandboxOf(browser: string): Promise<'on' | 'off'> {

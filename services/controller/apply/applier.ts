@@ -45,6 +45,8 @@ export class Applier {
     const due = performance.now() - this.#writtenAt >= this.#parts.statusMs - 100;
     // What could not be written is due again at the next reading.
     if (changed) this.#writtenAt = Number.NEGATIVE_INFINITY;
-    if ((changed || due) && (await writer.write(report))) this.#writtenAt = performance.now();
+    const reachable = facts.queue.kind === 'answered' || facts.queue.why !== 'no connection';
+    if (!reachable || !(changed || due)) return;
+    if (await writer.write(report)) this.#writtenAt = performance.now();
   }
 }

@@ -55,7 +55,8 @@ export class ControllerMetrics {
       this.#busy.set({ region }, sum(pods.map(({ busy }) => busy)));
       this.#healthy.set({ region }, pods.filter(isHealthy).length);
       this.#wanted.set({ region }, wanted);
-      if (canary?.ms !== undefined) this.#canary.set({ region }, canary.ms / 1000);
+      if (canary?.ms === undefined) this.#canary.remove({ region });
+      else this.#canary.set({ region }, canary.ms / 1000);
       if (waiting === null) continue;
       this.#waiting.set({ region, lane: 'interactive' }, waiting.interactive);
       this.#waiting.set({ region, lane: 'background' }, waiting.background);

@@ -4,7 +4,7 @@ import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import type { Entries } from '@webcapture/shared/nats/entries.ts';
 import type { Lease } from '../leader/lease.ts';
 
-export const statusKey = 'status';
+const statusKey = 'status';
 
 const limitMs = 2000;
 

@@ -3,7 +3,7 @@ import { captureJobVersion } from '@webcapture/shared/contract/capture-job.ts';
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import { isMessageMissing } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { ConsumerMissingError, pullOne } from '@webcapture/shared/nats/pull.ts';
+import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
 import { deadLetterDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { Jobs } from '@webcapture/shared/state/jobs.ts';
@@ -41,9 +41,9 @@ export async function settleDeadLetters(deps: DeadLetterDeps, term: Term): Promi
       await settleDeadLetter(deps, letter.data);
       await letter.ack();
     } catch (error) {
-      // It comes back: settling twice is harmless.
+      // It comes back: settling twice is harmless. That none can be had is no news: the state of the queue tells.
       letter?.handBack(retryMs);
-      if (!(error instanceof ConsumerMissingError)) log.warn({ err: error }, 'a dead letter could not be settled');
+      if (letter !== null) log.warn({ err: error }, 'a dead letter could not be settled');
       await delay(1000, term.signal);
     }
   }

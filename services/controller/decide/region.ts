@@ -9,17 +9,18 @@ export function decideRegion(facts: RegionFacts): Verdict | null {
   const renderers = judgeRenderers(facts);
   // Those that have been heard are there in any case; only of the others nothing can be said.
   if (!facts.fleetKnown && renderers.status !== 'operational') return null;
+  // A test capture says nothing about renderers that are no longer there.
+  const canary = renderers.status === 'major_outage' ? null : facts.canary;
   const verdicts = [
     renderers,
     judgeFailures(facts.pods),
     judgeQueueWait(facts.pods, facts.waiting),
-    // Without renderers nothing is new about a test capture.
-    renderers.status === 'major_outage' ? null : judgeCanary(facts.canary),
+    judgeCanary(canary),
   ].filter((verdict) => verdict !== null);
   const status = worstStatus(verdicts.map((verdict) => verdict.status));
   return {
     status,
     message: status === 'operational' ? renderers.message : reasonsOf(verdicts),
-    ...(facts.canary?.ms === undefined ? {} : { responseTimeMs: facts.canary.ms }),
+    ...(canary?.ms === undefined ? {} : { responseTimeMs: canary.ms }),
   };
 }

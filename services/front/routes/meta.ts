@@ -1,6 +1,7 @@
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
-import { plainAnswer } from '../openapi/answers.ts';
+import { example, plainAnswer } from '../openapi/answers.ts';
+import { interfaceVersion } from '../openapi/document.ts';
 
 /** The page holds all that it shows: it loads nothing from elsewhere, and can send requests to this service only. */
 const docsPolicy = {
@@ -16,12 +17,20 @@ const docsPolicy = {
   'frame-ancestors': "'self'",
 };
 
+const documentExample = {
+  document: example('Its beginning', { openapi: '3.1.0', info: { title: 'webcapture', version: interfaceVersion } }),
+};
+
 /** GET /openapi.json, the page at /docs to read and try it, and / which leads there. */
 export async function metaRoutes(app: FastifyInstance): Promise<void> {
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: docsPolicy,
-    theme: { title: 'webcapture' },
+    // The bar at the top holds a logo and a field for other documents, which the policy would not load.
+    theme: {
+      title: 'webcapture',
+      css: [{ filename: 'webcapture.css', content: '.swagger-ui .topbar { display: none }' }],
+    },
     uiConfig: { deepLinking: true, tryItOutEnabled: true, validatorUrl: null },
     // Tried out is the address that the page itself was loaded from, whatever name it has in the browser.
     transformSpecification: (document) => ({ ...document, servers: [{ url: '..' }] }),
@@ -32,7 +41,7 @@ export async function metaRoutes(app: FastifyInstance): Promise<void> {
       operationId: 'getOpenapi',
       tags: ['meta'],
       summary: 'This document',
-      response: { 200: plainAnswer('The OpenAPI 3.1 document of the interface.', { type: 'object' }, {}) },
+      response: { 200: plainAnswer('The OpenAPI 3.1 document of the interface.', { type: 'object' }, documentExample) },
     },
     handler: async (_request, reply) =>
       reply.headers({ 'cache-control': 'no-cache', 'access-control-allow-origin': '*' }).send(app.swagger()),

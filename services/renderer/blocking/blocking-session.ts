@@ -10,7 +10,7 @@ import { RequestGuard } from './request-guard.ts';
 import { TargetTree } from './target-tree.ts';
 
 /** The most that a capture waits for consent dialogs to be answered; then they are hidden as they are. */
-export const maxConsentMs = 3000;
+const maxConsentMs = 3000;
 
 /** Where a consent manager is about, its dialog is looked for during this time; elsewhere once. */
 const lateDialogMs = 1000;
@@ -29,7 +29,8 @@ export class BlockingSession {
   readonly #guard: RequestGuard;
   readonly #consent: ConsentWatch | null;
   readonly #targets: TargetTree;
-  #consentAwaited = false;
+  /** Number of the document whose dialogs were waited for. */
+  #awaitedDocument = 0;
   #bannerSeen = false;
 
   private constructor(parts: {
@@ -64,7 +65,7 @@ export class BlockingSession {
   }
 
   /**
-   * Makes the page presentable: waits (the first time only) until consent dialogs have been answered, hides what is
+   * Makes the page presentable: waits (once for each document) until consent dialogs have been answered, hides what is
    * left of blocked things, and gives the page its scrolling back. Call it when the page has loaded, and again before
    * the shot if much happened in between: the second call takes a few milliseconds. `deadline` is a Unix time in
    * milliseconds; whatever is not done by then is left. Never rejects: a page that cannot be tidied is shot as it is.
@@ -97,12 +98,12 @@ export class BlockingSession {
 
   /** Whether a consent dialog was found. */
   async #awaitConsent(until: number): Promise<boolean> {
-    if (this.#consent === null || this.#consentAwaited) return false;
-    this.#consentAwaited = true;
+    if (this.#consent === null || this.#consent.documents === this.#awaitedDocument) return false;
     const left = () => Math.max(0, until - performance.now());
     const budget = Math.min(maxConsentMs, left() / 2);
     const outcome = await this.#consent.settle(budget, this.#guard.consentScriptSeen ? lateDialogMs : 0);
     if (outcome.managers.length > 0) this.#blocker.log.debug({ managers: outcome.managers }, 'consent dialogs found');
+    this.#awaitedDocument = this.#consent.documents;
     if (outcome.reloaded) {
       const timeout = Math.max(1, Math.min(maxConsentMs, left()));
       await this.#page.waitForLoadState('load', { timeout }).catch(() => undefined);

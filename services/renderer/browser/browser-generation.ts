@@ -82,7 +82,8 @@ export class BrowserGeneration {
     });
     const taken = page;
     this.#busy.add(taken);
-    setTimeout(()=>void this.fill(),Number(process.env.FILLMS??0));
+    // Opening pages beside a capture slows it down: the next one is opened when one has ended, if there is a spare.
+    if (this.#warm.length === 0) void this.fill();
     return { ...taken, browserLost: () => !this.connected, release: () => this.#release(taken) };
   }
 
@@ -90,6 +91,7 @@ export class BrowserGeneration {
     const closed = await closeWarmPage(page);
     if (!closed) this.#trouble('it closes no page');
     this.#busy.delete(page);
+    void this.fill();
     if (this.#busy.size === 0) for (const idle of this.#idle.splice(0)) idle();
   }
 

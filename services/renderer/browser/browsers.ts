@@ -60,7 +60,8 @@ export async function startBrowsers(
     egress,
     guard,
     log,
-    warmPages: slots,
+    // One more than can be in use: whoever comes finds one, and it need not be replaced at once.
+    warmPages: slots + 1,
     capturesPerBrowser,
     browserMemoryBytes: config.browserMemoryBytes,
   }).catch((error: unknown) => {

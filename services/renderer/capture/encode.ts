@@ -18,7 +18,7 @@ export const trusted = { limitInputPixels: false, unlimited: true } as const;
  * @throws ServiceError CAPTURE_FAILED when the file is empty or not of the size that was asked for
  */
 export async function encode(shot: Shot, options: RenderOptions): Promise<EncodedImage> {
-  const bytes = shot.kind === 'file' ? shot.bytes : await join(shot.tiles, options);
+  const bytes = shot.kind === 'file' ? shot.bytes : await join(shot, options);
   if (bytes.length === 0) throw failed('The browser made an empty file of the page.');
   const { width, height } = await sharp(bytes, trusted).metadata();
   // Rounding of odd scales may cost a pixel; what the file says is true.
@@ -28,8 +28,14 @@ export async function encode(shot: Shot, options: RenderOptions): Promise<Encode
   return { bytes, width, height };
 }
 
-async function join(tiles: readonly Buffer[], options: RenderOptions): Promise<Buffer> {
-  const joined = sharp([...tiles], { ...trusted, join: { across: 1 } }).removeAlpha();
+async function join(
+  { tiles, width, height }: Extract<Shot, { kind: 'tiles' }>,
+  options: RenderOptions,
+): Promise<Buffer> {
+  // Joining gives each tile the room of the tallest, so that what is below the last one is cut off again.
+  const joined = sharp([...tiles], { ...trusted, join: { across: 1 } })
+    .extract({ left: 0, top: 0, width, height })
+    .removeAlpha();
   return encodeAs(joined, options.format as ImageFormat, options.quality).toBuffer();
 }
 

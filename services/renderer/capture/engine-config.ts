@@ -13,6 +13,8 @@ export interface RenderEngineConfig {
   readonly browserMemoryBytes: number;
   /** A page whose own process holds more memory than this is ended, and its capture with it. */
   readonly pageMemoryBytes?: number;
+  /** A response of a page's that does not begin within so many milliseconds is given up. */
+  readonly responseTimeoutMs?: number;
   /** The browser for antiBot is closed after so many milliseconds without work. */
   readonly antiBotIdleMs?: number;
 }

@@ -3,6 +3,7 @@ import type { BrowserState } from '../browser/browser-supply.ts';
 import { startBrowsers } from '../browser/browsers.ts';
 import type { PageEgress } from '../browser/warm-page.ts';
 import type { Blocker } from '../blocking/blocker.ts';
+import { defaultLimits } from '../egress/limits.ts';
 import { defaultAntiBotIdleMs, defaultPageMemoryBytes, type RenderEngineConfig } from './engine-config.ts';
 import { render } from './render.ts';
 import type { Rendering, RenderRequest } from './rendering.ts';
@@ -48,8 +49,9 @@ export async function startRenderEngine(config: RenderEngineConfig, deps: Render
     },
     deps,
   );
+  const responseTimeoutMs = config.responseTimeoutMs ?? defaultLimits.responseTimeoutMs;
   return {
-    render: (request) => render(request, { browsers, blocker: deps.blocker, log: deps.log }),
+    render: (request) => render(request, { browsers, blocker: deps.blocker, responseTimeoutMs }),
     browserState: () => browsers.state,
     close: () => browsers.close(),
   };

@@ -17,6 +17,7 @@ export class MainDocument {
   #answer: DocumentAnswer | undefined;
   #failure: { readonly url: string; readonly netError: string } | undefined;
   readonly #waiting: (() => void)[] = [];
+  readonly #stay = Promise.withResolvers<void>();
 
   /** @param onMove hears of each new document, and of each new fragment of the same one */
   constructor(page: Page, onMove: () => void) {
@@ -24,6 +25,7 @@ export class MainDocument {
     this.#onMove = onMove;
     page.on('request', this.#requestStarted).on('response', this.#responded);
     page.on('requestfailed', this.#requestFailed).on('framenavigated', this.#navigated);
+    page.on('download', this.#downloaded);
   }
 
   /** The address last asked for, redirects included. */
@@ -50,9 +52,18 @@ export class MainDocument {
     if (this.#moving !== undefined) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
+  /**
+   * Resolves when the page wanted to go on, but what came was no document (nothing, a file, an error). Chromium then
+   * does not tell any more when the page that is there has loaded.
+   */
+  get stayed(): Promise<void> {
+    return this.#stay.promise;
+  }
+
   stop(): void {
     this.#page.off('request', this.#requestStarted).off('response', this.#responded);
     this.#page.off('requestfailed', this.#requestFailed).off('framenavigated', this.#navigated);
+    this.#page.off('download', this.#downloaded);
     this.#arrived();
   }
 
@@ -67,13 +78,13 @@ export class MainDocument {
     if (response.request() !== this.#moving) return;
     this.#answer = { url: response.url(), status: response.status(), headers: response.headers() };
     // These leave the page where it is.
-    if (response.status() === 204 || response.status() === 205) this.#arrived();
+    if (response.status() === 204 || response.status() === 205) this.#stayed();
   };
 
   readonly #requestFailed = (request: Request): void => {
     if (request !== this.#moving) return;
     this.#failure = { url: request.url(), netError: request.failure()?.errorText ?? '' };
-    this.#arrived();
+    this.#stayed();
   };
 
   readonly #navigated = (frame: Frame): void => {
@@ -81,6 +92,14 @@ export class MainDocument {
     this.#onMove();
     this.#arrived();
   };
+
+  /** What turns out to be a file leaves the page where it is. (It is refused.) */
+  readonly #downloaded = (): void => this.#stayed();
+
+  #stayed(): void {
+    this.#stay.resolve();
+    this.#arrived();
+  }
 
   #arrived(): void {
     this.#moving = undefined;

@@ -3,10 +3,9 @@ import type { RenderOptions } from '@webcapture/shared/contract/render-options.t
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
 import { errors } from 'playwright-core';
-import { defaultLimits } from '../egress/limits.ts';
-import { watchStalls } from '../egress/watch-stalls.ts';
 import type { OpenPage } from './open.ts';
 import { htmlUrl, serveHtml } from './html-source.ts';
+import { untilReady } from './in-page/until-ready.ts';
 import { navigationFailure, urlBlocked } from './navigation-failure.ts';
 import type { RenderSource } from './rendering.ts';
 
@@ -26,17 +25,9 @@ const mostMoves = 10;
  * @throws ServiceError NAVIGATION_FAILED, URL_BLOCKED, CAPTURE_TIMEOUT
  */
 export async function navigate(open: OpenPage, source: RenderSource, options: RenderOptions): Promise<SoftTimeout[]> {
-  const { page, lane, document } = open;
+  const { document } = open;
   const end = performance.now() + options.timeout;
   const remaining = () => Math.max(1, end - performance.now());
-  // A script or stylesheet that never comes is given up in time for the page to go on without it.
-  open.onRelease(
-    watchStalls(page, lane, {
-      responseTimeoutMs: Math.min(defaultLimits.responseTimeoutMs, options.timeout * 0.6),
-      navigationTimeoutMs: options.timeout,
-    }),
-  );
-
   await commit(open, source, options);
   if (options.waitUntil === 'commit') return [];
 
@@ -49,7 +40,7 @@ export async function navigate(open: OpenPage, source: RenderSource, options: Re
     }
     // Many pages only send the browser on to the next one.
     if (!document.moving || moves === mostMoves) return [];
-    await open.lifeline.run(document.settled(), remaining(), 'waiting for the next page').catch(ignoreDeadline);
+    if (!(await arrives(open, remaining()))) return [options.waitUntil];
     throwIfLost(open);
   }
 }
@@ -87,15 +78,33 @@ async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderO
 
 /** Whether the page got there in time. */
 async function reach(
-  { page, lifeline }: OpenPage,
+  { page, lifeline, document, world }: OpenPage,
   state: 'domcontentloaded' | 'load' | 'networkidle',
   ms: number,
 ): Promise<boolean> {
+  const told = page.waitForLoadState(state, { timeout: ms });
+  const seen = async () => {
+    await document.stayed;
+    return state === 'networkidle' ? told : world.call(untilReady, [state], { ms, what: `waiting for ${state}` });
+  };
+  // A world that ends with its document is no news: the other one goes on waiting.
+  const quietly = seen().catch(() => told);
   try {
-    await lifeline.run(page.waitForLoadState(state, { timeout: ms }), ms + 1000, `waiting for ${state}`);
+    await lifeline.run(Promise.race([told, quietly]), ms + 1000, `waiting for ${state}`);
     return true;
   } catch (error) {
     if (error instanceof errors.TimeoutError || error instanceof DeadlineError) return false;
+    throw error;
+  }
+}
+
+/** Whether the next page came in time. */
+async function arrives({ document, lifeline }: OpenPage, ms: number): Promise<boolean> {
+  try {
+    await lifeline.run(document.settled(), ms, 'waiting for the next page');
+    return true;
+  } catch (error) {
+    if (error instanceof DeadlineError) return false;
     throw error;
   }
 }
@@ -116,8 +125,4 @@ function emptyAnswer({ document }: OpenPage, cause: unknown): ServiceError | und
 function unanswered(timeout: number, what: string, cause?: unknown): ServiceError {
   const message = `${what} within ${timeout} ms. A larger timeout gives it longer.`;
   return new ServiceError('CAPTURE_TIMEOUT', message, { cause });
-}
-
-function ignoreDeadline(error: unknown): void {
-  if (!(error instanceof DeadlineError)) throw error;
 }

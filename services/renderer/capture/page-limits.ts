@@ -1,4 +1,4 @@
-import { formats, maxHeight, type Format } from '@webcapture/shared/contract/formats.ts';
+import { maxHeight, type Format } from '@webcapture/shared/contract/formats.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 
 /** More pixels than these are beyond what one capture may take of the machine: 1.2 GB undone. */
@@ -6,6 +6,9 @@ export const maxPixels = 400_000_000;
 
 /** The widest picture that a header can tell of. */
 const maxWidth: Readonly<Record<Format, number>> = { png: 100_000, jpeg: 65_535, webp: 16_383, pdf: 19_200 };
+
+/** What to offer for a page that a format cannot hold, the smallest files first. */
+const alternatives = ['jpeg', 'png'] as const satisfies readonly Format[];
 
 /** The greatest height of a page, in CSS pixels, that a format can hold. */
 export function maxCssHeight(format: Format, scale: number): number {
@@ -28,7 +31,7 @@ export function assertHolds(format: Format, width: number, height: number): void
   if (side === undefined) return;
   const value = side === 'tall' ? height : width;
   const limit = (side === 'tall' ? maxHeight : maxWidth)[format];
-  const other = formats.find((one) => one !== format && one !== 'pdf' && holds(one, width, height));
+  const other = alternatives.find((one) => one !== format && holds(one, width, height));
   throw tooLarge(
     `The page is ${value} px ${side}, and ${format} holds ${limit} px. ${other === undefined ? wayOut(format) : `Use ${other}, which holds ${(side === 'tall' ? maxHeight : maxWidth)[other]} px.`}`,
   );

@@ -2,9 +2,9 @@ import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
 import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { Blocker } from '../blocking/blocker.ts';
 import type { Browsers } from '../browser/browsers.ts';
+import { watchStalls } from '../egress/watch-stalls.ts';
 import { isBlank } from './blank.ts';
 import { applyBlocking, type BlockingSession } from './block.ts';
 import { encode } from './encode.ts';
@@ -22,7 +22,8 @@ import { DocumentGoneError } from './world.ts';
 export interface RenderDeps {
   readonly browsers: Browsers;
   readonly blocker: Blocker;
-  readonly log: Logger;
+  /** For each response of a page to begin. */
+  readonly responseTimeoutMs: number;
 }
 
 /** A page that moves on while it settles is followed so often. */
@@ -53,6 +54,9 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   const blocking = Object.values(options.block).some(Boolean)
     ? await applyBlocking(open.page, options.block, deps.blocker)
     : undefined;
+  // A script or stylesheet that never comes is given up in time for the page to go on without it.
+  const { responseTimeoutMs } = deps;
+  open.onRelease(watchStalls(open.page, open.lane, { responseTimeoutMs, navigationTimeoutMs: options.timeout }));
   const late = await navigate(open, source, options);
   const navigateMs = watch();
   const settled = await settleWhereItEnds(open, options, { blocking, loaded: late.length === 0 });

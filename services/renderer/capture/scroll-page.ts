@@ -7,8 +7,9 @@ import type { OpenPage } from './open.ts';
 
 /** Scrolling takes no longer than this, however much the page grows. */
 const budgetMs = 10_000;
-/** A page that has grown so often on reaching its end will go on growing. */
+/** A page that has grown so often on reaching its end, or by so many CSS pixels, will go on growing. */
 const mostRounds = 10;
+const mostGrowth = 20_000;
 /** For what the page asked the server for on being scrolled. */
 const loadingMs = 1500;
 const callMs = 5000;
@@ -17,31 +18,27 @@ const callMs = 5000;
  * Scrolls through the page and back, so that what loads or appears on scrolling is there. A page that grows when its end
  * is reached is followed for a while.
  *
- * @param mostHeight in CSS pixels: a page that grows beyond is not followed
  * @returns whether the page still grew when scrolling stopped
  */
-export async function scrollPage(open: OpenPage, mostHeight: number): Promise<{ readonly stillGrew: boolean }> {
-  const { world, page, lifeline } = open;
+export async function scrollPage({ world, page, lifeline }: OpenPage): Promise<{ readonly stillGrew: boolean }> {
+  const look = () => world.call(scrollThrough, [0, 0], { ms: callMs, what: 'measuring' });
+  const first = await look();
+  if (first.reachedEnd) return { stillGrew: false };
   const end = performance.now() + budgetMs;
   const loading = new LoadingRequests(page);
   try {
     let stillGrew = false;
     for (let round = 0; round < mostRounds; round += 1) {
-      const left = end - performance.now();
-      const { reachedEnd, height, steps } = await world.call(scrollThrough, [left, mostHeight], {
+      const left = Math.max(0, end - performance.now());
+      const { reachedEnd, height } = await world.call(scrollThrough, [left, first.height + mostGrowth], {
         ms: left + callMs,
         what: 'scrolling',
       });
-      if (round === 0 && steps === 0) return { stillGrew: false };
-      if (!reachedEnd) {
-        // Its height has not changed if it is only tall.
-        stillGrew = round > 0;
-        break;
-      }
+      stillGrew = height > first.height;
+      if (!reachedEnd) break;
       await lifeline.run(loading.none(), loadingMs, 'what scrolling asked for').catch(ignoreDeadline);
       await world.call(nextFrame, [], { ms: callMs, what: 'a frame' });
-      const again = await world.call(scrollThrough, [0, mostHeight], { ms: callMs, what: 'measuring' });
-      stillGrew = again.height > height;
+      stillGrew = (await look()).height > height;
       if (!stillGrew) break;
     }
     await world.call(scrollToTop, [], { ms: callMs, what: 'scrolling back' });

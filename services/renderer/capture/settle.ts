@@ -69,7 +69,7 @@ export async function settle(
 /** Paper shows everything, so that everything has to be there. */
 async function bringAll(open: OpenPage): Promise<void> {
   await open.world.call(loadEagerly, [], { ms: callMs, what: 'loading' });
-  await scrollPage(open, Number.MAX_SAFE_INTEGER);
+  await scrollPage(open);
 }
 
 /** Answers consent dialogs and hides what is left of blocked things; much quicker the second time. */

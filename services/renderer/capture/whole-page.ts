@@ -1,4 +1,5 @@
 import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { announceScroll } from './in-page/announce-scroll.ts';
 import { findScroller } from './in-page/find-scroller.ts';
 import { finishAnimations } from './in-page/finish-animations.ts';
 import { freezeMediaQueries } from './in-page/freeze-media-queries.ts';
@@ -53,7 +54,10 @@ export async function showWholePage(open: OpenPage, options: RenderOptions): Pro
 
   await call(loadEagerly, []);
   const hidden = await call(findScroller, []);
-  const { stillGrew } = await scrollPage(open, mostHeight);
+  const first = await call(measurePage, []);
+  // A page that is too tall before it is scrolled need not be scrolled.
+  assertHolds(format, Math.round(viewport.width * scale), Math.round((first.height + (hidden ?? 0)) * scale));
+  const { stillGrew } = await scrollPage(open);
   const before = await call(measurePage, []);
   // Scrolling may have made the scroller's content taller.
   const content = before.height + (hidden === null ? 0 : ((await call(findScroller, [])) ?? 0));
@@ -88,6 +92,7 @@ async function grow(
   await open.metrics.grow(content);
   await call(growScroller, [content - viewHeight]);
   await call(nextFrame, []);
+  await call(announceScroll, []);
   for (let turn = 0; turn < mostTurns; turn += 1) {
     if ((await call(pinSizes, [pinned])) === 0) break;
     await call(finishAnimations, []);

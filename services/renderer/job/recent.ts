@@ -9,7 +9,7 @@ const ourFailures: ReadonlySet<ErrorCode> = new Set(['CAPTURE_FAILED', 'STORAGE_
 interface Ended {
   readonly at: number;
   readonly failedByUs: boolean;
-  readonly queueWaitMs: number;
+  readonly queueWaitMs: number | null;
 }
 
 /** The captures of the last five minutes, for the heartbeat. */
@@ -21,7 +21,8 @@ export class Recent {
     this.#now = now;
   }
 
-  add(capture: { failure: ErrorCode | null; queueWaitMs: number }): void {
+  /** `queueWaitMs` is null for a background capture: nobody waits for it, so its time in the queue tells nothing. */
+  add(capture: { failure: ErrorCode | null; queueWaitMs: number | null }): void {
     this.#ended.push({
       at: this.#now(),
       failedByUs: capture.failure !== null && ourFailures.has(capture.failure),
@@ -32,7 +33,7 @@ export class Recent {
   summary(): RendererHeartbeat['recent'] {
     const oldest = this.#now() - windowMs;
     this.#ended = this.#ended.filter(({ at }) => at >= oldest);
-    const waits = this.#ended.map(({ queueWaitMs }) => queueWaitMs).toSorted((a, b) => a - b);
+    const waits = this.#ended.flatMap(({ queueWaitMs }) => queueWaitMs ?? []).toSorted((a, b) => a - b);
     return {
       ended: this.#ended.length,
       failedByUs: this.#ended.filter(({ failedByUs }) => failedByUs).length,

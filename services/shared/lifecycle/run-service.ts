@@ -1,6 +1,7 @@
 import process from 'node:process';
 import { ConfigError, type Environment } from '../config/env.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
+import { configExitCode } from './exit-codes.ts';
 import { Shutdown } from './shutdown.ts';
 
 export interface ServiceDefinition<Config extends { readonly logLevel: string; readonly pod: string }> {
@@ -14,7 +15,8 @@ export interface ServiceDefinition<Config extends { readonly logLevel: string; r
 
 /**
  * The life of a process: read the configuration, start, wait for SIGTERM or SIGINT, drain in reverse order, exit.
- * Exit code 0 after a drain, 1 when the start failed or something broke that nobody handled.
+ * Exit code 0 after a drain, 1 when the start failed or something broke that nobody handled, 78 when the configuration
+ * is refused.
  */
 export async function runService<Config extends { readonly logLevel: string; readonly pod: string }>(
   service: ServiceDefinition<Config>,
@@ -57,7 +59,7 @@ function readConfigOrExit<Config extends { readonly logLevel: string; readonly p
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${service.name} cannot start:\n${error.message.replaceAll(/^/gm, '  ')}\n`);
-    process.exit(1);
+    process.exit(configExitCode);
   }
 }
 

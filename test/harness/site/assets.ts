@@ -10,7 +10,7 @@ async function delayed(exchange: Exchange): Promise<void> {
 }
 
 /** What pages load. Each waits for `delay` milliseconds first. */
-export const assets: Routes = {
+export const assets = {
   /** A picture of one colour: c, w, h. */
   '/asset/image': async (exchange) => {
     await delayed(exchange);
@@ -39,7 +39,7 @@ export const assets: Routes = {
   '/asset/beacon': async (exchange) => exchange.send('image/png', await image(exchange)),
   '/asset/media': (exchange) => exchange.send(exchange.text('type', 'audio/wav'), silence()),
   '/favicon.ico': (exchange) => exchange.send('text/plain', '', 404),
-};
+} satisfies Routes;
 
 function image(exchange: Exchange): Promise<Buffer> {
   const background = `#${exchange.text('c', '0000ff')}`;

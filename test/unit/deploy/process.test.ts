@@ -91,6 +91,17 @@ describe('startProcess', () => {
     await expect.poll(async () => (await processesNaming(token)).length, patient).toBeLessThanOrEqual(fled);
   });
 
+  test.runIf(process.platform === 'linux')('finds a descendant that dropped its environment, too', async () => {
+    const token = randomUUID();
+    const child = await startProcess({ name: 'parent', command: process.execPath, args: ['-e', browserScript, token] });
+    await expect.poll(() => processesNaming(token), patient).toHaveLength(2);
+    // It is seen when the guard next looks.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    child.kill('SIGKILL');
+    await child.exited;
+    await expect.poll(() => processesNaming(token), patient).toHaveLength(0);
+  });
+
   test('ends the process when its guard is killed', async () => {
     const token = randomUUID();
     const child = await startProcess({ name: token, command: process.execPath, args: ['-e', sleepScript, token] });
@@ -145,6 +156,14 @@ const familyScript = `
   const sleeper = ['-e', 'setInterval(() => {}, 1000)', token];
   spawn(process.execPath, sleeper, { stdio: 'ignore' });
   spawn(process.execPath, sleeper, { stdio: 'ignore', detached: true });
+  setInterval(() => {}, 1000);
+`;
+
+/** A process with a child that has a session and an environment of its own, as a browser has. */
+const browserScript = `
+  const { spawn } = require('node:child_process');
+  const sleeper = ['-e', 'setInterval(() => {}, 1000)', process.argv.at(-1)];
+  spawn(process.execPath, sleeper, { stdio: 'ignore', detached: true, env: {} });
   setInterval(() => {}, 1000);
 `;
 

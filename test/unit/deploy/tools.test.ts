@@ -155,6 +155,14 @@ describe('ensureTool', () => {
     expect(lines.filter((line) => line.includes('another process is setting it up'))).toHaveLength(2);
   });
 
+  test('says so when the cache cannot be written', async () => {
+    const { root, env } = await setting();
+    const file = await program(join(root, 'file'), '1.0.0');
+    await expect(
+      ensureTool('gadget', { env: { ...env, WEBCAPTURE_CACHE_DIR: file }, tools: [gadget()] }),
+    ).rejects.toThrow('WEBCAPTURE_CACHE_DIR must name a folder to write to: ENOTDIR');
+  });
+
   test('a stop ends it', async () => {
     const { env } = await setting();
     const stop = new AbortController();

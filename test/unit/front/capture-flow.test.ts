@@ -10,10 +10,7 @@ import { presetKey, read, startStand, type Stand } from './stand.ts';
 
 let stand: Stand;
 beforeAll(async () => {
-  stand = await startStand(
-    { WEBCAPTURE_QUEUE_TIMEOUT: '2', WEBCAPTURE_REGIONS: 'us-east:1,eu-west:1,us-west:0' },
-    { maxPayload: 1024 * 1024 },
-  );
+  stand = await startStand({ WEBCAPTURE_REGIONS: 'us-east:1,eu-west:1' }, { maxPayload: 1024 * 1024 });
 });
 afterAll(() => stand[Symbol.asyncDispose]());
 beforeEach(() => {
@@ -86,7 +83,7 @@ describe('a capture that completes', () => {
       },
     });
     expect(job?.acceptedAt).toBeGreaterThanOrEqual(before);
-    expect(job?.startBy).toBe((job?.acceptedAt ?? 0) + 2000);
+    expect(job?.startBy).toBe((job?.acceptedAt ?? 0) + 60_000);
     expect(job?.deadline).toBe((job?.startBy ?? 0) + 30_000 + 3000 + 7 + 60_000);
   });
 
@@ -140,14 +137,11 @@ describe('a capture that completes', () => {
   });
 
   test('beside many others is not mixed up with them', async () => {
-    const start = performance.now();
     const urls = Array.from({ length: 40 }, (_, index) => `https://example.com/${index}`);
     const answers = await Promise.all(urls.map(async (each) => read(await stand.capture({ url: each }))));
     const metadata = answers.map(({ body }) => body.data?.['metadata'] as { url: string });
     expect(metadata.map((each) => each.url)).toEqual(urls);
     expect(new Set(answers.map(({ body }) => body.data?.['uuid'])).size).toBe(40);
-    // None was missed for coming before anybody listened: those would be found after two seconds only.
-    expect(performance.now() - start).toBeLessThan(1900);
   });
 });
 
@@ -164,30 +158,6 @@ describe('a capture that fails', () => {
     const found = await state(headers.get('x-capture-uuid'));
     expect(isState(found.body.data), JSON.stringify(isState.errors)).toBe(true);
     expect(found.body.data).toMatchObject({ status: 'failed', tokenCost: 0, error: body.error });
-  });
-
-  test('waits no longer than it may when no renderer is free, and leaves no job behind', async () => {
-    const queue = await stand.addRenderer('eu-west');
-    await queue.say({ busy: 2 });
-    const start = performance.now();
-    const { status, body, headers } = await read(await stand.capture({ url, region: 'eu-west' }));
-    expect([status, body.error?.code]).toEqual([500, 'CAPTURE_TIMEOUT']);
-    expect(body.error?.message).toContain('waited in the queue');
-    expect(performance.now() - start).toBeLessThan(4500);
-    expect((await state(headers.get('x-capture-uuid'))).body.data).toMatchObject({ status: 'failed' });
-    await until(
-      'the job to leave the queue',
-      async () => (await messages(streamNames.captures, 'captures.eu-west.>')) === 0,
-    );
-  });
-
-  test('is given as much time as rendering takes once it has begun', async () => {
-    stand.renderer.behaviour = async (job, renderer) => {
-      await renderer.captures.begin(job.account, job.uuid);
-      await new Promise((resolve) => setTimeout(resolve, 3500));
-      await renderer.complete(job);
-    };
-    expect((await stand.capture({ url })).status).toBe(200);
   });
 });
 
@@ -259,12 +229,7 @@ describe('regions', () => {
   test('one that is not installed is refused at once', async () => {
     const { status, body } = await read(await stand.capture({ url, region: 'asia-east' }));
     expect([status, body.error?.code]).toEqual([500, 'REGION_UNAVAILABLE']);
-    expect(body.error?.message).toContain('us-east, eu-west, us-west');
-  });
-
-  test('one that may be empty queues', async () => {
-    const { body } = await read(await stand.capture({ url, region: 'us-west' }));
-    expect(body.error).toMatchObject({ code: 'CAPTURE_TIMEOUT' });
+    expect(body.error?.message).toContain('us-east, eu-west');
   });
 
   test('a named one is where it is rendered', async () => {
@@ -276,15 +241,14 @@ describe('regions', () => {
   });
 
   test('one without renderers is refused at once', async () => {
-    await until(
-      'the renderer to be forgotten',
-      async () => {
-        const start = performance.now();
-        const { body } = await read(await stand.capture({ url, region: 'eu-west' }));
-        return body.error?.code === 'REGION_UNAVAILABLE' && performance.now() - start < 500;
-      },
-      { deadlineMs: 15_000 },
-    );
+    const refused = async () => {
+      const { body } = await read(
+        await stand.capture({ url, region: 'eu-west' }, { signal: AbortSignal.timeout(1000) }),
+      );
+      return body.error?.code === 'REGION_UNAVAILABLE';
+    };
+    // Until the goodbye has been heard, captures are still queued there.
+    await until('eu-west to be refused', refused, { deadlineMs: 15_000 });
   });
 });
 

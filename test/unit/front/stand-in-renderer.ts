@@ -9,7 +9,7 @@ import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
 import { captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
-import { sayHeartbeat } from '@webcapture/shared/state/fleet.ts';
+import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/state/fleet.ts';
 import { parseJob } from '@webcapture/shared/state/jobs.ts';
 import { encodeResult } from '@webcapture/shared/state/results.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
@@ -61,6 +61,7 @@ export class StandInRenderer {
   async stop(): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#loops);
+    await sayGoodbye(new Entries(this.session, 'live'), this.region, `stand-in-${this.region}`).catch(() => undefined);
   }
 
   async say(words: Partial<RendererHeartbeat> = {}): Promise<void> {

@@ -12,6 +12,8 @@ test('counts five minutes, and only failures of our own', () => {
   expect(recent.summary()).toEqual({ ended: 4, failedByUs: 2, queueWaitP95Ms: 90_000 });
   now = 300_001;
   expect(recent.summary()).toEqual({ ended: 3, failedByUs: 1, queueWaitP95Ms: 30 });
-  now = 500_000;
+  recent.add({ failure: null, queueWaitMs: null });
+  expect(recent.summary()).toMatchObject({ ended: 4, queueWaitP95Ms: 30 });
+  now = 700_000;
   expect(recent.summary()).toEqual({ ended: 0, failedByUs: 0, queueWaitP95Ms: 0 });
 });

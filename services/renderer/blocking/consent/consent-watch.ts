@@ -26,10 +26,15 @@ const maxFrames = 20;
 export class ConsentWatch {
   readonly #kit: ConsentKit;
   readonly #frames = new Set<ConsentFrame>();
-  #topDocuments = 0;
+  #documents = 0;
 
   constructor(kit: ConsentKit) {
     this.#kit = kit;
+  }
+
+  /** How many documents the page has had. */
+  get documents(): number {
+    return this.#documents;
   }
 
   async prepare(target: Target): Promise<void> {
@@ -57,12 +62,12 @@ export class ConsentWatch {
    * frame, or looks for up to `lookMs` where one is expected. Never rejects.
    */
   async settle(ms: number, lookMs: number): Promise<ConsentOutcome> {
-    const documents = this.#topDocuments;
+    const documents = this.#documents;
     const frames = [...this.#frames].slice(0, maxFrames);
     const answers = await Promise.all(frames.map((frame) => this.#settleFrame(frame, ms, lookMs)));
     const found = answers.filter((answer) => answer?.answered === true || answer?.answered === false);
     const managers = answers.flatMap((answer) => answer?.manager ?? []);
-    return { found: found.length > 0, managers, reloaded: this.#topDocuments !== documents };
+    return { found: found.length > 0, managers, reloaded: this.#documents !== documents };
   }
 
   async #settleFrame({ target, contextId }: ConsentFrame, ms: number, lookMs: number) {
@@ -84,7 +89,7 @@ export class ConsentWatch {
       });
     };
     if (told.type === 'init') {
-      if (told.isTop) this.#topDocuments += 1;
+      if (told.isTop) this.#documents += 1;
       this.#frames.add(frame);
       return reply(this.#kit.startMessage(told.url, told.isTop));
     }

@@ -27,6 +27,7 @@ export function hideBanners(): number {
   const dialogs = 'dialog[open], [role="dialog"], [role="alertdialog"], [aria-modal="true"]';
   const longestText = 6000;
   const longestLabel = 60;
+  const leastPageText = 100;
 
   /** The element itself and the open shadow trees in it. */
   const rootsOf = (element: Element): (Element | ShadowRoot)[] => {
@@ -72,6 +73,11 @@ export function hideBanners(): number {
   const labelOf = (button: HTMLElement): string =>
     (button.innerText || (button as HTMLInputElement).value || button.getAttribute('aria-label') || '').trim();
 
+  const coversAll = (layer: HTMLElement): boolean => {
+    const { width, height } = layer.getBoundingClientRect();
+    return width >= innerWidth * 0.95 && height >= innerHeight * 0.95;
+  };
+
   const isBanner = (layer: HTMLElement): boolean => {
     if (layer.matches('nav, header, main, article') || has(layer, 'main, article, nav')) return false;
     const text = textOf(layer);
@@ -81,6 +87,8 @@ export function hideBanners(): number {
       return frameHint.test(names.join(' '));
     }
     if (text.length > longestText || !subject.test(text)) return false;
+    // What covers a page that is empty otherwise is the page.
+    if (coversAll(layer) && document.body.innerText.trim().length - text.length < leastPageText) return false;
     return queryAll(layer, buttons).some((button) => {
       const label = labelOf(button);
       return label.length <= longestLabel && choice.test(label);
@@ -88,9 +96,7 @@ export function hideBanners(): number {
   };
 
   const isBackdrop = (layer: HTMLElement): boolean => {
-    const { width, height } = layer.getBoundingClientRect();
-    const coversAll = width >= innerWidth * 0.95 && height >= innerHeight * 0.95;
-    return coversAll && textOf(layer) === '' && !has(layer, 'img, video, canvas, svg, iframe, input');
+    return coversAll(layer) && textOf(layer) === '' && !has(layer, 'img, video, canvas, svg, iframe, input');
   };
 
   let hidden = 0;

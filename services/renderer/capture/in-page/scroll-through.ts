@@ -5,28 +5,33 @@ import type { PageState } from './page-state.ts';
  * Scrolls from where the page is to its end, a viewport at a time, each drawn once: what loads or appears when it is
  * scrolled to does so. Smooth scrolling and an overridden `scrollTo` do not matter here.
  *
- * @returns whether the end was reached within `budgetMs`, the height of the content, and how often it was scrolled
+ * @param budgetMs it stops there; with 0 it only looks
+ * @param mostHeight CSS pixels: it stops where the content has grown taller than that
+ * @returns whether it is at the end, and the height of the content
  */
 export async function scrollThrough(
   budgetMs: number,
   mostHeight: number,
-): Promise<{ readonly reachedEnd: boolean; readonly height: number; readonly steps: number }> {
+): Promise<{ readonly reachedEnd: boolean; readonly height: number }> {
   const target =
     (globalThis as PageState).webcaptureScroller?.element ?? document.scrollingElement ?? document.documentElement;
+  /** A very tall page is scrolled through in larger steps: growing the viewport shows what they leave out. */
+  const mostSteps = 80;
   const end = performance.now() + budgetMs;
   const frame = () =>
     Promise.race([
       new Promise<void>((resolve) => requestAnimationFrame(() => resolve())),
       new Promise<void>((resolve) => setTimeout(resolve, 100)),
     ]);
-  for (let steps = 0; ; steps += 1) {
+  for (;;) {
     const last = target.scrollHeight - target.clientHeight;
-    if (target.scrollTop >= last - 1) return { reachedEnd: true, height: target.scrollHeight, steps };
-    if (performance.now() > end || target.scrollTop > mostHeight) return { reachedEnd: false, height: target.scrollHeight, steps };
+    if (target.scrollTop >= last - 1) return { reachedEnd: true, height: target.scrollHeight };
+    if (performance.now() >= end || target.scrollHeight > mostHeight) return { reachedEnd: false, height: target.scrollHeight };
     const before = target.scrollTop;
-    target.scrollTo({ top: Math.min(last, before + target.clientHeight), behavior: 'instant' });
+    const step = Math.max(target.clientHeight, target.scrollHeight / mostSteps);
+    target.scrollTo({ top: Math.min(last, before + step), behavior: 'instant' });
     await frame();
     // A page that takes the scrolling back cannot be scrolled through.
-    if (target.scrollTop <= before) return { reachedEnd: true, height: target.scrollHeight, steps };
+    if (target.scrollTop <= before) return { reachedEnd: true, height: target.scrollHeight };
   }
 }

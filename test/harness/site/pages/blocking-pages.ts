@@ -1,7 +1,8 @@
+import { assets } from '../assets.ts';
 import type { Routes } from '../exchange.ts';
 
 /** Pages with what `block` is there for. */
-export const blockingPages: Routes = {
+export const blockingPages = {
   /** Video and audio, by element and by script. */
   '/media': (exchange) => {
     const media = (type: string, n: number) => exchange.link('/asset/media', { type, n });
@@ -44,10 +45,13 @@ export const blockingPages: Routes = {
       `<style>body{background:#00ff00}</style>
       <script async src="${there('/pagead/js/adsbygoogle.js')}"></script>
       <script async src="${there('/google-analytics.com/analytics.js')}"></script>
-      <img src="${there('/asset/image')}">`,
+      <img src="${there('/asset/image')}"><img src="${there('/test-banner.png')}"><img src="${there('/test-counter.png')}">
+      <div class="test-advertisement" style="position:absolute;left:0;top:300px;width:100px;height:100px;background:#0000ff"></div>`,
     );
   },
+  '/test-banner.png': assets['/asset/image'],
+  '/test-counter.png': assets['/asset/image'],
   '/pagead/js/adsbygoogle.js': (exchange) =>
     exchange.send('text/javascript', 'document.body.style.background = "#ff0000"'),
   '/google-analytics.com/analytics.js': (exchange) => exchange.send('text/javascript', ''),
-};
+} satisfies Routes;

@@ -40,6 +40,25 @@ export const slowPages: Routes = {
     exchange.page(`<style>body{background:#00ff00}</style><img src="${source}" width="1" height="1">`);
   },
 
+  /** A page with one part, picture, style or script, that takes its time; its title tells when it came. */
+  '/slow-part': (exchange) => {
+    const path = exchange.text('path');
+    const source = exchange.link(path, { delay: exchange.number('delay') });
+    const came = `onload="document.title='it came'"`;
+    const tags: Record<string, string> = {
+      '/asset/image': `<img src="${source}" ${came}>`,
+      '/asset/style': `<link rel="stylesheet" href="${source}" ${came}>`,
+      '/asset/script': `<script src="${source}" ${came}></script>`,
+    };
+    exchange.page(tags[path] ?? '');
+  },
+
+  /** A page whose title tells when the slow answer to a request of its script came. */
+  '/slow-answer': (exchange) =>
+    exchange.page(
+      `<script>fetch(${JSON.stringify(exchange.address('/asset/json', { delay: exchange.number('delay') }))}).then((response) => response.json()).then(() => { document.title = 'it came'; });</script>`,
+    ),
+
   /** A green page that waits, in its load event, for `/asset/held`. */
   '/held': (exchange) =>
     exchange.page(

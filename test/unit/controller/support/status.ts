@@ -9,7 +9,7 @@ export async function reportOf(session: NatsSession): Promise<StatusReport | und
   return (await new Entries(session, 'live').get<StatusReport>('status'))?.value;
 }
 
-export async function componentOf(session: NatsSession, name: string): Promise<ComponentStatus | undefined> {
+async function componentOf(session: NatsSession, name: string): Promise<ComponentStatus | undefined> {
   return (await reportOf(session))?.components.find((component) => component.name === name);
 }
 

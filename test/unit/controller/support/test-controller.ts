@@ -1,17 +1,8 @@
-import { Writable } from 'node:stream';
-import { pino } from 'pino';
 import { Shutdown } from '@webcapture/shared/lifecycle/shutdown.ts';
+import { recordingLog, type LogLine } from './recording-log.ts';
 import { readControllerConfig } from '../../../../services/controller/config.ts';
 import { startController } from '../../../../services/controller/controller.ts';
 import { controllerTimes, type ControllerTimes } from '../../../../services/controller/times.ts';
-
-interface LogLine {
-  readonly level: number;
-  readonly msg: string;
-  readonly component?: string;
-  readonly was?: string;
-  readonly now?: string;
-}
 
 /** A whole controller within the test's own process. */
 export class TestController {
@@ -27,13 +18,7 @@ export class TestController {
 
   static async start(env: Record<string, string>, times: Partial<ControllerTimes> = {}): Promise<TestController> {
     const lines: LogLine[] = [];
-    const sink = new Writable({
-      write(chunk: Buffer, _, done) {
-        lines.push(JSON.parse(chunk.toString()) as LogLine);
-        done();
-      },
-    });
-    const log = pino({ level: 'debug' }, sink);
+    const log = recordingLog(lines);
     const shutdown = new Shutdown(log, 8000);
     const config = readControllerConfig({
       WEBCAPTURE_OPS_HOST: '127.0.0.1',
@@ -62,8 +47,8 @@ export class TestController {
     return this.lines.filter((line) => line.component === component).map(({ was, now }) => `${was}→${now}`);
   }
 
-  /** False when a part did not stop in order. */
-  stop(): Promise<boolean> {
-    return this.#shutdown.run();
+  /** Throws when a part did not stop in order. */
+  async stop(): Promise<void> {
+    if (!(await this.#shutdown.run())) throw new Error(`not stopped in order: ${JSON.stringify(this.lines.slice(-3))}`);
   }
 }

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { html, TestEngine, TestSite } from './support.ts';
+
+let engine: TestEngine;
+let site: TestSite;
+
+beforeAll(async () => {
+  engine = await TestEngine.start();
+  site = await TestSite.start({
+    '/size': html(
+      `<script>
+        document.body.style.background = matchMedia('(prefers-color-scheme: dark)').matches ? '#102030' : '#f0e0d0';
+        document.title = [innerWidth, innerHeight, devicePixelRatio, screen.width, screen.height].join();
+      </script>`,
+    ),
+  });
+});
+
+afterAll(async () => {
+  await engine.close();
+  await site.close();
+});
+
+test.for([
+  [1280, 720, 1],
+  [640, 480, 1],
+  [16, 16, 1],
+  [390, 844, 3],
+  [801, 601, 2],
+  [500, 400, 1.5],
+] as const)('a viewport of %i × %i at scale %f is the picture', async ([width, height, deviceScaleFactor]) => {
+  const viewport = { width, height, deviceScaleFactor };
+  const { picture, rendering, report } = await engine.shoot(site.url('/size'), { viewport });
+  expect(picture.size).toBe(`${Math.round(width * deviceScaleFactor)}x${Math.round(height * deviceScaleFactor)}`);
+  expect([rendering.width, rendering.height]).toEqual([picture.width, picture.height]);
+  expect(report.title).toBe([width, height, deviceScaleFactor, width, height].join());
+});
+
+test.for([
+  ['light', '#f0e0d0'],
+  ['dark', '#102030'],
+  ['no-preference', '#f0e0d0'],
+] as const)('colour scheme %s', async ([colorScheme, colour]) => {
+  const { picture } = await engine.shoot(site.url('/size'), { colorScheme });
+  expect(picture.at(5, 5)).toBe(colour);
+});
+
+test('the largest viewport, in tiles, is whole', async () => {
+  const viewport = { width: 7680, height: 7680, deviceScaleFactor: 1 };
+  const page = { kind: 'html', html: html(`<div style="height:100vh;background:linear-gradient(#f00,#00f)">`) } as const;
+  const { picture } = await engine.shoot(page, { viewport, format: 'jpeg', quality: 50 });
+  expect(picture.size).toBe('7680x7680');
+  expect(picture.difference(7670, 5, '#ff0000')).toBeLessThan(8);
+  expect(picture.difference(7670, 7675, '#0000ff')).toBeLessThan(8);
+  expect(picture.difference(10, 3840, '#800080')).toBeLessThan(8);
+});
+
+test('each capture has a context of its own', async () => {
+  const page = {
+    kind: 'html',
+    html: html(`<script>document.title = document.cookie + (localStorage.n ?? 'none'); localStorage.n = 1; document.cookie = 'c=1'</script>`),
+  } as const;
+  const titles = [await engine.render(page), await engine.render(page)].map(({ report }) => report.title);
+  expect(titles).toEqual(['none', 'none']);
+});

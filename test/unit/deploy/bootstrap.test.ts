@@ -1,0 +1,119 @@
+import { execFile, spawn } from 'node:child_process';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { patient, processesNaming, tempDir } from './support.ts';
+
+const localFolder = new URL('../../../deploy/local/', import.meta.url);
+
+/** A repository with one package, which is a folder of its own, so that npm needs no registry. */
+async function repository() {
+  const root = await tempDir();
+  await mkdir(join(root, 'deploy', 'local'), { recursive: true });
+  for (const name of (await readdir(localFolder)).filter((file) => file.endsWith('.mjs'))) {
+    await cp(new URL(name, localFolder), join(root, 'deploy', 'local', name));
+  }
+  await mkdir(join(root, 'gadget'));
+  await writePackage(join(root, 'gadget'), { name: 'gadget', version: '1.0.0' });
+  await writePackage(root, {
+    name: 'repository',
+    private: true,
+    type: 'module',
+    dependencies: { gadget: 'file:gadget' },
+  });
+  await npm(root, 'install', '--package-lock-only');
+  await writeFile(
+    join(root, 'task.ts'),
+    `const code: number = 7; console.log('ran', ...process.argv.slice(2)); process.exit(code);`,
+  );
+  return root;
+}
+
+const writePackage = (folder: string, content: object) =>
+  writeFile(join(folder, 'package.json'), JSON.stringify(content));
+
+const npm = (cwd: string, ...args: string[]) =>
+  promisify(execFile)('npm', [...args, '--no-audit', '--no-fund', '--offline'], { cwd });
+
+async function bootstrap(root: string, ...args: string[]) {
+  const child = start(root, ...args);
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { code, text };
+}
+
+const start = (root: string, ...args: string[]) =>
+  spawn(process.execPath, [join(root, 'deploy/local/bootstrap.mjs'), ...args], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+
+describe('bootstrap', () => {
+  test('installs when the packages are not in step, and only then', async () => {
+    const root = await repository();
+    const first = await bootstrap(root, 'task.ts', 'a', 'b');
+    expect(first.text).toMatch(/^Installing the packages .*\nInstalled the packages in \d+ s\.\nran a b\n$/);
+    expect(first.code).toBe(7);
+    expect(await bootstrap(root, 'task.ts', 'c')).toEqual({ code: 7, text: 'ran c\n' });
+
+    await rm(join(root, 'node_modules'), { recursive: true });
+    expect((await bootstrap(root, 'task.ts')).text).toMatch(/^Installing/);
+
+    await npm(root, 'uninstall', 'gadget', '--no-save');
+    expect((await bootstrap(root, 'task.ts')).text).toMatch(/^Installing/);
+  });
+
+  test('two at once install once', async () => {
+    const root = await repository();
+    const both = await Promise.all([bootstrap(root, 'task.ts'), bootstrap(root, 'task.ts')]);
+    expect(both.map(({ code }) => code)).toEqual([7, 7]);
+    expect(both.filter(({ text }) => text.includes('Installed the packages'))).toHaveLength(1);
+    expect(both.filter(({ text }) => text.startsWith('Another process is installing'))).toHaveLength(1);
+  });
+
+  test('takes the lock of a process that died with it', async () => {
+    const root = await repository();
+    await mkdir(join(root, '.cache'));
+    const dead = spawn('true');
+    await new Promise((resolve) => dead.once('exit', resolve));
+    await writeFile(join(root, '.cache', 'npm-ci.lock'), String(dead.pid));
+    expect((await bootstrap(root, 'task.ts')).text).toMatch(/^Installing/);
+  });
+
+  test("shows npm's reason and the line to run when it fails", async () => {
+    const root = await repository();
+    await writePackage(root, { name: 'repository', dependencies: { gadget: 'file:gadget', other: 'file:other' } });
+    const lock = join(root, 'package-lock.json');
+    await writeFile(lock, (await readFile(lock, 'utf8')).replaceAll('"gadget"', '"gizmo"'));
+    const { code, text } = await bootstrap(root, 'task.ts');
+    expect(code).toBe(1);
+    expect(text).toMatch(
+      /npm error [^]*\nThe packages could not be installed\. Run this line to see more:\n {2}npm ci\n$/,
+    );
+    expect(text).not.toContain('    at ');
+  });
+
+  test('hands signals on, and its own death too', async () => {
+    const root = await repository();
+    await writeFile(
+      join(root, 'patient.ts'),
+      `for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => { console.log(signal); });
+       process.on('disconnect', () => process.exit(0));
+       setInterval(() => {}, 1000);
+       console.log('up');`,
+    );
+    await bootstrap(root, 'task.ts');
+    const child = start(root, 'patient.ts');
+    let text = '';
+    child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    await expect.poll(() => text, patient).toBe('up\n');
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+      child.kill(signal);
+      await expect.poll(() => text, patient).toMatch(new RegExp(`${signal}\n$`));
+    }
+    child.kill('SIGKILL');
+    await expect.poll(() => processesNaming(root), patient).toEqual([]);
+  });
+});

@@ -1,0 +1,120 @@
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
+import { aptInstall } from '../../../deploy/tools/strategies/apt-install.ts';
+import { programsInPath } from '../../../deploy/tools/strategies/find-in-path.ts';
+import { findInPlaywright } from '../../../deploy/tools/strategies/playwright.ts';
+import type { Strategy, Tool } from '../../../deploy/tools/tool.ts';
+import { tempDir } from './support.ts';
+
+const gadget = (install: Strategy): Tool => ({
+  name: 'gadget',
+  inspect: () => Promise.resolve('1'),
+  find: [],
+  install: [install],
+  byHand: () => 'get it',
+});
+
+async function script(path: string, source: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, `#!/bin/sh\n${source}\n`);
+  await chmod(path, 0o755);
+}
+
+describe.runIf(process.platform === 'linux')('aptInstall', () => {
+  const install = aptInstall({
+    packages: ['gadget', 'gadget-data'],
+    candidates: (_tool, { env }) => programsInPath(['gadget'], env),
+  });
+
+  /** An apt-get (and a sudo) that do as they are told, and write down what that was. */
+  async function system(aptGet: string) {
+    const root = await tempDir();
+    const bin = join(root, 'bin');
+    await script(
+      join(bin, 'apt-get'),
+      `echo "$@" >> ${root}/calls; echo "$DEBIAN_FRONTEND" >> ${root}/frontend\n${aptGet}`,
+    );
+    await script(join(bin, 'sudo'), 'test "$1" = -n && shift && exec "$@"');
+    const env = {
+      PATH: [bin, process.env['PATH']].join(delimiter),
+      WEBCAPTURE_CACHE_DIR: join(root, 'cache'),
+      ROOT: root,
+      BIN: bin,
+    };
+    const calls = async () =>
+      (await readFile(join(root, 'calls'), 'utf8'))
+        .trim()
+        .split('\n')
+        .map((call) => call.replace(/^-q (-o \S+ )*/, ''));
+    return { root, bin, env, calls };
+  }
+
+  const installs = 'case "$*" in *--download-only*) ;; *" install "*) cp "$0" "$BIN/gadget";; esac';
+
+  test('downloads first, then installs, without asking', async () => {
+    const { root, bin, env, calls } = await system(installs);
+    expect(await ensureTool('gadget', { env, tools: [gadget(install)] })).toEqual({
+      path: join(bin, 'gadget'),
+      version: '1',
+    });
+    expect(await calls()).toEqual([
+      'install -y --no-install-recommends gadget gadget-data --download-only',
+      'install -y --no-install-recommends gadget gadget-data',
+    ]);
+    expect(new Set((await readFile(join(root, 'frontend'), 'utf8')).trim().split('\n'))).toEqual(
+      new Set(['noninteractive']),
+    );
+  });
+
+  test('fetches the lists where they are missing', async () => {
+    const { env, calls } = await system(
+      `case "$*" in *update*) touch "$ROOT/lists";; *) test -e "$ROOT/lists" || { echo "E: Unable to locate package gadget" >&2; exit 100; };; esac\n${installs}`,
+    );
+    await ensureTool('gadget', { env, tools: [gadget(install)] });
+    expect((await calls()).map((call) => call.split(' ').at(-1))).toEqual([
+      '--download-only',
+      'update',
+      '--download-only',
+      'gadget-data',
+    ]);
+  });
+
+  test("tells apt-get's reason", async () => {
+    const { env } = await system('echo "E: Unable to locate package gadget" >&2; exit 100');
+    await expect(ensureTool('gadget', { env, tools: [gadget(install)] })).rejects.toThrow(
+      '  - apt-get install gadget gadget-data: exit code 100: E: Unable to locate package gadget\n',
+    );
+  });
+
+  test('says so where there is no apt-get', async () => {
+    const { env } = await system('');
+    await expect(ensureTool('gadget', { env: { ...env, PATH: '/nowhere' }, tools: [gadget(install)] })).rejects.toThrow(
+      'there is no apt-get here',
+    );
+  });
+});
+
+describe("Playwright's cache", () => {
+  const browser = { name: 'chromium-headless-shell', programs: ['headless_shell', 'chrome-headless-shell'], args: [] };
+  const tools = [gadget(findInPlaywright(browser))];
+
+  test('a browser counts when its installation is complete', async () => {
+    const root = await tempDir();
+    const env = {
+      ...process.env,
+      PLAYWRIGHT_BROWSERS_PATH: join(root, 'browsers'),
+      WEBCAPTURE_CACHE_DIR: join(root, 'cache'),
+    };
+    const failure: unknown = await ensureTool('gadget', { env, tools }).catch((error: unknown) => error);
+    const folder = /nothing in (\S+)/.exec((failure as Error).message)?.[1] ?? '';
+    expect(folder).toMatch(/browsers\/chromium_headless_shell-\d+$/);
+
+    const program = join(folder, 'chrome-headless-shell-linux64', 'chrome-headless-shell');
+    await script(program, 'exit');
+    await expect(ensureTool('gadget', { env, tools })).rejects.toThrow('nothing in');
+    await writeFile(join(folder, 'INSTALLATION_COMPLETE'), '');
+    expect(await ensureTool('gadget', { env, tools })).toEqual({ path: program, version: '1' });
+  });
+});

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../../harness/until.ts';
+import { read, startStand, type Stand } from './stand.ts';
+
+let stand: Stand;
+beforeAll(async () => {
+  stand = await startStand();
+});
+afterAll(() => stand[Symbol.asyncDispose]());
+
+const url = 'https://example.com/';
+
+test('a capture under way survives a restart of NATS, also when its announcement is lost in it', async () => {
+  stand.renderer.behaviour = async (job, renderer) => {
+    await stand.nats.restart();
+    await until('the renderer to be connected again', () => renderer.session.connected());
+    await renderer.complete(job, { silently: true });
+  };
+  const { status, body } = await read(await stand.capture({ url }));
+  expect([status, body.data?.['status']]).toEqual([200, 'completed']);
+});
+
+test('after a restart captures are taken as soon as the renderers are heard again', async () => {
+  stand.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  await stand.nats.restart();
+  await until('the front to be connected again', async () => (await stand.capture({ url })).status === 200, {
+    deadlineMs: 10_000,
+  });
+});
+
+test('while NATS is away requests are refused within seconds, and the status says so', async () => {
+  await stand.nats.kill();
+  const start = performance.now();
+  const [capture, state] = await Promise.all([
+    stand.capture({ url }).then(read),
+    stand.call('/captures/01a1fd8a-28f4-7407-b5a7-118e86daadce').then(read),
+  ]);
+  expect(performance.now() - start).toBeLessThan(5000);
+  for (const { status, body } of [capture, state]) {
+    expect([status, body.error?.code]).toEqual([500, 'INTERNAL_ERROR']);
+    expect(body.error?.message).toContain('again');
+  }
+  const queue = await until('the queue to be reported', async () => {
+    const status = await stand.call('/status');
+    const { components } = (await status.json()) as { components: { name: string; status: string }[] };
+    const found = components.find(({ name }) => name === 'queue');
+    return status.status === 503 && found?.status === 'major_outage' ? found : undefined;
+  });
+  expect(queue).toMatchObject({ message: expect.stringContaining('Out of reach') });
+  await stand.nats.start();
+  await until('captures to work again', async () => (await stand.capture({ url })).status === 200, {
+    deadlineMs: 15_000,
+  });
+}, 60_000);

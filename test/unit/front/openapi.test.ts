@@ -1,0 +1,117 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { FastifyInstance } from 'fastify';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { captureRequestSchema } from '@webcapture/shared/contract/capture-request.ts';
+import { errorCodes } from '@webcapture/shared/errors/table.ts';
+import { buildAppAlone } from './app-alone.ts';
+
+interface Media {
+  readonly schema: object;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly security?: readonly object[];
+  readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Media>> };
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>;
+}
+interface Document {
+  readonly openapi: string;
+  readonly info: object;
+  readonly servers: readonly object[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+let app: FastifyInstance;
+let document: Document;
+beforeAll(async () => {
+  app = await buildAppAlone();
+  document = (await app.inject('/openapi.json')).json();
+});
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+(addFormats as unknown as typeof addFormats.default)(ajv);
+
+const operations = () =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+
+test('it is valid OpenAPI 3.1 of version 1.0.0', async () => {
+  expect(await new Validator().validate(document as unknown as Record<string, unknown>)).toEqual({ valid: true });
+  expect(document.openapi).toMatch(/^3\.1\./);
+  expect(document.info).toMatchObject({ title: 'webcapture', version: '1.0.0' });
+  expect(document.servers).toEqual([{ url: 'https://capture.test/api' }]);
+});
+
+test('it has every route', () => {
+  expect(operations().map(({ path, method }) => `${method} ${path}`)).toEqual([
+    'post /capture',
+    'get /captures/{uuid}',
+    'get /files/{name}',
+    'head /files/{name}',
+    'get /status',
+    'get /status/engine',
+    'get /openapi.json',
+  ]);
+  const ids = operations().map(({ operation }) => operation.operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('only what needs a key asks for one', () => {
+  const locked = operations().filter(({ operation }) => operation.security !== undefined);
+  expect(locked.map(({ path }) => path)).toEqual(['/capture', '/captures/{uuid}']);
+});
+
+test('each error code is described by the answers of some route', () => {
+  const shown = operations().flatMap(({ operation }) =>
+    Object.values(operation.responses).flatMap(({ content }) =>
+      Object.keys(content?.['application/json']?.examples ?? {}),
+    ),
+  );
+  // CONFLICT belongs to routes that change a capture.
+  expect(errorCodes.filter((code) => !shown.includes(code))).toEqual(['CONFLICT']);
+});
+
+test('POST /capture answers with the statuses of the interface and no others', () => {
+  const { responses } = document.paths['/capture']?.['post'] ?? { responses: {} };
+  expect(Object.keys(responses)).toEqual(['200', '400', '401', '402', '429', '500']);
+});
+
+describe('POST /capture', () => {
+  const body = () => document.paths['/capture']?.['post']?.requestBody;
+
+  test('needs a body of which every field may be left out', () => {
+    expect(body()?.required).toBe(true);
+    const schema = body()?.content['application/json']?.schema as { properties: object; required?: unknown };
+    expect(Object.keys(schema.properties)).toEqual(Object.keys(captureRequestSchema.properties));
+    expect(schema.required).toBeUndefined();
+    expect(ajv.compile(schema)({ url: 'https://example.com/' })).toBe(true);
+  });
+
+  test('shows requests that the service itself takes', async () => {
+    const { examples = {} } = body()?.content['application/json'] ?? {};
+    expect(Object.keys(examples).length).toBeGreaterThan(2);
+    for (const { value } of Object.values(examples)) {
+      const answer = await app.inject({ method: 'POST', url: '/capture', payload: value as object });
+      expect(answer.json().error.code, JSON.stringify(value)).toBe('UNAUTHORIZED');
+    }
+  });
+});
+
+test('every JSON answer has examples, and all of them fit', () => {
+  for (const { path, method, operation } of operations()) {
+    for (const [status, { content }] of Object.entries(operation.responses)) {
+      const media = content?.['application/json'];
+      if (media === undefined) continue;
+      const where = `${method} ${path} ${status}`;
+      const validate = ajv.compile(media.schema);
+      expect(Object.keys(media.examples ?? {}).length, where).toBeGreaterThan(0);
+      for (const { value } of Object.values(media.examples ?? {})) {
+        expect(validate(value), `${where}: ${JSON.stringify(validate.errors)}`).toBe(true);
+      }
+    }
+  }
+});
