@@ -1,5 +1,5 @@
 import type { Region } from '@webcapture/shared/contract/regions.ts';
-import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
+import { statusIntervalMs, type StatusReport } from '@webcapture/shared/contract/status-report.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
@@ -30,7 +30,7 @@ export class StatusBoard {
   async follow(session: NatsSession, deps: { log: Logger; signal: AbortSignal }): Promise<void> {
     await watchKeys<StatusReport>(
       session,
-      { bucket: 'live', filter: 'status', ...deps },
+      { bucket: 'live', filter: 'status', maxSilenceMs: 2.5 * statusIntervalMs, ...deps },
       { reset: () => this.expectReplay(), change: ({ value }) => this.hear(value) },
     );
   }

@@ -25,7 +25,7 @@ const titles = [
   /^making sure you.re not a bot/i,
   /^vercel security checkpoint$/i,
   /^(please )?(verify|confirm) (that )?you are (a )?human/i,
-  /^(robot|human|bot) (check|verification)\b/i,
+  /^(robot|human|bot) (check|verification)$/i,
   /^are you a (human|robot)\??$/i,
 ];
 

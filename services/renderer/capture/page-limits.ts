@@ -2,7 +2,7 @@ import { maxHeight, type Format } from '@webcapture/shared/contract/formats.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 
 /** More pixels than these are beyond what one capture may take of the machine: 1.2 GB undone. */
-export const maxPixels = 400_000_000;
+const maxPixels = 400_000_000;
 
 /** The widest picture that a header can tell of. */
 const maxWidth: Readonly<Record<Format, number>> = { png: 100_000, jpeg: 65_535, webp: 16_383, pdf: 19_200 };

@@ -45,7 +45,7 @@ async function printWhole(open: OpenPage, { pdf, viewport }: RenderOptions): Pro
   // Paper is laid out by other rules than the screen, in a column without the margins.
   await lifeline.run(page.emulateMedia({ media: 'print' }), callMs, 'the print layout');
   await lifeline.run(metrics.layOut(column, viewport.height), callMs, 'the print layout');
-  await world.call(nextFrame, [], { ms: callMs, what: 'a frame' });
+  await world.call(nextFrame, [2], { ms: callMs, what: 'a frame' });
   const { contentHeight, height } = await world.call(measurePage, [], { ms: callMs, what: 'measuring' });
   // A page shorter than the viewport ends where its content does.
   const content = Math.max(1, height > viewport.height ? height : contentHeight);

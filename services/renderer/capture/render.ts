@@ -78,7 +78,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
       blockedRequests: open.lane.stats().blockedRequests + (blocking?.blockedRequests() ?? 0),
       softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts]),
       truncated: settled.whole?.truncated ?? false,
-      blank: options.format !== 'pdf' && (await isBlank(picture)),
+      blank: options.format !== 'pdf' && (await isBlank(picture, options)),
       timings: { navigateMs, settleMs, shootMs: watch() },
     },
   };

@@ -37,12 +37,11 @@ export async function scrollPage({ world, page, lifeline }: OpenPage): Promise<{
       stillGrew = height > first.height;
       if (!reachedEnd) break;
       await lifeline.run(loading.none(), loadingMs, 'what scrolling asked for').catch(ignoreDeadline);
-      await world.call(nextFrame, [], { ms: callMs, what: 'a frame' });
+      await world.call(nextFrame, [1], { ms: callMs, what: 'a frame' });
       stillGrew = (await look()).height > height;
       if (!stillGrew) break;
     }
     await world.call(scrollToTop, [], { ms: callMs, what: 'scrolling back' });
-    await world.call(nextFrame, [], { ms: callMs, what: 'a frame' });
     return { stillGrew };
   } finally {
     loading.stop();

@@ -61,7 +61,7 @@ export async function settle(
   if (blocking) await tidy(open, blocking, softTimeouts);
   const finished = await world.call(finishAnimations, [], { ms: callMs, what: 'finishing animations' });
   // What the page does at the end of an animation is to be seen. (The shot itself draws the page as it is.)
-  if (finished > 0) await world.call(nextFrame, [], { ms: callMs, what: 'a frame' });
+  if (finished > 0) await world.call(nextFrame, [2], { ms: callMs, what: 'a frame' });
   if (whole) whole = await fitWholePage(open, whole, options);
   return { images, softTimeouts, whole };
 }

@@ -91,12 +91,12 @@ async function grow(
   await call(rememberSizes, [pinned]);
   await open.metrics.grow(content);
   await call(growScroller, [content - viewHeight]);
-  await call(nextFrame, []);
+  await call(nextFrame, [2]);
   await call(announceScroll, []);
   for (let turn = 0; turn < mostTurns; turn += 1) {
     if ((await call(pinSizes, [pinned])) === 0) break;
     await call(finishAnimations, []);
-    await call(nextFrame, []);
+    await call(nextFrame, [2]);
   }
   return settleHeight(open, { height: content, viewHeight, mostHeight });
 }
@@ -116,12 +116,12 @@ async function settleHeight(
       await open.metrics.grow(Math.max(viewHeight, measures.contentHeight));
       wanted = Math.min((await call(measurePage, [])).height, mostHeight);
       await open.metrics.grow(wanted);
-      await call(nextFrame, []);
+      await call(nextFrame, [2]);
       return wanted;
     }
     if (wanted === current) return current;
     await open.metrics.grow(wanted);
-    await call(nextFrame, []);
+    await call(nextFrame, [2]);
     await call(pinSizes, [pinned]);
     current = wanted;
   }

@@ -11,7 +11,7 @@ export const maxLifetimeSeconds = 2_592_000;
 /** The most pixels of an image, over its whole area, that a viewport may ask for. */
 export const maxViewportPixels = 150_000_000;
 
-export const viewportSchema = Type.Object(
+const viewportSchema = Type.Object(
   {
     width: Type.Integer({ minimum: 16, maximum: 7680, default: 1280, description: 'CSS pixels.' }),
     height: Type.Integer({ minimum: 16, maximum: 7680, default: 720, description: 'CSS pixels.' }),
@@ -37,7 +37,7 @@ const blockSchema = Type.Object(
 /** The most millimetres that a margin of a pdf may have. */
 export const maxMarginMm = 1000;
 
-export const paperSizes = ['A0', 'A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'Letter', 'Legal', 'Tabloid', 'Ledger'] as const;
+const paperSizes = ['A0', 'A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'Letter', 'Legal', 'Tabloid', 'Ledger'] as const;
 
 const lengthSchema = Type.Union([
   Type.Number({ minimum: 0, maximum: maxMarginMm }),

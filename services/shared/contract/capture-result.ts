@@ -8,7 +8,7 @@ const enumOf = <const T extends readonly string[]>(values: T, options: object = 
 const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });
 
 /** How good a capture is. */
-export const reportSchema = Type.Object({
+const reportSchema = Type.Object({
   httpStatus: Type.Union([Type.Integer(), Type.Null()], { description: 'Status of the page; null for html.' }),
   finalUrl: Type.String({ description: 'Where the page ended up after redirects; about:blank for html.' }),
   title: Type.String({ description: 'Title of the page, at most 512 characters.' }),
@@ -33,7 +33,7 @@ export type CaptureReport = Static<typeof reportSchema>;
 export type SoftTimeout = CaptureReport['softTimeouts'][number];
 
 /** States of a capture. */
-export const captureStatuses = ['queued', 'rendering', 'completed', 'failed', 'expired', 'deleted'] as const;
+const captureStatuses = ['queued', 'rendering', 'completed', 'failed', 'expired', 'deleted'] as const;
 export type CaptureStatus = (typeof captureStatuses)[number];
 
 /** The `data` of a completed capture: shapes A and B of the interface at once. */

@@ -20,7 +20,7 @@ const askedSchema = Type.Object({
 });
 
 /** The `data` of a capture that has still to end. */
-export const pendingCaptureSchema = Type.Object(
+const pendingCaptureSchema = Type.Object(
   {
     uuid: Type.String({ format: 'uuid' }),
     status: enumOf(['queued', 'rendering']),
@@ -35,7 +35,7 @@ export const pendingCaptureSchema = Type.Object(
 );
 
 /** The `data` of a capture that failed. */
-export const failedCaptureSchema = Type.Object(
+const failedCaptureSchema = Type.Object(
   {
     uuid: Type.String({ format: 'uuid' }),
     status: enumOf(['failed']),

@@ -9,14 +9,14 @@ export type Change<T> = { readonly key: string; readonly value: T | null };
 
 /**
  * Follows the keys of a bucket that match `filter`: first the values that are there, then every change, for as long as
- * `signal` does not abort. `onReset` comes before each full reading (the first, and after a watch that broke), so that
+ * `signal` does not abort. `reset` comes before each full reading (the first, and after a watch that broke), so that
  * what is gone meanwhile can be forgotten. Never throws: a watch that breaks is set up again, also after each
  * reconnection, and when a bucket that is written all the time has been silent for `maxSilenceMs`.
  */
 export async function watchKeys<T>(
   session: NatsSession,
   options: { bucket: string; filter: string; log: Logger; signal: AbortSignal; maxSilenceMs?: number },
-  on: { reset: () => void; change: (change: Change<T>) => void; ready?: () => void },
+  on: { reset: () => void; change: (change: Change<T>) => void },
 ): Promise<void> {
   for (let attempt = 1; !options.signal.aborted; attempt++) {
     try {

@@ -8,7 +8,7 @@ export function redactUrls(text: string): string {
 }
 
 /** Scheme, host and path of an address: no userinfo, no query, no fragment. */
-export function redactUrl(value: string): string {
+function redactUrl(value: string): string {
   const url = URL.parse(value);
   if (url === null) return value.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//');
   return `${url.protocol}//${url.host}${url.pathname}`;

@@ -1,0 +1,147 @@
+import { isTransient, isWriteConflict } from '../nats/api-errors.ts';
+import type { NatsSession } from '../nats/connect.ts';
+import { Entries } from '../nats/entries.ts';
+import { delay } from '../lifecycle/delay.ts';
+import {
+  admit,
+  freshAdmissionState,
+  release,
+  type AccountLimits,
+  type AdmissionRequest,
+  type AdmissionState,
+  type AdmissionVerdict,
+  type UsageSum,
+} from './admission.ts';
+
+export interface AdmissionsDeps {
+  /** The account's usage of the current month, as the leader knows it. */
+  readonly readUsage: (account: string, now: number) => Promise<UsageSum>;
+  /** Which of these captures have ended, so that the books have them already. */
+  readonly endedOf: (account: string, holds: readonly string[]) => Promise<readonly string[]>;
+  readonly now?: () => number;
+}
+
+interface Admit {
+  readonly limits: AccountLimits;
+  readonly request: AdmissionRequest;
+  readonly resolve: (verdict: AdmissionVerdict) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Release {
+  readonly id: string;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Operation = Admit | Release;
+
+const attempts = 100;
+
+/**
+ * Rate limit, cap in flight and quota of all accounts: one value per account in the live bucket, changed by
+ * compare-and-set. What comes in while a change is under way goes along with the next one, so that a busy account
+ * costs a round trip for many requests. Throws when NATS does not answer: without it nothing is admitted.
+ */
+export class Admissions {
+  readonly #live: Entries;
+  readonly #deps: AdmissionsDeps;
+  readonly #now: () => number;
+  readonly #waiting = new Map<string, Operation[]>();
+
+  constructor(session: NatsSession, deps: AdmissionsDeps) {
+    this.#live = new Entries(session, 'live');
+    this.#deps = deps;
+    this.#now = deps.now ?? Date.now;
+  }
+
+  admit(account: string, limits: AccountLimits, request: AdmissionRequest): Promise<AdmissionVerdict> {
+    return new Promise((resolve, reject) => this.#add(account, { limits, request, resolve, reject }));
+  }
+
+  /** Gives a place back. One that is never given back lapses. */
+  release(account: string, id: string): Promise<void> {
+    return new Promise((resolve, reject) => this.#add(account, { id, resolve, reject }));
+  }
+
+  #add(account: string, operation: Operation): void {
+    const waiting = this.#waiting.get(account);
+    if (waiting !== undefined) {
+      waiting.push(operation);
+      return;
+    }
+    this.#waiting.set(account, [operation]);
+    void this.#serve(account);
+  }
+
+  async #serve(account: string): Promise<void> {
+    for (;;) {
+      const operations = this.#waiting.get(account) ?? [];
+      if (operations.length === 0) {
+        this.#waiting.delete(account);
+        return;
+      }
+      this.#waiting.set(account, []);
+      try {
+        await this.#apply(account, operations);
+      } catch (error) {
+        for (const { reject } of operations) reject(error);
+      }
+    }
+  }
+
+  async #apply(account: string, operations: readonly Operation[]): Promise<void> {
+    const admits = operations.filter((operation) => 'request' in operation);
+    const releases = operations.filter((operation) => 'id' in operation);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const verdicts = await this.#change(account, admits, releases);
+        releases.forEach(({ resolve }) => resolve());
+        admits.forEach(({ resolve, reject }, index) => {
+          const verdict = verdicts[index];
+          if (verdict === undefined) reject(new RangeError('a verdict is missing'));
+          else resolve(verdict);
+        });
+        return;
+      } catch (error) {
+        if (!isWriteConflict(error) || isTransient(error) || attempt >= attempts) throw error;
+        await delay(Math.random() * Math.min(attempt, 20));
+      }
+    }
+  }
+
+  async #change(account: string, admits: readonly Admit[], releases: readonly Release[]): Promise<AdmissionVerdict[]> {
+    const key = `limit.${account}`;
+    const found = await this.#live.get<AdmissionState>(key);
+    let state = release(
+      found?.value ?? freshAdmissionState,
+      releases.map(({ id }) => id),
+    );
+    let verdicts: AdmissionVerdict[] = [];
+    const limits = admits.at(-1)?.limits;
+    if (limits !== undefined) {
+      ({ state, verdicts } = await this.#decide(account, state, limits, admits));
+    }
+    const now = this.#now();
+    const lasts = Math.max(state.tat, ...Object.values(state.holds).map(([, until]) => until)) - now;
+    const ttlSeconds = Math.ceil(Math.max(0, lasts) / 1000) + 60;
+    if (found === null) await this.#live.create(key, state, { ttlSeconds });
+    else await this.#live.update(key, state, found.revision, { ttlSeconds });
+    return verdicts;
+  }
+
+  /**
+   * The usage is read after the holds, so that a capture that ends meanwhile is counted twice rather than not at all.
+   * Before a request is refused for it, those counted twice are sorted out.
+   */
+  async #decide(account: string, state: AdmissionState, limits: AccountLimits, admits: readonly Admit[]) {
+    const requests = admits.map(({ request }) => request);
+    const usage = await this.#deps.readUsage(account, this.#now());
+    const decision = admit(state, limits, usage, requests, this.#now());
+    if (!decision.verdicts.some(({ refused }) => refused === 'quota')) return decision;
+    const ended = await this.#deps.endedOf(account, Object.keys(state.holds));
+    if (ended.length === 0) return decision;
+    const settled = await this.#deps.readUsage(account, this.#now());
+    return admit(release(state, ended), limits, settled, requests, this.#now());
+  }
+}

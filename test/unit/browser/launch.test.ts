@@ -1,0 +1,101 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { afterEach, describe, expect, test } from 'vitest';
+import { launchBrowser, type LaunchedBrowser } from '../../../services/renderer/browser/launch.ts';
+import { readProcessTree, treeBytes } from '../../../services/renderer/browser/process-tree.ts';
+import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
+import { until } from '../../harness/until.ts';
+import { engineConfig } from '../capture/support.ts';
+
+const executablePath = engineConfig.headlessShellPath;
+const open: LaunchedBrowser[] = [];
+
+async function launch(options: Partial<Parameters<typeof launchBrowser>[0]> = {}) {
+  const launched = await launchBrowser({ executablePath, sandbox: 'off', switches: headlessShellSwitches, ...options });
+  open.push(launched);
+  return launched;
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((launched) => launched.close()));
+});
+
+const isAlive = (pid: number) => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe('a launched browser', () => {
+  test('is a tree of processes, which close ends', async () => {
+    const { browser, pid, close } = await launch();
+    await browser.newPage();
+    const tree = readProcessTree(pid) ?? [];
+    expect(tree.length).toBeGreaterThan(2);
+    expect(treeBytes(tree)).toBeGreaterThan(30 * 1024 ** 2);
+    expect(treeBytes(tree)).toBeLessThan(2 * 1024 ** 3);
+    await close();
+    await until('the processes to end', () => tree.every((one) => !isAlive(one.pid)));
+  });
+
+  test('is ended by kill', async () => {
+    const { browser, pid, kill } = await launch();
+    const tree = readProcessTree(pid) ?? [];
+    kill();
+    await until('the processes to end', () => !browser.isConnected() && tree.every((one) => !isAlive(one.pid)));
+  });
+
+  test('sees nothing of our environment', async () => {
+    process.env.WEBCAPTURE_TEST_SECRET = 'secret';
+    const { pid } = await launch();
+    delete process.env.WEBCAPTURE_TEST_SECRET;
+    expect(await readFile(`/proc/${pid}/environ`, 'utf8')).not.toContain('WEBCAPTURE_TEST_SECRET');
+  });
+
+  test('has turned off what Playwright turns off', async () => {
+    const plain = await chromium.launch({ executablePath, chromiumSandbox: false });
+    const session = await plain.newBrowserCDPSession();
+    const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+    const pid = processInfo.find(({ type }) => type === 'browser')?.id ?? 0;
+    const theirs = await disabledFeatures(pid);
+    await plain.close();
+    const ours = await disabledFeatures((await launch()).pid);
+    expect(theirs.length).toBeGreaterThan(3);
+    expect(ours).toEqual(expect.arrayContaining(theirs));
+  });
+});
+
+/** The last switch is the one that counts. */
+async function disabledFeatures(pid: number): Promise<string[]> {
+  const commandLine = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
+  const last = commandLine.findLast((part) => part.startsWith('--disable-features='));
+  return last?.slice('--disable-features='.length).split(',') ?? [];
+}
+
+describe('a browser that cannot be launched says why', () => {
+  test('it is not there', async () => {
+    await expect(launch({ executablePath: '/nowhere/chromium' })).rejects.toThrow(/no browser at \/nowhere\/chromium/);
+  });
+
+  test.runIf(process.getuid?.() === 0)('no sandbox for root', async () => {
+    await expect(launch({ sandbox: 'on' })).rejects.toThrow(/no sandbox for root.*WEBCAPTURE_CHROMIUM_SANDBOX=off/);
+  });
+
+  test.for([
+    ['No usable sandbox! If you are running on Ubuntu', /user namespaces/],
+    ['error while loading shared libraries: libnss3.so: cannot open shared object file', /library libnss3\.so/],
+    ['nonsense', /could not be started/],
+  ])('%s', async ([said, explained]) => {
+    const folder = await mkdtemp(join(tmpdir(), 'webcapture-test-'));
+    const script = join(folder, 'chromium');
+    await writeFile(script, `#!/bin/sh\necho '${said}' >&2\nexit 1\n`);
+    await chmod(script, 0o755);
+    await expect(launch({ executablePath: script, sandbox: 'on' })).rejects.toThrow(explained);
+    await rm(folder, { recursive: true });
+  });
+});

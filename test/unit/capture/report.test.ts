@@ -1,0 +1,98 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isBlank } from '../../../services/renderer/capture/blank.ts';
+import { isChallenge } from '../../../services/renderer/capture/challenge.ts';
+import { html, TestEngine, TestSite } from './support.ts';
+
+let engine: TestEngine;
+let site: TestSite;
+
+beforeAll(async () => {
+  engine = await TestEngine.start();
+  site = await TestSite.start({
+    '/title': `<title>  A   title é 漢 😀 </title>`,
+    '/long': `<title>${'😀'.repeat(600)}</title>`,
+    '/moved': html(`<script>history.pushState(null, '', '/elsewhere?x#y')</script>`),
+    '/private-images': html('<img src="http://10.1.2.3/a.png"><img src="http://10.1.2.3/b.png">'),
+    '/wall': (_, response) =>
+      response
+        .writeHead(403, { 'content-type': 'text/html', 'cf-mitigated': 'challenge' })
+        .end('<title>Just a moment...</title><div id="challenge-error-text">Enable JavaScript</div>'),
+    '/refused': (_, response) => response.writeHead(403, { 'content-type': 'text/html' }).end('<h1>Forbidden</h1>'),
+  });
+});
+
+afterAll(async () => {
+  await engine.close();
+  await site.close();
+});
+
+describe('the report tells', () => {
+  test('the title', async () => {
+    expect((await engine.render(site.url('/title'))).report.title).toBe('A title é 漢 😀');
+    expect([...(await engine.render(site.url('/long'))).report.title]).toHaveLength(512);
+  });
+
+  test('where the page ended up', async () => {
+    const { report } = await engine.render(site.url('/moved'));
+    expect(report.finalUrl).toBe(site.url('/elsewhere?x#y'));
+    const fragment = await engine.render(site.url('/title#part'));
+    expect(fragment.report.finalUrl).toBe(site.url('/title#part'));
+  });
+
+  test('what the egress policy kept from loading', async () => {
+    const { report } = await engine.render(site.url('/private-images'));
+    expect(report.blockedRequests).toBeGreaterThanOrEqual(2);
+    expect(report.images.failed).toBe(2);
+  });
+
+  test('a bot wall, which is no error', async () => {
+    expect((await engine.render(site.url('/wall'))).report).toMatchObject({ challenge: true, httpStatus: 403 });
+    expect((await engine.render(site.url('/refused'))).report).toMatchObject({ challenge: false, httpStatus: 403 });
+  });
+
+  test.for(['png', 'jpeg', 'webp'] as const)('a blank %s', async (format) => {
+    const blank = async (body: string) => (await engine.render({ kind: 'html', html: html(body) }, { format })).report.blank;
+    expect(await blank('')).toBe(true);
+    expect(await blank('<body style="background:#357">')).toBe(true);
+    expect(await blank('<p>.')).toBe(false);
+    expect(await blank('text '.repeat(2000))).toBe(false);
+  });
+
+  test('its times', async () => {
+    const { timings } = (await engine.render(site.url('/title'), { delay: 100 })).report;
+    expect(timings.navigateMs).toBeGreaterThan(0);
+    expect(timings.settleMs).toBeGreaterThanOrEqual(99);
+    expect(timings.shootMs).toBeGreaterThan(0);
+  });
+});
+
+describe('blank', () => {
+  test('one pixel of another colour is enough', async () => {
+    const canvas = { width: 2000, height: 2000, channels: 3, background: '#ffffff' } as const;
+    const dot = await sharp({ create: { width: 1, height: 1, channels: 3, background: '#000000' } }).png().toBuffer();
+    const empty = await sharp({ create: canvas }).png().toBuffer();
+    const dotted = await sharp({ create: canvas }).composite([{ input: dot, left: 1234, top: 1777 }]).png().toBuffer();
+    expect(await isBlank({ bytes: empty, width: 2000, height: 2000 }, { format: 'png', quality: 80 })).toBe(true);
+    expect(await isBlank({ bytes: dotted, width: 2000, height: 2000 }, { format: 'png', quality: 80 })).toBe(false);
+  });
+});
+
+describe('challenge', () => {
+  const answer = (status: number, headers: Record<string, string> = {}) => ({ url: 'https://x.test/', status, headers });
+
+  test.for([
+    [answer(200), 'A shop', false, false],
+    [answer(403), 'Forbidden', false, false],
+    [answer(403), 'Just a moment...', false, true],
+    [answer(200), 'Robot Check', false, true],
+    [answer(200), 'How to pass a robot check', false, false],
+    [answer(200), 'Anything', true, true],
+    [answer(403, { 'cf-mitigated': 'challenge' }), '', false, true],
+    [answer(200, { 'x-datadome': 'protected' }), 'A shop', false, false],
+    [answer(403, { 'x-datadome': 'protected' }), 'x.test', false, true],
+    [undefined, 'Just a moment...', false, true],
+  ] as const)('%o', ([from, title, wall, expected]) => {
+    expect(isChallenge(from, title, wall)).toBe(expected);
+  });
+});

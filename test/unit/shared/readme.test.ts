@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { captureRequestSchema } from '@webcapture/shared/contract/capture-request.ts';
+import { errorCodes, errorTable } from '@webcapture/shared/errors/table.ts';
+
+const readme = await readFile(new URL('../../../README.md', import.meta.url), 'utf8');
+
+/** The rows of the table under a heading, cell by cell. */
+function tableUnder(heading: string): string[][] {
+  const section = readme.split(new RegExp(`^#+ ${heading}$`, 'm'))[1]?.split(/^#/m)[0] ?? '';
+  const rows = section.split('\n').filter((line) => line.startsWith('|'));
+  return rows.slice(2).map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+const namesIn = (cell: string | undefined) => [...(cell ?? '').matchAll(/`([A-Za-z_]+)`/g)].map(([, name]) => name);
+
+describe('the error table of the README', () => {
+  const rows = tableUnder('Errors');
+
+  test('has every code once, and no other', () => {
+    expect(rows.flatMap(([, codes]) => namesIn(codes)).toSorted()).toEqual(errorCodes.toSorted());
+  });
+
+  test.each(errorCodes)('%s stands beside its status', (code) => {
+    const row = rows.find(([, codes]) => namesIn(codes).includes(code));
+    expect(row?.[0]).toBe(String(errorTable[code].status));
+  });
+});
+
+test('the README tells of every option of the request', () => {
+  const documented = tableUnder('Options of `POST /capture`').map(([field]) => namesIn(field)[0]);
+  const announced = ['responseCache', 'persistence', 'background', 'webhook'];
+  expect([...documented, ...announced].toSorted()).toEqual(Object.keys(captureRequestSchema.properties).toSorted());
+  for (const field of announced) expect(readme).toContain(`\`${field}\``);
+});
