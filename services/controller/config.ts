@@ -15,6 +15,7 @@ const mebibyte = 1024 * 1024;
  * - `WEBCAPTURE_NATS_REPLICAS` (1 or 3, default 1): copies of every stream.
  * - `WEBCAPTURE_DB_MAX_BYTES`, `_LIVE_`, `_CAPTURES_`, `_FILES_` (default -1, no limit but the server's own): a stream
  *   that is full refuses what is new. With FILES that fails captures (STORAGE_FAILED) until files expire.
+ * - `WEBCAPTURE_CACHE_MAX_BYTES` (default 256 MiB, above 100,000 answers): the oldest ones go first.
  * - `WEBCAPTURE_DEAD_MAX_BYTES` (default 64 MiB): the oldest advisories go first.
  * - `WEBCAPTURE_CANARY_INTERVAL` in seconds (default 60, 0 for off).
  */
@@ -25,6 +26,7 @@ export function readControllerConfig(environment: Environment): ControllerConfig
   const maxBytes = {
     db: readMaxBytes(env, 'WEBCAPTURE_DB_MAX_BYTES', -1),
     live: readMaxBytes(env, 'WEBCAPTURE_LIVE_MAX_BYTES', -1),
+    cache: readMaxBytes(env, 'WEBCAPTURE_CACHE_MAX_BYTES', 256 * mebibyte),
     captures: readMaxBytes(env, 'WEBCAPTURE_CAPTURES_MAX_BYTES', -1),
     dead: readMaxBytes(env, 'WEBCAPTURE_DEAD_MAX_BYTES', 64 * mebibyte),
     files: readMaxBytes(env, 'WEBCAPTURE_FILES_MAX_BYTES', -1),

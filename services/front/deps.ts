@@ -3,6 +3,7 @@ import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { Authenticator } from './accounts/authenticator.ts';
+import type { ResponseCache } from './cache/response-cache.ts';
 import type { Dispatcher } from './capture/dispatcher.ts';
 import type { FrontMetrics } from './metrics.ts';
 import type { StatusView } from './status/overlay.ts';
@@ -20,6 +21,7 @@ export interface FrontDeps {
   readonly authenticator: Authenticator;
   readonly captures: Pick<Captures, 'get' | 'fail'>;
   readonly dispatcher: Dispatcher;
+  readonly responseCache: ResponseCache;
   readonly store: FileStore;
   readonly policy: Pick<EgressPolicy, 'checkLiteral'>;
   readonly status: { view(): StatusView };

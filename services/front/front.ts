@@ -1,6 +1,7 @@
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Accounts } from '@webcapture/shared/state/accounts.ts';
+import { Cache } from '@webcapture/shared/state/cache.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { Fleet } from '@webcapture/shared/state/fleet.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
@@ -13,6 +14,9 @@ import type { FastifyInstance } from 'fastify';
 import { Authenticator } from './accounts/authenticator.ts';
 import { ensurePresetKey } from './accounts/preset-key.ts';
 import { buildApp } from './app.ts';
+import { createCacheMetrics } from './cache/metrics.ts';
+import { RecentKeys } from './cache/recent-keys.ts';
+import { ResponseCache } from './cache/response-cache.ts';
 import { Dispatcher } from './capture/dispatcher.ts';
 import { InFlight } from './capture/in-flight.ts';
 import { RegionBoard } from './capture/region-board.ts';
@@ -35,6 +39,7 @@ export interface FrontParts {
 /** Puts a front together: everything between a connection to NATS and an application that can listen. */
 export async function createFront({ config, session, log, metrics, signal }: FrontParts): Promise<FastifyInstance> {
   const keys = new Keys(session);
+  const recentKeys = new RecentKeys(keys, session);
   if (config.presetKey !== undefined) {
     await ensurePresetKey(config.presetKey, { accounts: new Accounts(session), keys });
   }
@@ -73,14 +78,25 @@ export async function createFront({ config, session, log, metrics, signal }: Fro
     queueTimeoutMs: config.queueTimeoutMs,
     log,
   });
+  const store = new EmbeddedStore(session);
+  const responseCache = new ResponseCache({
+    session,
+    cache: new Cache(session),
+    keys: recentKeys,
+    captures,
+    store,
+    count: createCacheMetrics(metrics),
+    log,
+  });
   return buildApp({
     config,
     log,
     metrics: createFrontMetrics(metrics, { installed: config.regions, inFlight }),
-    authenticator: new Authenticator(keys),
+    authenticator: new Authenticator(recentKeys),
     captures,
     dispatcher,
-    store: new EmbeddedStore(session),
+    responseCache,
+    store,
     policy: createEgressPolicy({ allow: config.egressAllow }),
     status: board,
   });

@@ -21,8 +21,12 @@ await runService({
     const session = await connectNats({ ...config.nats, name: `front ${config.pod}`, log, signal: shutdown.signal });
     shutdown.add('NATS', () => session.nc.drain());
     notReady = 'waiting for the controller to set up the streams';
-    const { db, live, captures, files } = streamNames;
-    await waitUntilProvisioned(session, { streams: [db, live, captures, files] }, { log, signal: shutdown.signal });
+    const { db, live, cache, captures, files } = streamNames;
+    await waitUntilProvisioned(
+      session,
+      { streams: [db, live, cache, captures, files] },
+      { log, signal: shutdown.signal },
+    );
 
     const following = new AbortController();
     shutdown.add('watches', () => following.abort());

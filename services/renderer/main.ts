@@ -5,6 +5,7 @@ import { connectNats } from '@webcapture/shared/nats/connect.ts';
 import { waitUntilProvisioned } from '@webcapture/shared/nats/provision.ts';
 import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { Cache } from '@webcapture/shared/state/cache.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { encodeResult } from '@webcapture/shared/state/results.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
@@ -42,7 +43,7 @@ await runService({
     await waitUntilProvisioned(
       session,
       {
-        streams: [streamNames.db, streamNames.live, streamNames.captures, streamNames.files],
+        streams: [streamNames.db, streamNames.live, streamNames.cache, streamNames.captures, streamNames.files],
         durables: [{ stream: streamNames.captures, durable: captureDurable(config.region, 'interactive') }],
       },
       { log, signal: shutdown.signal },
@@ -62,6 +63,7 @@ await runService({
       engine,
       captures: new Captures(session),
       store: new EmbeddedStore(session),
+      cache: new Cache(session),
       takeHtml: (fileName: string) => takeHtml(session, fileName),
       announce: (job, record, bytes) => {
         if (job.resultSubject === undefined) return;

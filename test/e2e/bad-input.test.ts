@@ -114,7 +114,6 @@ const unknown: Record<string, Case> = {
 
 /** What this version cannot do yet: never accepted and ignored. */
 const notYet: Record<string, Case> = {
-  responseCache: { body: { url, responseCache: { enabled: true } }, says: /responseCache/ },
   background: { body: { url, background: true }, says: /background/ },
   persistence: { body: { url, persistence: { enabled: true } }, says: /persistence/ },
   webhook: { body: { url, background: true, webhook: { url: 'https://example.com/' } }, says: /webhook|background/ },

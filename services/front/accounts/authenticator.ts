@@ -8,7 +8,7 @@ import { bearerToken } from './bearer-token.ts';
 /** A key that cannot be looked up within this is refused: limits and revocations hold also when NATS is away. */
 const lookupMs = 3000;
 
-/** Finds out whose key a request carries. Keys are read anew for each request, so a revocation holds at once. */
+/** Finds out whose key a request carries. */
 export class Authenticator {
   readonly #keys: Pick<Keys, 'get'>;
   readonly #now: () => number;

@@ -3,6 +3,8 @@ import type { Format } from '@webcapture/shared/contract/formats.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { CachePlace } from '@webcapture/shared/state/cache.ts';
+import { cacheName } from '@webcapture/shared/state/cache-name.ts';
 import { checkRules, type RequestLimits } from '../validation/check-rules.ts';
 import { decodeHtml } from '../validation/decode-html.ts';
 import { refuseNotYet } from '../validation/not-yet.ts';
@@ -16,6 +18,8 @@ export interface AcceptedRequest {
   readonly region: 'auto' | Region;
   readonly tokenCost: number;
   readonly lifetimeMs: number;
+  /** Where it is looked for and kept; undefined when the cache was not asked for. */
+  readonly cache?: CachePlace | undefined;
 }
 
 /**
@@ -32,6 +36,7 @@ export function acceptRequest(
   checkRules(request, deps.limits);
   refuseNotYet(request, headers);
   const options = renderOptions(request);
+  const { enabled, ttl } = request.responseCache;
   const source = readSource(request);
   if (source.kind === 'url') deps.policy.checkLiteral(new URL(source.url));
   return {
@@ -41,6 +46,7 @@ export function acceptRequest(
     region: request.region,
     tokenCost: tokenCost(request),
     lifetimeMs: request.cdnTtl * 1000,
+    cache: enabled ? { name: cacheName(source, options, request.region), ttl } : undefined,
   };
 }
 

@@ -37,7 +37,7 @@ const failures = {
     code: 'CAPTURE_TIMEOUT',
     message: 'Rendering had begun, but the capture did not end in time. Send the request again.',
   },
-  client: { code: 'CAPTURE_FAILED', message: 'The client went away before the capture had begun.' },
+  client: { code: 'CAPTURE_FAILED', message: 'The client went away before the capture had begun.', cancelled: true },
 } as const satisfies Record<string, CaptureFailure>;
 
 /** How a capture ended, as far as this front knows. */

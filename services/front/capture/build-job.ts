@@ -1,6 +1,8 @@
 import { captureJobVersion, type CaptureJob, type CaptureSource } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import type { CachePlace } from '@webcapture/shared/state/cache.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 
 /** Beyond the waits that the request allows: shooting a long page, storing it, and a second try after a death. */
@@ -15,6 +17,16 @@ export interface Acceptance {
   readonly fileName: string;
   readonly queueTimeoutMs: number;
   readonly resultSubject: string;
+  /** Where it answers for equal requests. */
+  readonly cache?: CachePlace | undefined;
+}
+
+/** The longest that a capture can take, from its acceptance on. */
+export function longestMs(
+  { timeout, imageTimeout, delay }: Pick<RenderOptions, 'timeout' | 'imageTimeout' | 'delay'>,
+  queueTimeoutMs: number,
+): number {
+  return queueTimeoutMs + timeout + imageTimeout + delay + marginMs;
 }
 
 /** The record and the job of a capture that a client waits for; times as in their types. */
@@ -23,10 +35,10 @@ export function buildJob(
   acceptance: Acceptance,
   delivery: { readonly source: CaptureSource; readonly wantsBytes: boolean },
 ): { readonly record: CaptureRecord; readonly job: CaptureJob } {
-  const { uuid, account, region, fileName, acceptedAt } = acceptance;
+  const { uuid, account, region, fileName, acceptedAt, cache } = acceptance;
   const { options } = request;
   const startBy = acceptedAt + acceptance.queueTimeoutMs;
-  const deadline = startBy + options.timeout + options.imageTimeout + options.delay + marginMs;
+  const deadline = acceptedAt + longestMs(options, acceptance.queueTimeoutMs);
   return {
     record: {
       uuid,
@@ -42,6 +54,7 @@ export function buildJob(
       acceptedAt,
       deadline,
       expiresAt: acceptedAt + request.lifetimeMs,
+      ...(cache === undefined ? {} : { cacheName: cache.name }),
     },
     job: {
       version: captureJobVersion,
@@ -58,6 +71,7 @@ export function buildJob(
       fileName,
       source: delivery.source,
       options,
+      ...(cache === undefined ? {} : { cache }),
     },
   };
 }

@@ -7,6 +7,8 @@ export interface ViewOptions {
   readonly cdnUrl: string;
   /** Unix milliseconds. */
   readonly now: number;
+  /** It answers a request that was not rendered for: how long that request took, in milliseconds. */
+  readonly fromCacheMs?: number | undefined;
 }
 
 /** What a client is told of a capture, whatever its state. */
@@ -25,7 +27,7 @@ export function captureView(record: CaptureRecord, options: ViewOptions): Captur
 }
 
 /** The `data` of a capture that has completed; `expired` once its file is gone. */
-export function resultView(record: CaptureRecord, { cdnUrl, now }: ViewOptions): CaptureResult {
+export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: ViewOptions): CaptureResult {
   const { outcome } = record;
   if (outcome === undefined) throw new TypeError(`the record of ${record.uuid} has no outcome`);
   const { mimeType, fileSizeBytes, width, height, capturedAt } = outcome;
@@ -33,10 +35,10 @@ export function resultView(record: CaptureRecord, { cdnUrl, now }: ViewOptions):
     uuid: record.uuid,
     status: record.status === 'completed' && record.expiresAt <= now ? 'expired' : record.status,
     fileUrl: fileUrl(record, cdnUrl),
-    fromCache: false,
-    tokenCost: record.tokenCost,
+    fromCache: fromCacheMs !== undefined,
+    tokenCost: fromCacheMs === undefined ? record.tokenCost : 0,
     fileSizeBytes,
-    processingTimeMs: processingTime(record),
+    processingTimeMs: fromCacheMs ?? processingTime(record),
     region: outcome.region,
     metadata: {
       url: record.url,

@@ -4,13 +4,14 @@ import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.t
 import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { isStreamFull, isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
+import type { CachePlace } from '@webcapture/shared/state/cache.ts';
 import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
 import type { Jobs, QueuedJob } from '@webcapture/shared/state/jobs.ts';
 import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 import { awaitEnd, type AwaitDeps, type AwaitedEnd } from './await-end.ts';
-import { buildJob } from './build-job.ts';
+import { buildJob, longestMs } from './build-job.ts';
 import type { InFlight } from './in-flight.ts';
 import type { RegionBoard } from './region-board.ts';
 import type { ResultInbox } from './result-inbox.ts';
@@ -37,6 +38,8 @@ export interface DispatchOptions {
   readonly account: string;
   readonly wantsBytes: boolean;
   readonly clientGone: AbortSignal;
+  /** It renders for all equal ones: its uuid, and where it answers for them. */
+  readonly lead?: { readonly uuid: string; readonly place: CachePlace } | undefined;
   /** Told as soon as the capture has its record. */
   readonly onAccepted?: (record: CaptureRecord) => void;
   /** Told when the job lies in the queue, and again when the wait for its end is over. */
@@ -63,6 +66,11 @@ export class Dispatcher {
     this.#deps = deps;
   }
 
+  /** The longest that this capture can take, from its acceptance on. */
+  longestMs({ options }: AcceptedRequest): number {
+    return longestMs(options, this.#deps.queueTimeoutMs);
+  }
+
   /**
    * Queues a capture and waits for its end. When the client goes away, the record that is answered may still be open.
    *
@@ -73,7 +81,7 @@ export class Dispatcher {
     const { regions, inFlight, inbox, queueTimeoutMs } = this.#deps;
     const region = await regions.choose(request.region);
     const leave = inFlight.add(region);
-    const uuid = randomUUIDv7();
+    const uuid = options.lead?.uuid ?? randomUUIDv7();
     const mailbox = inbox.open(uuid);
     const source = this.#sourceFor(request.source, uuid);
     try {
@@ -87,6 +95,7 @@ export class Dispatcher {
           fileName: newFileName(uuid, request.format),
           queueTimeoutMs,
           resultSubject: inbox.subjectOf(uuid),
+          cache: options.lead?.place,
         },
         { source, wantsBytes: options.wantsBytes },
       );

@@ -1,10 +1,11 @@
 import { captureRequestSchema, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { success } from '@webcapture/shared/contract/envelope.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { CacheAnswer } from '../cache/response-cache.ts';
 import { acceptRequest, type AcceptedRequest } from '../capture/accept-request.ts';
 import { resultView } from '../capture/capture-view.ts';
-import type { CaptureEnd } from '../capture/dispatcher.ts';
 import type { FrontDeps } from '../deps.ts';
 import { clientGone } from '../http/client-gone.ts';
 import { sendCapture } from '../http/send-capture.ts';
@@ -17,9 +18,9 @@ import { limitFields } from '../validation/limit-fields.ts';
 /** The largest valid body: a character of html, and one of an address, takes twelve bytes at most (two `\uXXXX`). */
 export const maxBodyBytes = 12 * (1_048_576 + 2 * 2048) + 64 * 1024;
 
-/** POST /capture, in the order that the interface fixes: validate, key, queue, wait, answer. */
+/** POST /capture, in the order that the interface fixes: validate, cache, key, queue, wait, answer. */
 export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
-  const { config, authenticator, policy } = deps;
+  const { config, authenticator, policy, responseCache } = deps;
   const limits = { minRefreshSeconds: config.minRefreshSeconds };
 
   app.post<{ Body: CaptureRequest }>('/capture', {
@@ -30,17 +31,18 @@ export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
     preValidation: async ({ body }) => limitFields(body),
     handler: async (request, reply) => {
       const accepted = acceptRequest(request.body, request.headers, { limits, policy });
+      const candidate = await responseCache.candidate(request.headers.authorization, accepted.cache);
       const key = await authenticator.authenticate(request.headers.authorization, 'capture', 'UNAUTHORIZED');
       request.facts.account = key.account;
       let outcome: CaptureOutcomeLabel = 'INTERNAL_ERROR';
       try {
-        const end = await waitForEnd(accepted, request, reply, deps);
+        const end = await waitForEnd(accepted, candidate, request, reply, deps);
         if (end === null) {
           outcome = 'client_gone';
           return reply.hijack();
         }
         outcome = 'completed';
-        return await answer(end, request.body.responseType, reply, deps);
+        return await answer(end, request, reply, deps);
       } catch (error) {
         outcome = toServiceError(error).code;
         throw error;
@@ -52,42 +54,63 @@ export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
   });
 }
 
-/** The completed capture, or null when the client has gone. Throws the failure of one that failed. */
+/** The completed capture, rendered or not, or null when the client has gone. Throws the failure of one that failed. */
 async function waitForEnd(
   accepted: AcceptedRequest,
+  candidate: CaptureRecord | null,
   request: FastifyRequest<{ Body: CaptureRequest }>,
   reply: FastifyReply,
-  { dispatcher }: FrontDeps,
-): Promise<CaptureEnd | null> {
+  { dispatcher, responseCache }: FrontDeps,
+): Promise<CacheAnswer | null> {
   const { facts } = request;
   const gone = clientGone(reply);
+  const account = facts.account ?? '';
+  const wantsFile = request.body.responseType === 'file';
   let waitingSince = 0;
-  const end = await dispatcher.capture(accepted, {
-    account: facts.account ?? '',
-    wantsBytes: request.body.responseType === 'file',
-    clientGone: gone,
-    onAccepted: (record) => {
-      facts.record = record;
-      void reply.header('x-capture-uuid', record.uuid);
+  const onWait = (waiting: boolean) => {
+    if (waiting) waitingSince = performance.now();
+    else facts.waitedMs += performance.now() - waitingSince;
+  };
+  const tell = (record: CaptureRecord) => {
+    facts.record = record;
+    void reply.header('x-capture-uuid', record.uuid);
+  };
+  const end = await responseCache.answer(
+    {
+      account,
+      place: accepted.cache,
+      candidate,
+      wantsFile,
+      lastsMs: dispatcher.longestMs(accepted),
+      clientGone: gone,
+      onWait,
     },
-    onWait: (waiting) => {
-      if (waiting) waitingSince = performance.now();
-      else facts.waitedMs += performance.now() - waitingSince;
-    },
-  });
-  if (gone.aborted) return null;
+    (lead) =>
+      dispatcher.capture(accepted, {
+        account,
+        wantsBytes: wantsFile,
+        clientGone: gone,
+        lead,
+        onAccepted: tell,
+        onWait,
+      }),
+  );
+  if (end === null || gone.aborted) return null;
+  if (end.fromCache) tell(end.record);
   const { failure } = end.record;
   if (failure !== undefined) throw new ServiceError(failure.code, failure.message);
   return end;
 }
 
 function answer(
-  { record, bytes }: CaptureEnd,
-  responseType: CaptureRequest['responseType'],
+  { record, bytes, fromCache }: CacheAnswer,
+  request: FastifyRequest<{ Body: CaptureRequest }>,
   reply: FastifyReply,
   { config, store }: FrontDeps,
 ): Promise<FastifyReply> | FastifyReply {
   const { outcome } = record;
-  if (responseType === 'file' && outcome !== undefined) return sendCapture(reply, { record, outcome, bytes }, store);
-  return reply.send(success(resultView(record, { cdnUrl: config.cdnUrl, now: Date.now() })));
+  if (request.body.responseType === 'file' && outcome !== undefined)
+    return sendCapture(reply, { record, outcome, bytes }, store);
+  const fromCacheMs = fromCache ? Math.round(performance.now() - request.facts.startedAt) : undefined;
+  return reply.send(success(resultView(record, { cdnUrl: config.cdnUrl, now: Date.now(), fromCacheMs })));
 }

@@ -8,7 +8,6 @@ import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
  */
 export function refuseNotYet(request: CaptureRequest, headers: Readonly<Record<string, unknown>>): void {
   const wanted = {
-    'responseCache.enabled': request.responseCache.enabled,
     'persistence.enabled': request.persistence.enabled,
     background: request.background,
     webhook: request.webhook !== undefined,

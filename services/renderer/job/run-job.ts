@@ -4,12 +4,14 @@ import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-
 import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
 import { jobAckWaitMs, jobMaxDeliveries } from '@webcapture/shared/nats/streams.ts';
+import type { Cache } from '@webcapture/shared/state/cache.ts';
 import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
 import { parseJob } from '@webcapture/shared/state/jobs.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import { BrowserLostError } from '../browser/browser-lost-error.ts';
 import type { RenderEngine, RenderSource } from '../capture/engine.ts';
+import { settleCache } from './settle-cache.ts';
 import { storeRendering } from './store.ts';
 
 /** A job of a version that this renderer does not know goes back for so long: a newer renderer may be on its way. */
@@ -22,6 +24,7 @@ export interface JobDeps {
   readonly engine: RenderEngine;
   readonly captures: Captures;
   readonly store: FileStore;
+  readonly cache: Pick<Cache, 'fill' | 'release'>;
   /** Html that was too large for the message. */
   readonly takeHtml: (fileName: string) => Promise<string>;
   /** Tells whoever waits for the capture how it ended. */
@@ -75,6 +78,8 @@ async function runParsedJob(
   const log = deps.log.child({ uuid: job.uuid, account: job.account });
   const limits = { deadline: job.deadline };
   const settle = async (record: CaptureRecord | null, bytes: Buffer | null = null) => {
+    // Before the announcement: whoever has the answer and asks again is answered from the cache.
+    if (record !== null) await settleCache(job, record, deps.cache, log);
     if (record !== null) deps.announce(job, record, bytes);
     await retryWhileAway(() => message.ack(), limits);
   };

@@ -37,4 +37,6 @@ export interface CaptureJob {
   readonly fileName: string;
   readonly source: CaptureSource;
   readonly options: RenderOptions;
+  /** Where the completed capture answers for equal requests, and for how many seconds. Absent: nowhere. */
+  readonly cache?: { readonly name: string; readonly ttl: number };
 }

@@ -17,6 +17,8 @@ export interface CaptureOutcome {
 export interface CaptureFailure {
   readonly code: ErrorCode;
   readonly message: string;
+  /** Nobody waited for it any more: it says nothing about the page. */
+  readonly cancelled?: true;
 }
 
 /** The state of one capture: the truth about it, kept in `KV_db`. All times are Unix milliseconds. */
@@ -38,6 +40,8 @@ export interface CaptureRecord {
   /** When the file is removed. Until the capture completes: acceptance plus the lifetime asked for. */
   readonly expiresAt: number;
   readonly endedAt?: number;
+  /** The name of the cache entry that it answers from: gone when its file goes. */
+  readonly cacheName?: string;
   /** With status `completed`. */
   readonly outcome?: CaptureOutcome;
   /** With status `failed`. */

@@ -41,10 +41,10 @@ export const captureResultSchema = Type.Object({
   uuid: Type.String({ format: 'uuid', description: 'UUIDv7.' }),
   status: enumOf(captureStatuses),
   fileUrl: Type.String({ description: 'Where the file is.' }),
-  fromCache: Type.Boolean(),
-  tokenCost: Type.Integer({ minimum: 0, description: 'Tokens charged.' }),
+  fromCache: Type.Boolean({ description: 'Answered with an earlier capture, or one that was under way.' }),
+  tokenCost: Type.Integer({ minimum: 0, description: 'Tokens charged; from the cache none.' }),
   fileSizeBytes: Type.Integer({ minimum: 1 }),
-  processingTimeMs: milliseconds('From acceptance to the stored file.'),
+  processingTimeMs: milliseconds('From acceptance to the stored file; from the cache: to the answer.'),
   region: enumOf(regions, { description: 'Where the page was rendered.' }),
   metadata: Type.Object({
     url: Type.String({ description: 'The address that was asked for; about:blank for html.' }),

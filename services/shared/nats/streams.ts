@@ -1,12 +1,14 @@
 import type { StreamConfig, ConsumerConfig } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
 import type { Lane } from '../contract/capture-job.ts';
+import { maxLifetimeSeconds } from '../contract/capture-request.ts';
 import type { Region } from '../contract/regions.ts';
 
 /** Names of the streams. A `KV_` stream is a key-value bucket: its subjects are `$KV.<bucket>.<key>`. */
 export const streamNames = {
   db: 'KV_db',
   live: 'KV_live',
+  cache: 'KV_cache',
   captures: 'CAPTURES',
   dead: 'DEAD',
   files: 'FILES',
@@ -59,6 +61,8 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
     { ...common('db'), ...bucket('db'), allow_atomic: true },
     // Watchers hear of an expired heartbeat by the marker that the server leaves for a while.
     { ...common('live'), ...bucket('live'), subject_delete_marker_ttl: nanos(60_000) },
+    // What is not there is rendered anew: a full bucket loses the oldest entries.
+    { ...common('cache'), ...bucket('cache'), discard: 'old', max_age: nanos(maxLifetimeSeconds * 1000) },
     {
       ...common('captures'),
       subjects: ['captures.>'],

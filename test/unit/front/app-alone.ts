@@ -31,6 +31,7 @@ export function buildAppAlone(
     }),
     captures: { get: beyond, fail: beyond },
     dispatcher: { capture: beyond } as unknown as FrontDeps['dispatcher'],
+    responseCache: { candidate: async () => null, answer: beyond } as unknown as FrontDeps['responseCache'],
     store: { create: beyond, stat: beyond, read: beyond, remove: beyond },
     policy: createEgressPolicy({ allow: [] }),
     status: { view: options.view ?? beyond },

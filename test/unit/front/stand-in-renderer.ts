@@ -8,6 +8,7 @@ import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
 import { captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { Cache } from '@webcapture/shared/state/cache.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/state/fleet.ts';
 import { parseJob } from '@webcapture/shared/state/jobs.ts';
@@ -35,11 +36,14 @@ export class StandInRenderer {
   readonly session: NatsSession;
   readonly region: Region;
   readonly captures: Captures;
+  readonly cache: Cache;
   readonly store: EmbeddedStore;
   /** Every job that it was given, in order. */
   readonly jobs: CaptureJob[] = [];
   behaviour: Behaviour = (job, renderer) => renderer.complete(job);
   bytes = Buffer.from('the bytes of a picture');
+  /** Of the files that it stores. */
+  lifetimeMs = 60_000;
   readonly #stop = new AbortController();
   readonly #loops: Promise<void>[] = [];
 
@@ -47,6 +51,7 @@ export class StandInRenderer {
     this.session = session;
     this.region = region;
     this.captures = new Captures(session);
+    this.cache = new Cache(session);
     this.store = new EmbeddedStore(session);
   }
 
@@ -87,7 +92,7 @@ export class StandInRenderer {
       name: job.fileName,
       bytes: this.bytes,
       contentType: mimeTypes[format],
-      expiresAt: Date.now() + 60_000,
+      expiresAt: Date.now() + this.lifetimeMs,
       width: viewport.width,
       height: viewport.height,
     });
@@ -101,11 +106,14 @@ export class StandInRenderer {
       report: { ...report, softTimeouts: [] },
     };
     const record = await this.captures.complete(job.account, job.uuid, outcome, stored.expiresAt);
+    if (record !== null && job.cache !== undefined) await this.cache.fill(job.account, job.cache, record);
     if (options.silently !== true) this.announce(job, record);
   }
 
   async fail(job: CaptureJob, code: 'NAVIGATION_FAILED', message: string): Promise<void> {
-    this.announce(job, await this.captures.fail(job.account, job.uuid, { code, message }));
+    const record = await this.captures.fail(job.account, job.uuid, { code, message });
+    if (job.cache !== undefined) await this.cache.release(job.account, job.cache.name, job.uuid);
+    this.announce(job, record);
   }
 
   announce(job: CaptureJob, record: CaptureRecord | null): void {

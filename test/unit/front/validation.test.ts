@@ -177,7 +177,6 @@ describe('is refused, and told why', () => {
 
 describe('what is not available yet is refused, never ignored', () => {
   test.each<[object, Record<string, string>, string]>([
-    [{ responseCache: { enabled: true } }, {}, 'responseCache.enabled is not available yet'],
     [{ persistence: { enabled: true } }, {}, 'persistence.enabled is not available yet'],
     [{ background: true }, {}, 'background is not available yet'],
     [{ background: true, webhook: { url: 'https://example.com/' } }, {}, 'background, webhook are not available yet'],

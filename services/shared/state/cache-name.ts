@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import type { Region } from '../contract/regions.ts';
+import type { RenderOptions } from '../contract/render-options.ts';
+
+/** Part of every name: another number leaves all entries behind, when equal requests no longer make equal pictures. */
+const nameVersion = 1;
+
+/**
+ * The name under which equal captures of an account meet: made of the page and every option that can change a pixel,
+ * after defaults, with the region as asked. 64 hex digits.
+ */
+export function cacheName(
+  source: { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string },
+  options: RenderOptions,
+  region: Region | 'auto',
+): string {
+  const page = source.kind === 'url' ? ['url', new URL(source.url).href] : ['html', sha256(source.html)];
+  return sha256(canonical([nameVersion, page, region, withoutIdle(options)]));
+}
+
+/** Options that the format has no use for do not part captures that are equal. */
+function withoutIdle({ quality, pdf, ...rest }: RenderOptions): object {
+  const { paper, landscape, ...page } = pdf;
+  switch (rest.format) {
+    case 'png':
+      return rest;
+    case 'jpeg':
+    case 'webp':
+      return { ...rest, quality };
+    case 'pdf':
+      // One single page has the size of its content.
+      return { ...rest, pdf: rest.isFullPage ? page : pdf };
+  }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text, 'utf8').digest('hex');
+}
+
+/** JSON with the keys of every object in order, so that equal values make equal texts. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join()}}`;
+}

@@ -1,0 +1,63 @@
+import { Registry } from 'prom-client';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import type { CacheEntry } from '@webcapture/shared/state/cache.ts';
+import { readFrontConfig } from '../../../services/front/config.ts';
+import { createFront } from '../../../services/front/front.ts';
+import { silentLog } from '../../harness/nats-session.ts';
+import { presetKey, startStand, type Stand } from './stand.ts';
+
+/** Two fronts on one nats-server. */
+export interface Fronts extends AsyncDisposable {
+  readonly stand: Stand;
+  capture(front: 0 | 1, body: object, options?: { key?: string; signal?: AbortSignal }): Promise<Response>;
+  /** The cache's entries about captures of this address. */
+  entriesOf(url: string): Promise<CacheEntry[]>;
+  /** Makes the cached capture so much older. */
+  age(uuid: string, ms: number): Promise<void>;
+}
+
+export async function startFronts(): Promise<Fronts> {
+  const stand = await startStand();
+  const stop = new AbortController();
+  const config = readFrontConfig({
+    PORT: '0',
+    WEBCAPTURE_HOST: '127.0.0.1',
+    WEBCAPTURE_REGIONS: 'us-east:1',
+    WEBCAPTURE_CDN_URL: 'https://cdn.test',
+  });
+  const session = await stand.nats.connect();
+  const second = await createFront({ config, session, log: silentLog, metrics: new Registry(), signal: stop.signal });
+  const urls = [stand.url, await second.listen({ host: config.host, port: config.port })] as const;
+  const entries = new Entries(stand.nats.session, 'cache');
+
+  const all = async () => {
+    const { state } = await stand.nats.session.jsm.streams.info('KV_cache', { subjects_filter: '$KV.cache.>' });
+    const keys = Object.keys(state.subjects ?? {}).map((subject) => subject.slice('$KV.cache.'.length));
+    const found = await Promise.all(keys.map(async (key) => ({ key, entry: await entries.get<CacheEntry>(key) })));
+    return found.flatMap(({ key, entry }) => (entry === null ? [] : [{ key, value: entry.value }]));
+  };
+  return {
+    stand,
+    capture: (front, body, { key = presetKey, signal } = {}) =>
+      fetch(`${urls[front]}/capture`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        body: JSON.stringify(body),
+        signal: signal ?? AbortSignal.timeout(20_000),
+      }),
+    entriesOf: async (url) => (await all()).map(({ value }) => value).filter(({ done }) => done?.record.url === url),
+    async age(uuid, ms) {
+      for (const { key, value } of await all()) {
+        const { done } = value;
+        if (done?.record.outcome === undefined || done.record.uuid !== uuid) continue;
+        const outcome = { ...done.record.outcome, capturedAt: done.record.outcome.capturedAt - ms };
+        await entries.put(key, { ...value, done: { ...done, record: { ...done.record, outcome } } });
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await second.close();
+      await stand[Symbol.asyncDispose]();
+    },
+  };
+}

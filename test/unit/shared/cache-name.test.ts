@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { cacheName } from '@webcapture/shared/state/cache-name.ts';
+
+const base: RenderOptions = {
+  format: 'jpeg',
+  viewport: { width: 1280, height: 720, deviceScaleFactor: 1 },
+  isFullPage: false,
+  quality: 80,
+  colorScheme: 'light',
+  timeout: 30_000,
+  waitUntil: 'load',
+  imageTimeout: 3000,
+  delay: 0,
+  antiBot: false,
+  block: { ads: false, trackers: false, media: false, cookieBanners: false },
+  pdf: {
+    paper: 'A4',
+    landscape: false,
+    margin: { top: 10, right: 10, bottom: 10, left: 10 },
+    printBackground: true,
+    scale: 1,
+  },
+};
+
+const url = (text: string) => ({ kind: 'url', url: text }) as const;
+const html = (text: string) => ({ kind: 'html', html: text }) as const;
+const page = url('https://example.com/');
+const name = (changes: Partial<RenderOptions> = {}) => cacheName(page, { ...base, ...changes }, 'auto');
+
+test('equal captures have equal names, whatever the order of their fields', () => {
+  const { format, viewport, ...rest } = base;
+  const turned = { ...rest, viewport: { deviceScaleFactor: 1, height: 720, width: viewport.width }, format };
+  expect(cacheName(page, turned, 'auto')).toBe(name());
+  expect(name()).toMatch(/^[0-9a-f]{64}$/);
+});
+
+test.each<Partial<RenderOptions>>([
+  { format: 'png' },
+  { format: 'webp' },
+  { format: 'pdf' },
+  { viewport: { width: 1281, height: 720, deviceScaleFactor: 1 } },
+  { viewport: { width: 1280, height: 721, deviceScaleFactor: 1 } },
+  { viewport: { width: 1280, height: 720, deviceScaleFactor: 2 } },
+  { isFullPage: true },
+  { quality: 81 },
+  { colorScheme: 'dark' },
+  { colorScheme: 'no-preference' },
+  { timeout: 30_001 },
+  { waitUntil: 'commit' },
+  { imageTimeout: 3001 },
+  { delay: 1 },
+  { antiBot: true },
+  { block: { ...base.block, ads: true } },
+  { block: { ...base.block, trackers: true } },
+  { block: { ...base.block, media: true } },
+  { block: { ...base.block, cookieBanners: true } },
+])('%j makes another name', (changes) => {
+  expect(name(changes)).not.toBe(name());
+});
+
+const pdf = (changes: Partial<RenderOptions['pdf']>, isFullPage = false) =>
+  name({ format: 'pdf', isFullPage, pdf: { ...base.pdf, ...changes } });
+
+test.each<Partial<RenderOptions['pdf']>>([
+  { paper: 'A3' },
+  { landscape: true },
+  { margin: { ...base.pdf.margin, left: 11 } },
+  { printBackground: false },
+  { scale: 1.5 },
+])('with format pdf, %j makes another name', (changes) => {
+  expect(pdf(changes)).not.toBe(pdf({}));
+});
+
+test('options that the format has no use for make no other name', () => {
+  expect(name({ format: 'png', quality: 1 })).toBe(name({ format: 'png' }));
+  expect(name({ format: 'pdf', quality: 1 })).toBe(name({ format: 'pdf' }));
+  expect(name({ pdf: { ...base.pdf, paper: 'A0' } })).toBe(name());
+  expect(pdf({ paper: 'A0', landscape: true }, true)).toBe(pdf({}, true));
+  expect(pdf({ scale: 2 }, true)).not.toBe(pdf({}, true));
+});
+
+test('addresses meet as they are parsed, the fragment included', () => {
+  const of = (text: string) => cacheName(url(text), base, 'auto');
+  expect(of('HTTPS://EXAMPLE.com:443')).toBe(of('https://example.com/'));
+  expect(of('https://example.com/a/../b')).toBe(of('https://example.com/b'));
+  const others = ['http://example.com/', 'https://example.com/?', 'https://example.com/#a', 'https://u@example.com/'];
+  expect(new Set(['https://example.com/', ...others].map(of)).size).toBe(5);
+});
+
+test('html, addresses and regions make names of their own', () => {
+  const names = [
+    name(),
+    cacheName(page, base, 'us-east'),
+    cacheName(page, base, 'eu-west'),
+    cacheName(html('https://example.com/'), base, 'auto'),
+    cacheName(html('<p>'), base, 'auto'),
+    cacheName(html('<p> '), base, 'auto'),
+  ];
+  expect(new Set(names).size).toBe(names.length);
+});
