@@ -56,6 +56,8 @@ export async function startFronts(): Promise<Fronts> {
     },
     async [Symbol.asyncDispose]() {
       stop.abort();
+      // The client keeps spare connections that never carried a request, which no server takes for idle.
+      for (const app of [stand.app, second]) app.server.closeAllConnections();
       await second.close();
       await stand[Symbol.asyncDispose]();
     },

@@ -1,0 +1,81 @@
+import { connect, type Socket } from 'node:net';
+
+export interface Load {
+  readonly url: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Clients that each send their next request when the answer is there. */
+  readonly connections: number;
+  readonly seconds: number;
+}
+
+export interface LoadResult {
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/**
+ * Sends the same request over and over on kept-alive connections. A client of a few lines, so that it costs less than
+ * what it measures. Throws on any answer but a 200.
+ */
+export async function loadOf(load: Load): Promise<LoadResult> {
+  const request = requestOf(load);
+  const end = performance.now() + load.seconds * 1000;
+  const start = performance.now();
+  const times = await Promise.all(
+    Array.from({ length: load.connections }, () => keepAsking(new URL(load.url), request, end)),
+  );
+  const seconds = (performance.now() - start) / 1000;
+  const all = Float64Array.from(times.flat()).toSorted();
+  const at = (share: number) => all[Math.min(all.length - 1, Math.floor(all.length * share))] ?? Number.NaN;
+  return { perSecond: all.length / seconds, p50: at(0.5), p99: at(0.99), max: at(1) };
+}
+
+function requestOf({ url, path, headers, body }: Load): Buffer {
+  const fields = { host: new URL(url).host, 'content-length': Buffer.byteLength(body), ...headers };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+}
+
+/** Milliseconds of each answer. */
+function keepAsking(url: URL, request: Buffer, end: number): Promise<number[]> {
+  return new Promise((resolve, reject) => {
+    const times: number[] = [];
+    const socket: Socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
+    let answer = '';
+    let sentAt = 0;
+    const send = () => {
+      sentAt = performance.now();
+      socket.write(request);
+    };
+    socket.setEncoding('latin1');
+    socket.on('connect', send);
+    socket.on('error', reject);
+    socket.on('close', () => reject(new Error('the server closed a connection')));
+    socket.on('data', (text: string) => {
+      answer += text;
+      if (!isWhole(answer)) return;
+      if (!answer.startsWith('HTTP/1.1 200')) {
+        socket.destroy();
+        reject(new Error(`answered ${answer.slice(0, 1000)}`));
+        return;
+      }
+      answer = '';
+      const now = performance.now();
+      times.push(now - sentAt);
+      if (now < end) return send();
+      resolve(times);
+      socket.destroy();
+    });
+  });
+}
+
+function isWhole(answer: string): boolean {
+  const head = answer.indexOf('\r\n\r\n');
+  if (head === -1) return false;
+  const length = /content-length: (\d+)/i.exec(answer.slice(0, head))?.[1];
+  return length !== undefined && answer.length >= head + 4 + Number(length);
+}

@@ -1,0 +1,17 @@
+import process from 'node:process';
+import { benchCacheHits } from './front/cache-hits.ts';
+
+/** `npm run bench -- <part>…`: measures parts of the service, each beside a peer in the same run. */
+const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
+  front: [benchCacheHits],
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !(name in parts));
+if (unknown.length > 0) {
+  process.stderr.write(`There is no part ${unknown.join(', ')}; the parts are ${Object.keys(parts).join(', ')}.\n`);
+  process.exit(2);
+}
+for (const name of asked.length === 0 ? Object.keys(parts) : asked) {
+  for (const measure of parts[name] ?? []) await measure();
+}
