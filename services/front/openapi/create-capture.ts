@@ -12,7 +12,7 @@ export const createCaptureDocument = {
   tags: ['captures'],
   summary: 'Capture a page',
   description:
-    'Renders the page and answers when the capture is there: with its metadata, or with responseType "file" with the file itself. Costs one token, with antiBot two; a capture that fails costs nothing.',
+    'Renders the page and answers when the capture is there: with its metadata, or with responseType "file" with the file itself. Costs one token, with antiBot two; a capture that fails costs nothing, and neither does an answer from the cache (responseCache).',
   security: [{ apiKey: [] }],
   response: {
     200: {
@@ -24,7 +24,13 @@ export const createCaptureDocument = {
       content: {
         'application/json': {
           schema: successSchema(captureResultSchema),
-          examples: { completed: example('A capture', success(resultExample)) },
+          examples: {
+            completed: example('A capture', success(resultExample)),
+            cached: example(
+              'From the cache',
+              success({ ...resultExample, fromCache: true, tokenCost: 0, processingTimeMs: 2 }),
+            ),
+          },
         },
         ...Object.fromEntries(Object.values(mimeTypes).map((type) => [type, file])),
       },

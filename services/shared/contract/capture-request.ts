@@ -131,9 +131,19 @@ export const captureRequestSchema = Type.Object(
     responseCache: Type.Object(
       {
         enabled: Type.Boolean({ default: false }),
-        ttl: Type.Integer({ minimum: 60, maximum: maxLifetimeSeconds, default: 86_400, description: 'Seconds.' }),
+        ttl: Type.Integer({
+          minimum: 60,
+          maximum: maxLifetimeSeconds,
+          default: 86_400,
+          description: 'Seconds: the greatest age of an answer, and how long this capture answers for others.',
+        }),
       },
-      { additionalProperties: false, default: {}, description: 'Answer an equal request from the cache.' },
+      {
+        additionalProperties: false,
+        default: {},
+        description:
+          'Answer with an equal capture of the account when there is one, at no cost; equal requests at the same time are rendered once.',
+      },
     ),
     cdnTtl: Type.Integer({
       exclusiveMinimum: 60,

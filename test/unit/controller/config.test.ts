@@ -6,7 +6,10 @@ test('the defaults are those of a laptop', () => {
   expect(config).toMatchObject({
     ops: { port: 9092 },
     canaryIntervalMs: 60_000,
-    streams: { replicas: 1, maxBytes: { db: -1, live: -1, cache: 268_435_456, captures: -1, dead: 67_108_864, files: -1 } },
+    streams: {
+      replicas: 1,
+      maxBytes: { db: -1, live: -1, cache: 268_435_456, captures: -1, dead: 67_108_864, files: -1 },
+    },
   });
   expect([config, config.streams, config.streams.maxBytes].every((part) => Object.isFrozen(part))).toBe(true);
 });

@@ -34,7 +34,7 @@ describe('the error table of the README', () => {
 
 test('the README tells of every option of the request', () => {
   const documented = tableUnder('Options of `POST /capture`').map(([field]) => namesIn(field)[0]);
-  const announced = ['responseCache', 'persistence', 'background', 'webhook'];
+  const announced = ['persistence', 'background', 'webhook'];
   expect([...documented, ...announced].toSorted()).toEqual(Object.keys(captureRequestSchema.properties).toSorted());
   for (const field of announced) expect(readme).toContain(`\`${field}\``);
 });

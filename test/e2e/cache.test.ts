@@ -1,0 +1,43 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startFleet, type Fleet } from '../harness/fleet.ts';
+
+let fleet: Fleet;
+let asked = 0;
+const site = createServer((_request, response) => {
+  asked++;
+  response.setHeader('content-type', 'text/html');
+  setTimeout(() => response.end(`<h1>${asked}</h1>`), 500);
+});
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+  fleet = await startFleet({ fronts: 2, slots: 2 });
+});
+afterAll(async () => {
+  await fleet.stop();
+  site.close();
+});
+
+test('equal requests at once and later, on two fronts, load the page once and are charged once', async () => {
+  const url = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`;
+  const body = { url, responseCache: { enabled: true }, viewport: { width: 300, height: 200 } };
+  const bases = fleet.urls;
+  const data = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => fleet.api.captured(body, { base: bases[n % 2] ?? fleet.url })),
+  );
+  expect(new Set(data.map(({ uuid }) => uuid)).size).toBe(1);
+  expect(data.reduce((sum, { tokenCost }) => sum + tokenCost, 0)).toBe(1);
+  const later = await fleet.api.captureWithFile(body, { base: bases[1] ?? fleet.url });
+  expect(later.data).toMatchObject({ uuid: data[0]?.uuid, fromCache: true, tokenCost: 0 });
+  const file = await fleet.api.capture({ ...body, responseType: 'file' });
+  expect(file.bytes.equals(later.bytes)).toBe(true);
+  const pages = asked;
+  expect(await fleet.api.captured({ ...body, viewport: { width: 301, height: 200 } })).toMatchObject({
+    fromCache: false,
+  });
+  // The favicon may be asked for, too, but no page a second time.
+  expect(asked).toBeGreaterThan(pages);
+  expect(pages).toBeLessThanOrEqual(2);
+});

@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Cache } from '@webcapture/shared/state/cache.ts';
+import { freePort } from '../../harness/free-port.ts';
+import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { ServicePart } from '../../harness/part.ts';
+import { until } from '../../harness/until.ts';
+import { StandInRenderer } from './stand-in-renderer.ts';
+import { read } from './stand.ts';
+
+const key = 'a-key-for-two-fronts';
+const body = { url: 'https://example.com/', responseCache: { enabled: true } };
+
+let nats: TestNats;
+let renderer: StandInRenderer;
+let fronts: { part: ServicePart; url: string }[];
+
+async function startFront(name: string) {
+  const port = await freePort();
+  const part = await ServicePart.prepare(name, 'front', {
+    PATH: process.env['PATH'] ?? '',
+    PORT: String(port),
+    WEBCAPTURE_HOST: '127.0.0.1',
+    WEBCAPTURE_NATS_URL: nats.url,
+    WEBCAPTURE_REGIONS: 'us-east:1',
+    WEBCAPTURE_API_KEY: key,
+  });
+  await part.start();
+  return { part, url: `http://127.0.0.1:${port}` };
+}
+
+beforeEach(async () => {
+  nats = await startTestNats(['us-east']);
+  renderer = new StandInRenderer(await nats.connect(), 'us-east');
+  await renderer.start();
+  fronts = [await startFront('front-0'), await startFront('front-1')];
+});
+afterEach(async () => {
+  await Promise.all(fronts.map(({ part }) => part.stop()));
+  await renderer.stop();
+  await nats[Symbol.asyncDispose]();
+});
+
+const ask = (front: number) =>
+  fetch(`${fronts[front]?.url}/capture`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(30_000),
+  });
+
+test('the front of the first request is killed: those who wait on another one get its capture', async () => {
+  let finish = () => {};
+  const mayFinish = new Promise<void>((resolve) => (finish = resolve));
+  renderer.behaviour = async (job, self) => {
+    await self.captures.begin(job.account, job.uuid);
+    await mayFinish;
+    await self.complete(job);
+  };
+  const first = ask(0).catch(() => null);
+  await until('the first to be rendered', () => renderer.jobs.length === 1);
+  const second = ask(1);
+  const name = renderer.jobs[0]?.cache?.name ?? '';
+  const { claim } = await new Cache(nats.session).get('demo', name);
+  expect(claim?.uuid).toBe(renderer.jobs[0]?.uuid);
+  await fronts[0]?.part.kill('SIGKILL');
+  expect(await first).toBeNull();
+  finish();
+  const { status, body: envelope } = await read(await second);
+  expect(status).toBe(200);
+  expect(envelope.data).toMatchObject({ uuid: renderer.jobs[0]?.uuid, fromCache: true, tokenCost: 0 });
+  expect(renderer.jobs).toHaveLength(1);
+});
+
+test('NATS is restarted under them: one capture answers all the same, and later ones are hits', async () => {
+  renderer.behaviour = async (job, self) => {
+    await self.captures.begin(job.account, job.uuid);
+    await nats.restart();
+    await until('the renderer to be connected again', () => self.session.connected());
+    await self.complete(job, { silently: true });
+  };
+  const first = ask(0);
+  await until('the first to be rendered', () => renderer.jobs.length === 1);
+  const answers = await Promise.all([first, ask(1)].map(async (response) => read(await response)));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  expect(new Set(answers.map(({ body: { data } }) => data?.['uuid'])).size).toBe(1);
+  expect((await read(await ask(1))).body.data).toMatchObject({ fromCache: true });
+  expect(renderer.jobs).toHaveLength(1);
+});

@@ -1,0 +1,160 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { captureJobVersion, type CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import { answers, Cache } from '@webcapture/shared/state/cache.ts';
+import { Captures } from '@webcapture/shared/state/captures.ts';
+import { newFileName } from '@webcapture/shared/storage/file-name.ts';
+import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import type { RenderEngine } from '../../../services/renderer/capture/engine.ts';
+import { runJob, type JobDeps } from '../../../services/renderer/job/run-job.ts';
+import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
+
+let nats: TestNats;
+beforeAll(async () => {
+  nats = await startTestNats(['us-east']);
+});
+afterAll(() => nats[Symbol.asyncDispose]());
+
+const account = 'a';
+const timings = { queueMs: 0, navigateMs: 0, settleMs: 0, shootMs: 0, storeMs: 0 };
+
+/** A capture that leads, queued; `run` gives its job to a renderer whose engine does as told. */
+async function lead(name: string) {
+  const [captures, cache] = [new Captures(nats.session), new Cache(nats.session)];
+  const uuid = randomUUIDv7();
+  const acceptedAt = Date.now();
+  const [fileName, deadline] = [newFileName(uuid, 'png'), acceptedAt + 60_000];
+  const viewport = { width: 16, height: 16, deviceScaleFactor: 1 };
+  await cache.claim(account, name, { uuid, until: deadline }, { maxAge: 60 });
+  await captures.create({
+    uuid,
+    account,
+    status: 'queued',
+    url: 'https://example.com/',
+    format: 'png',
+    viewport,
+    fullPage: false,
+    tokenCost: 1,
+    fileName,
+    region: 'us-east',
+    acceptedAt,
+    deadline,
+    expiresAt: acceptedAt + 100_000,
+  });
+  const job = {
+    version: captureJobVersion,
+    uuid,
+    revision: 0,
+    account,
+    region: 'us-east',
+    lane: 'interactive',
+    acceptedAt,
+    startBy: deadline,
+    deadline,
+    wantsBytes: false,
+    fileName,
+    source: { kind: 'url', url: 'https://example.com/' },
+    options: { format: 'png', viewport } as CaptureJob['options'],
+    cache: { name, ttl: 60 },
+  } satisfies CaptureJob;
+  const run = async (render: RenderEngine['render'], deps: Partial<JobDeps> = {}) => {
+    const ended: string[] = [];
+    const message = {
+      subject: '',
+      data: Buffer.from(JSON.stringify(job)),
+      delivery: 1,
+      sequence: 1,
+      working: () => undefined,
+      ack: async () => void ended.push('ack'),
+      handBack: () => void ended.push('hand back'),
+      terminate: () => void ended.push('terminate'),
+    } satisfies PulledMessage;
+    await runJob(message, new AbortController().signal, {
+      engine: { render } as RenderEngine,
+      captures,
+      cache,
+      store: new EmbeddedStore(nats.session),
+      takeHtml: async () => '',
+      announce: () => undefined,
+      onEnd: () => undefined,
+      log: silentLog,
+      ...deps,
+    });
+    return ended;
+  };
+  return { uuid, captures, cache, run };
+}
+
+const picture: RenderEngine['render'] = async () => ({
+  bytes: Buffer.from('a picture'),
+  mimeType: 'image/png',
+  width: 16,
+  height: 16,
+  report: {
+    httpStatus: 200,
+    finalUrl: 'https://example.com/',
+    title: '',
+    images: { loaded: 0, failed: 0, pending: 0 },
+    blockedRequests: 0,
+    softTimeouts: [],
+    truncated: false,
+    blank: false,
+    challenge: false,
+    timings,
+  },
+});
+
+test('a capture that completes answers from the cache by the time that it is announced', async () => {
+  const { uuid, cache, run } = await lead('completes');
+  let atAnnouncement: Promise<unknown> = Promise.resolve();
+  expect(await run(picture, { announce: () => void (atAnnouncement = cache.get(account, 'completes')) })).toEqual([
+    'ack',
+  ]);
+  expect(await atAnnouncement).toMatchObject({ done: { record: { uuid, status: 'completed' } }, claim: null });
+});
+
+test('a capture that fails gives its claim up', async () => {
+  const { uuid, captures, cache, run } = await lead('fails');
+  const failing = () => Promise.reject(new ServiceError('NAVIGATION_FAILED'));
+  expect(await run(failing)).toEqual(['ack']);
+  expect((await captures.get(account, uuid))?.value.status).toBe('failed');
+  expect(await cache.get(account, 'fails')).toEqual({ done: null, claim: null });
+});
+
+test('a job that is delivered again after its renderer died between record and cache fills the cache', async () => {
+  const { uuid, cache, run } = await lead('again');
+  const broken = { fill: () => Promise.reject(new Error('away')), release: async () => undefined };
+  expect(await run(picture, { cache: broken })).toEqual(['ack']);
+  expect((await cache.get(account, 'again')).claim?.uuid).toBe(uuid);
+  expect(await run(() => Promise.reject(new Error('rendered twice')))).toEqual(['ack']);
+  expect(answers(await cache.get(account, 'again'), 60, Date.now())?.uuid).toBe(uuid);
+});
+
+test('a late capture neither replaces a newer one nor takes the claim of another', async () => {
+  const [older, newer, next] = [await lead('late'), randomUUIDv7(), randomUUIDv7()];
+  await older.run(picture);
+  const record = (await older.captures.get(account, older.uuid))?.value;
+  if (record?.outcome === undefined) throw new Error('it has not completed');
+  const { cache } = older;
+  const later = { ...record, uuid: newer, outcome: { ...record.outcome, capturedAt: record.outcome.capturedAt + 1 } };
+  await cache.fill(account, { name: 'late', ttl: 60 }, later);
+  await cache.claim(account, 'late', { uuid: next, until: Date.now() + 5000 }, { maxAge: -1 });
+  await cache.fill(account, { name: 'late', ttl: 60 }, record);
+  expect(await cache.get(account, 'late')).toMatchObject({ done: { record: { uuid: newer } }, claim: { uuid: next } });
+  await cache.release(account, 'late', older.uuid);
+  expect((await cache.get(account, 'late')).claim?.uuid).toBe(next);
+});
+
+test('of many claims at once one holds, and it lapses at its time', async () => {
+  const caches = await Promise.all(Array.from({ length: 4 }, async () => new Cache(await nats.connect())));
+  const claims = Array.from({ length: 40 }, () => ({ uuid: randomUUIDv7(), until: Date.now() + 1500 }));
+  const entries = await Promise.all(
+    claims.map((claim, n) => (caches[n % 4] ?? caches[0])?.claim(account, 'many', claim, { maxAge: 60 })),
+  );
+  expect(new Set(entries.map((entry) => entry?.claim?.uuid)).size).toBe(1);
+  const later = { uuid: randomUUIDv7(), until: Date.now() + 10_000 };
+  const entry = await caches[0]?.claim(account, 'many', later, { maxAge: 60 }, Date.now() + 2000);
+  expect(entry?.claim?.uuid).toBe(later.uuid);
+});
