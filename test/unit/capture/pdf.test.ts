@@ -11,7 +11,9 @@ beforeAll(async () => {
     '/text': html('<p>first line</p><div style="height:3000px"></div><p>last line</p>'),
     '/coloured': html('<body style="background:#0a0">green'),
     '/short': html('<p style="margin:0;height:50px">short</p>'),
-    '/wide-column': html('<div style="width:100%;height:10px;background:#000"></div><p id="p"></p><script>p.textContent = "w" + innerWidth</script>'),
+    '/screens': html(
+      `<style>section { height: 100vh } div { width: 2000px }</style><section>begin</section><section>middle</section><div>end</div>`,
+    ),
     '/tall': (request, response) =>
       response
         .writeHead(200, { 'content-type': 'text/html' })
@@ -102,6 +104,17 @@ describe('one page as tall as the content', () => {
     expect(width).toBe(640);
     expect(Math.abs(height - (1000 + (20 / 25.4) * 96))).toBeLessThan(12);
     expect(pdf.pages[0]?.pieces[0]?.x).toBeCloseTo(10 * mm, -0.5);
+  });
+
+  test('of 100vh parts, and wider than the paper', async () => {
+    const { pdf, height } = await print('/screens', { isFullPage: true, pdf: { margin: none } });
+    expect(pdf.pages).toHaveLength(1);
+    const [begin = 0, middle = 0, end = 0] = ['begin', 'middle', 'end'].map(
+      (text) => ((pdf.pages[0]?.pieces.find((piece) => piece.text === text)?.y ?? 0) / 72) * 96,
+    );
+    expect(middle - begin).toBeCloseTo(end - middle, -1);
+    expect(height - end).toBeGreaterThanOrEqual(0);
+    expect(height - end).toBeLessThan(40);
   });
 
   test('holds 19,200 px, and not one more', async () => {

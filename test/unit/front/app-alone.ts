@@ -12,7 +12,12 @@ import { silentLog } from '../../harness/nats-session.ts';
 
 /** The application without a queue and a store behind it: a valid request gets as far as its key, which is unknown. */
 export function buildAppAlone(
-  options: { key?: KeyRecord; view?: () => StatusView; trustProxy?: boolean } = {},
+  options: {
+    key?: KeyRecord;
+    view?: () => StatusView;
+    trustProxy?: boolean;
+    capture?: FrontDeps['dispatcher']['capture'];
+  } = {},
 ): Promise<FastifyInstance> {
   const beyond = () => {
     throw new Error('a request came further than it should');
@@ -30,7 +35,7 @@ export function buildAppAlone(
       get: async () => (options.key === undefined ? null : { value: options.key, revision: 1 }),
     }),
     captures: { get: beyond, fail: beyond },
-    dispatcher: { capture: beyond } as unknown as FrontDeps['dispatcher'],
+    dispatcher: { capture: options.capture ?? beyond } as unknown as FrontDeps['dispatcher'],
     store: { create: beyond, stat: beyond, read: beyond, remove: beyond },
     policy: createEgressPolicy({ allow: [] }),
     status: { view: options.view ?? beyond },
