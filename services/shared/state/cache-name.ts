@@ -20,7 +20,6 @@ export function cacheName(
 
 /** Options that the format has no use for do not part captures that are equal. */
 function withoutIdle({ quality, pdf, ...rest }: RenderOptions): object {
-  const { paper, landscape, ...page } = pdf;
   switch (rest.format) {
     case 'png':
       return rest;
@@ -29,7 +28,7 @@ function withoutIdle({ quality, pdf, ...rest }: RenderOptions): object {
       return { ...rest, quality };
     case 'pdf':
       // One single page has the size of its content.
-      return { ...rest, pdf: rest.isFullPage ? page : pdf };
+      return { ...rest, pdf: rest.isFullPage ? { ...pdf, paper: null, landscape: null } : pdf };
   }
 }
 

@@ -5,7 +5,7 @@ import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
 
 /** A capture that answers for all equal ones until `until` (Unix ms): its time to live, or its file's, is over then. */
-export interface CachedCapture {
+interface CachedCapture {
   readonly record: CaptureRecord;
   readonly until: number;
 }

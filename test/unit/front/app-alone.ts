@@ -12,7 +12,12 @@ import { silentLog } from '../../harness/nats-session.ts';
 
 /** The application without a queue and a store behind it: a valid request gets as far as its key, which is unknown. */
 export function buildAppAlone(
-  options: { key?: KeyRecord; view?: () => StatusView; trustProxy?: boolean } = {},
+  options: {
+    key?: KeyRecord;
+    view?: () => StatusView;
+    trustProxy?: boolean;
+    capture?: FrontDeps['dispatcher']['capture'];
+  } = {},
 ): Promise<FastifyInstance> {
   const beyond = () => {
     throw new Error('a request came further than it should');
@@ -30,8 +35,11 @@ export function buildAppAlone(
       get: async () => (options.key === undefined ? null : { value: options.key, revision: 1 }),
     }),
     captures: { get: beyond, fail: beyond },
-    dispatcher: { capture: beyond } as unknown as FrontDeps['dispatcher'],
-    responseCache: { candidate: async () => null, answer: beyond } as unknown as FrontDeps['responseCache'],
+    dispatcher: { capture: options.capture ?? beyond, longestMs: () => 0 } as unknown as FrontDeps['dispatcher'],
+    responseCache: {
+      candidate: async () => null,
+      answer: async (_ask: unknown, render: () => Promise<object>) => ({ ...(await render()), fromCache: false }),
+    } as unknown as FrontDeps['responseCache'],
     store: { create: beyond, stat: beyond, read: beyond, remove: beyond },
     policy: createEgressPolicy({ allow: [] }),
     status: { view: options.view ?? beyond },
