@@ -75,22 +75,30 @@ async function look(
   leader: CacheClaim,
   { cache, captures }: FollowDeps,
 ): Promise<FollowEnd | null> {
+  const entry = await unlessAway(cache.get(account, place.name), 'reading the cache');
+  const answer = entry === undefined ? null : answers(entry, place.ttl, Date.now());
+  if (answer !== null) return { kind: 'completed', record: answer };
+  const found = await unlessAway(captures.get(account, leader.uuid), 'reading a capture');
+  if (found === undefined) return null;
+  if (found === null) {
+    const isGivenUp = entry !== undefined && entry.claim?.uuid !== leader.uuid;
+    const isLost = Date.now() - (timeOfUuid(leader.uuid) ?? 0) > recordMs;
+    return isGivenUp || isLost ? { kind: 'over' } : null;
+  }
+  const record = found.value;
+  if (isOpen(record)) return null;
+  if (record.failure !== undefined && record.failure.cancelled !== true) {
+    return { kind: 'failed', failure: record.failure };
+  }
+  return record.status === 'completed' ? { kind: 'completed', record } : { kind: 'over' };
+}
+
+/** Undefined when it cannot be read right now. */
+async function unlessAway<T>(reading: Promise<T>, what: string): Promise<T | undefined> {
   try {
-    const entry = await withDeadline(cache.get(account, place.name), callMs, 'reading the cache');
-    const answer = answers(entry, place.ttl, Date.now());
-    if (answer !== null) return { kind: 'completed', record: answer };
-    const found = await withDeadline(captures.get(account, leader.uuid), callMs, 'reading a capture');
-    const record = found?.value;
-    if (record === undefined) {
-      const isLost = Date.now() - (timeOfUuid(leader.uuid) ?? 0) > recordMs;
-      return isLost || entry.claim?.uuid !== leader.uuid ? { kind: 'over' } : null;
-    }
-    if (isOpen(record)) return null;
-    if (record.failure?.cancelled === true) return { kind: 'over' };
-    if (record.failure !== undefined) return { kind: 'failed', failure: record.failure };
-    return record.status === 'completed' ? { kind: 'completed', record } : { kind: 'over' };
+    return await withDeadline(reading, callMs, what);
   } catch (error) {
     if (!isTransient(error)) throw error;
-    return null;
+    return undefined;
   }
 }
