@@ -78,6 +78,15 @@ const types: Record<string, Case> = {
     body: { url, format: 'pdf', pdf: { margin: { top: '-1cm' } } },
     says: /pdf.*margin/s,
   },
+};
+
+const combinations: Record<string, Case> = {
+  'pdf options with another format': { body: { url, format: 'png', pdf: { landscape: true } }, says: /pdf/ },
+  'pdf options without a format': { body: { url, pdf: {} }, says: /pdf/ },
+  'a file in the background': {
+    body: { url, responseType: 'file', background: true },
+    says: /background|responseType/,
+  },
   'a webhook without background': {
     body: { url, webhook: { url: 'https://example.com/' } },
     says: /webhook|background/,

@@ -1,11 +1,11 @@
 import { maxSide } from '@webcapture/shared/contract/formats.ts';
+import { mmPerInch, paperMm, ptPerInch, pxPerInch } from '@webcapture/shared/contract/paper.ts';
 import type { PdfOptions, RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
 import { measurePage } from './in-page/measure-page.ts';
 import type { OpenPage } from './open.ts';
 import { assertHolds } from './page-limits.ts';
-import { mmPerInch, paperMm, ptPerInch, pxPerInch } from './paper.ts';
 import type { WholePage } from './whole-page.ts';
 
 export interface PrintedPdf {

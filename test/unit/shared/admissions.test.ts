@@ -23,7 +23,7 @@ const wide: AccountLimits = { tokenQuota: 1e6, ratePerMinute: 1e6, burst: 1e6, m
 /** `count` requests, spread over four fronts, all at once; how many were admitted. */
 async function hammer(account: string, limits: AccountLimits, count: number): Promise<number> {
   const verdicts = await Promise.all(
-    Array.from({ length: count }, (_, index) =>
+    Array.from({ length: count }, async (_, index) =>
       fronts[index % fronts.length]?.admit(account, limits, {
         id: `${account}-${index}`,
         tokens: 1,
@@ -46,6 +46,8 @@ test.each([
 test('places given back can be taken again, exactly', async () => {
   const limits = { ...wide, maxInFlight: 10 };
   expect(await hammer('back', limits, 40)).toBe(10);
-  await Promise.all(Array.from({ length: 40 }, (_, index) => fronts[index % 4]?.release('back', `back-${index}`)));
+  await Promise.all(
+    Array.from({ length: 40 }, async (_, index) => fronts[index % 4]?.release('back', `back-${index}`)),
+  );
   expect(await hammer('back', limits, 40)).toBe(10);
 });
