@@ -1,5 +1,6 @@
 import { captureJobVersion, type CaptureJob, type CaptureSource } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 
@@ -17,6 +18,11 @@ export interface Acceptance {
   readonly resultSubject: string;
 }
 
+/** When a capture that may be begun until `startBy` must have ended; Unix milliseconds. */
+export function deadlineOf(options: RenderOptions, startBy: number): number {
+  return startBy + options.timeout + options.imageTimeout + options.delay + marginMs;
+}
+
 /** The record and the job of a capture that a client waits for; times as in their types. */
 export function buildJob(
   request: AcceptedRequest,
@@ -26,7 +32,7 @@ export function buildJob(
   const { uuid, account, region, fileName, acceptedAt } = acceptance;
   const { options } = request;
   const startBy = acceptedAt + acceptance.queueTimeoutMs;
-  const deadline = startBy + options.timeout + options.imageTimeout + options.delay + marginMs;
+  const deadline = deadlineOf(options, startBy);
   return {
     record: {
       uuid,

@@ -1,4 +1,3 @@
-import { randomUUIDv7 } from 'node:crypto';
 import type { CaptureJob, CaptureSource } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
@@ -34,6 +33,8 @@ export interface DispatcherDeps extends AwaitDeps {
 }
 
 export interface DispatchOptions {
+  /** The name of the capture; a UUIDv7 of this moment. */
+  readonly uuid: string;
   readonly account: string;
   readonly wantsBytes: boolean;
   readonly clientGone: AbortSignal;
@@ -71,9 +72,9 @@ export class Dispatcher {
    */
   async capture(request: AcceptedRequest, options: DispatchOptions): Promise<CaptureEnd> {
     const { regions, inFlight, inbox, queueTimeoutMs } = this.#deps;
+    const { uuid } = options;
     const region = await regions.choose(request.region);
     const leave = inFlight.add(region);
-    const uuid = randomUUIDv7();
     const mailbox = inbox.open(uuid);
     const source = this.#sourceFor(request.source, uuid);
     try {

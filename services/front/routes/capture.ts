@@ -1,6 +1,9 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { captureRequestSchema, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
 import { success } from '@webcapture/shared/contract/envelope.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { Account } from '@webcapture/shared/state/accounts.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { acceptRequest, type AcceptedRequest } from '../capture/accept-request.ts';
 import { resultView } from '../capture/capture-view.ts';
@@ -8,6 +11,7 @@ import type { CaptureEnd } from '../capture/dispatcher.ts';
 import type { FrontDeps } from '../deps.ts';
 import { clientGone } from '../http/client-gone.ts';
 import { sendCapture } from '../http/send-capture.ts';
+import { takePlace } from '../limits/take-place.ts';
 import type { CaptureOutcomeLabel } from '../metrics.ts';
 import { createCaptureDocument } from '../openapi/create-capture.ts';
 import { requestExamples } from '../openapi/examples.ts';
@@ -17,7 +21,7 @@ import { limitFields } from '../validation/limit-fields.ts';
 /** The largest valid body: a character of html, and one of an address, takes twelve bytes at most (two `\uXXXX`). */
 export const maxBodyBytes = 12 * (1_048_576 + 2 * 2048) + 64 * 1024;
 
-/** POST /capture, in the order that the interface fixes: validate, key, queue, wait, answer. */
+/** POST /capture, in the order that the interface fixes: validate, key, limits, queue, wait, answer. */
 export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
   const { config, authenticator, policy } = deps;
   const limits = { minRefreshSeconds: config.minRefreshSeconds };
@@ -30,11 +34,12 @@ export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
     preValidation: async ({ body }) => limitFields(body),
     handler: async (request, reply) => {
       const accepted = acceptRequest(request.body, request.headers, { limits, policy });
-      const key = await authenticator.authenticate(request.headers.authorization, 'capture', 'UNAUTHORIZED');
-      request.facts.account = key.account;
+      const { authorization } = request.headers;
+      const { account } = await authenticator.authenticate(authorization, 'capture', 'UNAUTHORIZED');
+      request.facts.account = account.id;
       let outcome: CaptureOutcomeLabel = 'INTERNAL_ERROR';
       try {
-        const end = await waitForEnd(accepted, request, reply, deps);
+        const end = await waitForEnd(accepted, account, request, reply, deps);
         if (end === null) {
           outcome = 'client_gone';
           return reply.hijack();
@@ -55,30 +60,41 @@ export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
 /** The completed capture, or null when the client has gone. Throws the failure of one that failed. */
 async function waitForEnd(
   accepted: AcceptedRequest,
+  account: Account,
   request: FastifyRequest<{ Body: CaptureRequest }>,
   reply: FastifyReply,
-  { dispatcher }: FrontDeps,
+  deps: FrontDeps,
 ): Promise<CaptureEnd | null> {
   const { facts } = request;
   const gone = clientGone(reply);
+  const uuid = randomUUIDv7();
+  const place = await takePlace({ account, uuid, accepted }, reply, deps);
+  let record: CaptureRecord | undefined;
   let waitingSince = 0;
-  const end = await dispatcher.capture(accepted, {
-    account: facts.account ?? '',
-    wantsBytes: request.body.responseType === 'file',
-    clientGone: gone,
-    onAccepted: (record) => {
-      facts.record = record;
-      void reply.header('x-capture-uuid', record.uuid);
-    },
-    onWait: (waiting) => {
-      if (waiting) waitingSince = performance.now();
-      else facts.waitedMs += performance.now() - waitingSince;
-    },
-  });
-  if (gone.aborted) return null;
-  const { failure } = end.record;
-  if (failure !== undefined) throw new ServiceError(failure.code, failure.message);
-  return end;
+  try {
+    const end = await deps.dispatcher.capture(accepted, {
+      uuid,
+      account: account.id,
+      wantsBytes: request.body.responseType === 'file',
+      clientGone: gone,
+      onAccepted: (accepted) => {
+        record = accepted;
+        facts.record = accepted;
+        void reply.header('x-capture-uuid', uuid);
+      },
+      onWait: (waiting) => {
+        if (waiting) waitingSince = performance.now();
+        else facts.waitedMs += performance.now() - waitingSince;
+      },
+    });
+    ({ record } = end);
+    if (gone.aborted) return null;
+    const { failure } = end.record;
+    if (failure !== undefined) throw new ServiceError(failure.code, failure.message);
+    return end;
+  } finally {
+    await place.leave(record);
+  }
 }
 
 function answer(

@@ -142,4 +142,3 @@ function stopwatch(): () => number {
     return elapsed;
   };
 }
-

@@ -3,6 +3,8 @@ import { Registry } from 'prom-client';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { KeyRecord } from '@webcapture/shared/state/keys.ts';
 import { Authenticator } from '../../../services/front/accounts/authenticator.ts';
+import { KeyDesk } from '../../../services/front/accounts/key-desk.ts';
+import { demoLimits } from '../../../services/front/accounts/preset-key.ts';
 import { buildApp } from '../../../services/front/app.ts';
 import { InFlight } from '../../../services/front/capture/in-flight.ts';
 import type { FrontDeps } from '../../../services/front/deps.ts';
@@ -12,7 +14,7 @@ import { silentLog } from '../../harness/nats-session.ts';
 
 /** The application without a queue and a store behind it: a valid request gets as far as its key, which is unknown. */
 export function buildAppAlone(
-  options: { key?: KeyRecord; view?: () => StatusView; trustProxy?: boolean } = {},
+  options: { key?: KeyRecord; view?: () => StatusView; trustProxy?: boolean; adminToken?: string } = {},
 ): Promise<FastifyInstance> {
   const beyond = () => {
     throw new Error('a request came further than it should');
@@ -23,12 +25,28 @@ export function buildAppAlone(
       cdnUrl: 'https://cdn.test',
       minRefreshSeconds: 3600,
       trustProxy: options.trustProxy ?? false,
+      queueTimeoutMs: 60_000,
+      adminToken: options.adminToken,
+      defaultLimits: demoLimits,
     },
     log: silentLog,
     metrics: createFrontMetrics(new Registry(), { installed: [], inFlight: new InFlight() }),
     authenticator: new Authenticator({
-      get: async () => (options.key === undefined ? null : { value: options.key, revision: 1 }),
+      keys: { get: async () => (options.key === undefined ? null : { value: options.key, revision: 1 }) },
+      accounts: { get: async () => null },
+      defaultLimits: demoLimits,
     }),
+    accounts: { get: beyond, create: beyond, change: beyond, list: beyond },
+    keys: { list: beyond, hasAny: beyond },
+    keyDesk: new KeyDesk({
+      keys: { put: beyond, find: beyond, change: beyond, replace: beyond },
+      onChange: beyond,
+      now: Date.now,
+    }),
+    usage: { read: beyond },
+    admissions: { inFlight: beyond },
+    gate: { enter: beyond, leave: beyond } as unknown as FrontDeps['gate'],
+    now: Date.now,
     captures: { get: beyond, fail: beyond },
     dispatcher: { capture: beyond } as unknown as FrontDeps['dispatcher'],
     store: { create: beyond, stat: beyond, read: beyond, remove: beyond },
