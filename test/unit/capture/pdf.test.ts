@@ -11,11 +11,17 @@ beforeAll(async () => {
     '/text': html('<p>first line</p><div style="height:3000px"></div><p>last line</p>'),
     '/coloured': html('<body style="background:#0a0">green'),
     '/short': html('<p style="margin:0;height:50px">short</p>'),
-    '/wide-column': html('<div style="width:100%;height:10px;background:#000"></div><p id="p"></p><script>p.textContent = "w" + innerWidth</script>'),
+    '/wide-column': html(
+      '<div style="width:100%;height:10px;background:#000"></div><p id="p"></p><script>p.textContent = "w" + innerWidth</script>',
+    ),
     '/tall': (request, response) =>
       response
         .writeHead(200, { 'content-type': 'text/html' })
-        .end(html(`<div style="height:${new URL(request.url ?? '', 'http://x').searchParams.get('h')}px;position:relative">begin<p style="position:absolute;bottom:0;margin:0">end</p></div>`)),
+        .end(
+          html(
+            `<div style="height:${new URL(request.url ?? '', 'http://x').searchParams.get('h')}px;position:relative">begin<p style="position:absolute;bottom:0;margin:0">end</p></div>`,
+          ),
+        ),
   });
 });
 
@@ -71,7 +77,8 @@ describe('paper', () => {
   });
 
   test('scale', async () => {
-    const size = async (scale: number) => (await print('/short', { pdf: { scale } })).pdf.pages[0]?.pieces[0]?.size ?? 0;
+    const size = async (scale: number) =>
+      (await print('/short', { pdf: { scale } })).pdf.pages[0]?.pieces[0]?.size ?? 0;
     const [half, one, two] = [await size(0.5), await size(1), await size(2)];
     expect(one / half).toBeCloseTo(2, 1);
     expect(two / one).toBeCloseTo(2, 1);
