@@ -33,6 +33,7 @@ export async function buildApp(deps: FrontDeps): Promise<FastifyInstance> {
   app.addHook('onSend', async (_request, reply) => {
     if (closing) void reply.header('connection', 'close');
   });
+  closeConnectionsWhenClosing(app);
   app.setErrorHandler<Error>(answerError);
   app.setNotFoundHandler(answerNotFound);
 
@@ -54,4 +55,15 @@ export async function buildApp(deps: FrontDeps): Promise<FastifyInstance> {
   statusRoutes(app, deps);
   await metaRoutes(app);
   return app;
+}
+
+/** Tells clients with open connections, while this front drains, to make their next request elsewhere. */
+function closeConnectionsWhenClosing(app: FastifyInstance): void {
+  let closing = false;
+  app.addHook('preClose', async () => {
+    closing = true;
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    if (closing) void reply.header('connection', 'close');
+  });
 }

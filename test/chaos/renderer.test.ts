@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { outcomeOf } from '../harness/api.ts';
 import type { Fleet } from '../harness/fleet.ts';
 import type { ServicePart } from '../harness/part.ts';
@@ -9,17 +9,15 @@ import { expectBalance } from './accounts-balance.ts';
 
 const site = useSite();
 
-/** The renderer that is at work right now. */
+/** The renderer that holds the one capture under way. A canary of the controller's may be at work beside it for a moment. */
 async function busyOne({ renderers }: Fleet): Promise<ServicePart> {
-  return until('a renderer to be at work', async () => {
-    for (const renderer of renderers) {
-      if ((await renderer.metric('webcapture_renderer_slots_busy')) === 1) return renderer;
-    }
-    return null;
+  return until('exactly one renderer to be at work', async () => {
+    const busy = await Promise.all(renderers.map((renderer) => renderer.metric('webcapture_renderer_slots_busy')));
+    return busy.reduce<number>((sum, count) => sum + (count ?? 0), 0) === 1 && renderers[busy.indexOf(1)];
   });
 }
 
-/** One whole and one dead renderer again become two. */
+/** Whatever a test left dead lives again. */
 async function heal(fleet: Fleet): Promise<void> {
   for (const renderer of fleet.renderers) if (renderer.exit !== undefined) await renderer.start();
   await fleet.serving('us-east', fleet.renderers.length);
@@ -27,6 +25,7 @@ async function heal(fleet: Fleet): Promise<void> {
 
 describe('two renderers of one region', () => {
   const fleet = useFleet({ regions: 'us-east:2', slots: 1 });
+  afterEach(() => heal(fleet()));
 
   test('one that is killed in mid-capture loses nothing: the other one completes it, once', async () => {
     const { api, books } = fleet();
@@ -50,7 +49,6 @@ describe('two renderers of one region', () => {
       captures: 1,
     });
     await expectBalance(fleet());
-    await heal(fleet());
   });
 
   test('one that freezes in mid-capture, and comes back when the other one has completed it, changes nothing', async () => {
@@ -76,7 +74,6 @@ describe('two renderers of one region', () => {
     expect(await books.record(data.uuid)).toEqual(first);
     expect((await books.usage()).tokens - before.tokens).toBe(1);
     await expectBalance(fleet());
-    await heal(fleet());
   });
 
   test('twenty captures, and a renderer killed under them: all complete, each charged once', async () => {
@@ -93,12 +90,12 @@ describe('two renderers of one region', () => {
     for (const [index, { metadata }] of results.entries()) expect(metadata.width).toBe(200 + index);
     expect((await books.usage()).tokens - before.tokens).toBe(20);
     await expectBalance(fleet());
-    await heal(fleet());
   });
 });
 
 describe('one renderer', () => {
   const fleet = useFleet({ slots: 2, env: { WEBCAPTURE_QUEUE_TIMEOUT: '60' } });
+  afterEach(() => heal(fleet()));
 
   test('that is killed in mid-capture completes it after its restart', async () => {
     const { api, renderer } = fleet();
@@ -111,7 +108,6 @@ describe('one renderer', () => {
     const { picture } = await capturing;
     expect(picture.share('#00ff00')).toBeGreaterThan(0.99);
     await expectBalance(fleet());
-    await fleet().serving('us-east', 1);
   });
 
   test('whose browser is killed in mid-capture completes it with another browser', async () => {
@@ -176,7 +172,5 @@ describe('one renderer', () => {
     await part.kill('SIGKILL');
     const alive = await Promise.all(processes.map(({ pid }) => isAlive(pid)));
     expect(processes.filter((_, index) => alive[index])).toEqual([]);
-    await part.start();
-    await fleet().serving('us-east', 1);
   });
 });

@@ -68,7 +68,11 @@ export class Api {
     return this.request(path, { headers: { authorization: `Bearer ${options.key ?? this.key}` } });
   }
 
-  async capture(body: unknown, options: CallOptions = {}): Promise<Answer> {
+  capture(body: unknown, options: CallOptions = {}): Promise<Answer> {
+    return handled(this.#capture(body, options));
+  }
+
+  async #capture(body: unknown, options: CallOptions): Promise<Answer> {
     const key = options.key === undefined ? this.key : options.key;
     const limit = AbortSignal.timeout(answerDeadlineMs);
     const start = performance.now();
@@ -102,7 +106,11 @@ export class Api {
   }
 
   /** A capture that must succeed: the `data` of its answer. */
-  async captured(body: object | null, options: CallOptions = {}): Promise<CaptureResult> {
+  captured(body: object | null, options: CallOptions = {}): Promise<CaptureResult> {
+    return handled(this.#captured(body, options));
+  }
+
+  async #captured(body: object | null, options: CallOptions): Promise<CaptureResult> {
     const answer = await this.capture(body, options);
     const data = answer.body?.data;
     if (answer.status !== 200 || answer.body?.success !== true || data === null || data === undefined) {
@@ -112,7 +120,11 @@ export class Api {
   }
 
   /** A capture that must be refused or fail. */
-  async refused(body: unknown, options: CallOptions = {}): Promise<Refusal> {
+  refused(body: unknown, options: CallOptions = {}): Promise<Refusal> {
+    return handled(this.#refused(body, options));
+  }
+
+  async #refused(body: unknown, options: CallOptions): Promise<Refusal> {
     const answer = await this.capture(body, options);
     const error = answer.body?.error;
     if (answer.status === 200 || answer.body?.success !== false || answer.body.data !== null || !error) {
@@ -122,22 +134,31 @@ export class Api {
   }
 
   /** A capture that must succeed, as a picture, downloaded from its fileUrl. */
-  async picture(body: object | null, options: CallOptions = {}): Promise<{ data: CaptureResult; picture: Picture }> {
+  picture(body: object | null, options: CallOptions = {}): Promise<{ data: CaptureResult; picture: Picture }> {
+    return handled(this.#picture(body, options));
+  }
+
+  async #picture(body: object | null, options: CallOptions): Promise<{ data: CaptureResult; picture: Picture }> {
     const { data, bytes } = await this.captureWithFile(body, options);
     return { data, picture: await Picture.of(bytes) };
   }
 
   /** A capture that must succeed, as a pdf. */
-  async pdf(body: object, options: CallOptions = {}): Promise<{ data: CaptureResult; pdf: Pdf; bytes: Buffer }> {
+  pdf(body: object, options: CallOptions = {}): Promise<{ data: CaptureResult; pdf: Pdf; bytes: Buffer }> {
+    return handled(this.#pdf(body, options));
+  }
+
+  async #pdf(body: object, options: CallOptions): Promise<{ data: CaptureResult; pdf: Pdf; bytes: Buffer }> {
     const { data, bytes } = await this.captureWithFile({ format: 'pdf', ...body }, options);
     return { data, pdf: await readPdf(bytes), bytes };
   }
 
   /** A capture that must succeed, with its file; what the answer says of the file must be true. */
-  async captureWithFile(
-    body: object | null,
-    options: CallOptions = {},
-  ): Promise<{ data: CaptureResult; bytes: Buffer }> {
+  captureWithFile(body: object | null, options: CallOptions = {}): Promise<{ data: CaptureResult; bytes: Buffer }> {
+    return handled(this.#captureWithFile(body, options));
+  }
+
+  async #captureWithFile(body: object | null, options: CallOptions): Promise<{ data: CaptureResult; bytes: Buffer }> {
     const data = await this.captured(body, options);
     const response = await this.request(data.fileUrl);
     const bytes = Buffer.from(await response.arrayBuffer());
@@ -151,6 +172,12 @@ export class Api {
     }
     return { data, bytes };
   }
+}
+
+/** A capture that a test has under way when it fails elsewhere may fail too: that is no error of its own. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
 }
 
 function textOf(answer: Answer): string {

@@ -15,7 +15,7 @@ import type { RegionBoard } from './region-board.ts';
 import type { ResultInbox } from './result-inbox.ts';
 
 /** Html that is too large for the message of its job. */
-export interface HtmlParcels {
+interface HtmlParcels {
   put(name: string, html: string, expiresAt: number): Promise<void>;
   remove(name: string): Promise<void>;
 }

@@ -19,6 +19,7 @@ export class ResultInbox {
     nc.subscribe(`${this.#prefix}.*`, {
       callback: (error, message) => {
         if (error === null) this.#hear(message);
+        else log.error({ err: error }, 'results cannot be heard; captures are found by their records, later');
       },
     });
   }

@@ -5,7 +5,7 @@ import type { FastifyError } from 'fastify';
 const frameworkErrors: Readonly<Record<string, () => ServiceError>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     invalid('the body must be JSON: send it with the header "Content-Type: application/json"'),
-  FST_ERR_CTP_BODY_TOO_LARGE: () => invalid('the body is larger than any valid request'),
+  FST_ERR_CTP_BODY_TOO_LARGE: () => invalid('the body is larger than 8 MiB'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalid('the body is not as long as its Content-Length says'),
   FST_ERR_BAD_URL: () => new ServiceError('NOT_FOUND'),
   FST_ERR_MAX_PARAM_LENGTH: () => new ServiceError('NOT_FOUND'),

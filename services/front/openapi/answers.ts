@@ -54,7 +54,7 @@ export function failureAnswers(codes: readonly ErrorCode[]): Record<number, Answ
       status,
       {
         description: `${statusTexts[status] ?? 'A failure.'} Codes: ${group.join(', ')}.`,
-        headers: { ...requestIdHeader, ...(extraHeaders[status] ?? {}) },
+        headers: { ...requestIdHeader, ...extraHeaders[status] },
         content: {
           'application/json': {
             schema: failureSchema(group),

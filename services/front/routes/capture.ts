@@ -18,8 +18,11 @@ import { requestExamples } from '../openapi/examples.ts';
 import { explainErrors } from '../validation/explain-errors.ts';
 import { limitFields } from '../validation/limit-fields.ts';
 
-/** The largest valid body: a character of html, and one of an address, takes twelve bytes at most (two `\uXXXX`). */
-export const maxBodyBytes = 12 * (1_048_576 + 2 * 2048) + 64 * 1024;
+/**
+ * The most bytes of a body: room for the longest html in four bytes a character, and again as much for JSON's escapes.
+ * Only a client that escapes what needs no escaping could send more than that.
+ */
+export const maxBodyBytes = 8 * 1024 * 1024;
 
 /** POST /capture, in the order that the interface fixes: validate, key, limits, queue, wait, answer. */
 export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {

@@ -73,7 +73,10 @@ export class BrowserGeneration {
    */
   async take(): Promise<PageLoan> {
     let page = this.#warm.shift();
-    while (page?.page.isClosed()) page = this.#warm.shift();
+    while (page !== undefined && (page.page.isClosed() || page.crashed())) {
+      void closeWarmPage(page);
+      page = this.#warm.shift();
+    }
     this.#taken += 1;
     const { launched, egress, setup } = this.#options;
     page ??= await openWarmPage(launched, egress, setup).catch((error: unknown) => {

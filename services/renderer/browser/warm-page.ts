@@ -19,6 +19,8 @@ export interface WarmPage {
   readonly page: Page;
   readonly cdp: CDPSession;
   readonly lane: EgressLane;
+  /** Whether its process is gone: it can open nothing any more. */
+  crashed(): boolean;
 }
 
 const openDeadlineMs = 20_000;
@@ -48,13 +50,15 @@ export async function openWarmPage(
       proxy: { server: lane.server },
     }));
     const page = await opened.newPage();
+    let crashed = false;
+    page.once('crash', () => (crashed = true));
     const [cdp] = await Promise.all([
       opened.newCDPSession(page),
       ...[keepOpenScript, ...initScripts].map((content) => page.addInitScript({ content })),
     ]);
     // What still opens a window (a link with a target, clicked by a script) opens it for nobody.
     opened.on('page', (popup) => void popup.close().catch(() => undefined));
-    return { context: opened, page, cdp, lane };
+    return { context: opened, page, cdp, lane, crashed: () => crashed };
   };
   try {
     return await withDeadline(open(), openDeadlineMs, 'opening a page');

@@ -3,6 +3,8 @@ import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import sharp, { type Sharp } from 'sharp';
 import type { ImageFormat, Shot } from './shoot.ts';
 
+type TiledShot = Extract<Shot, { kind: 'tiles' }>;
+
 export interface EncodedImage {
   readonly bytes: Buffer;
   readonly width: number;
@@ -28,10 +30,10 @@ export async function encode(shot: Shot, options: RenderOptions): Promise<Encode
   return { bytes, width, height };
 }
 
-async function join(
-  { tiles, width, height }: Extract<Shot, { kind: 'tiles' }>,
-  options: RenderOptions,
-): Promise<Buffer> {
+async function join({ tiles }: TiledShot, options: RenderOptions): Promise<Buffer> {
+  const sizes = await Promise.all(tiles.map((tile) => sharp(tile, trusted).metadata()));
+  const width = Math.min(...sizes.map((size) => size.width));
+  const height = sizes.reduce((sum, size) => sum + size.height, 0);
   // Joining gives each tile the room of the tallest, so that what is below the last one is cut off again.
   const joined = sharp([...tiles], { ...trusted, join: { across: 1 } })
     .extract({ left: 0, top: 0, width, height })

@@ -10,12 +10,19 @@ export class Metrics {
   readonly viewport: Viewport;
   readonly #cdp: CDPSession;
   readonly #window: { readonly screen: Size; readonly outer: Size } | undefined;
+  #width: number;
 
   /** @param window around the viewport; without one there is nothing around it */
   constructor(cdp: CDPSession, viewport: Viewport, window?: { readonly screen: Size; readonly outer: Size }) {
     this.#cdp = cdp;
     this.viewport = viewport;
+    this.#width = viewport.width;
     this.#window = window;
+  }
+
+  /** The width that the page is laid out in, in CSS pixels. */
+  get width(): number {
+    return this.#width;
   }
 
   /** Shows the page in the viewport; a warm page has the default one already. */
@@ -35,12 +42,13 @@ export class Metrics {
    * sees a taller window, with all of it in sight, but memory does not grow with it.
    */
   async grow(height: number): Promise<void> {
-    await this.layOut(this.viewport.width, height);
+    await this.#override({ width: this.#width, height }, true);
   }
 
-  /** The same for a viewport of any size. */
-  async layOut(width: number, height: number): Promise<void> {
-    await this.#override({ width, height }, true);
+  /** Lays the page out in another width from now on, in the height of the viewport. */
+  async layOutIn(width: number): Promise<void> {
+    this.#width = width;
+    await this.grow(this.viewport.height);
   }
 
   async #override({ width, height }: Size, dontSetVisibleSize: boolean): Promise<void> {

@@ -59,8 +59,7 @@ async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderO
   if (!/^https?:\/\//i.test(url)) {
     throw new ServiceError('NAVIGATION_FAILED', 'Only http and https addresses can be captured.');
   }
-  const stopServing =
-    source.kind === 'html' ? await lifeline.run(serveHtml(cdp, source.html), timeout, 'the html') : null;
+  const stopServing = source.kind === 'html' ? await lifeline.run(serveHtml(cdp, source.html), timeout, 'the html') : null;
   try {
     // The second limit is for a browser that does not even tell the time.
     await lifeline.run(page.goto(url, { waitUntil: 'commit', timeout }), timeout + 1000, 'the navigation');
@@ -71,9 +70,7 @@ async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderO
       if (lane.failureOf(asked) === 'blocked') throw urlBlocked(asked, { cause: error });
       throw unanswered(timeout, 'The page did not answer', error);
     }
-    throw (
-      emptyAnswer(open, error) ?? navigationFailure(asked, document.failure?.netError ?? String(error), lane, error)
-    );
+    throw emptyAnswer(open, error) ?? navigationFailure(asked, document.failure?.netError ?? String(error), lane, error);
   }
   void stopServing?.();
   throwIfLost(open);

@@ -84,14 +84,15 @@ export async function openPage(
 }
 
 /** Cuts the capture when its page dies. */
-function watch(loan: PageLoan, lifeline: Lifeline): () => void {
-  const { page } = loan;
-  const onCrash = () =>
-    lifeline.cut(new ServiceError('CAPTURE_FAILED', 'The page crashed, or took more memory than a page may.'));
-  const onClose = () => {
-    if (loan.browserLost()) lifeline.cut(browserLost(new BrowserLostError()));
-    else lifeline.cut(new ServiceError('CAPTURE_FAILED', 'The page closed itself.'));
+function watch({ page }: PageLoan, lifeline: Lifeline): () => void {
+  const onCrash = () => {
+    // One that has been nowhere yet died of something else than what it was to show.
+    const isUnused = page.url() === 'about:blank';
+    const failure = new ServiceError('CAPTURE_FAILED', 'The page crashed, or took more memory than a page may.');
+    lifeline.cut(isUnused ? browserLost(new BrowserLostError('an unused page crashed')) : failure);
   };
+  // It cannot close itself, and hears of the end of its browser before the browser's own object does.
+  const onClose = () => lifeline.cut(browserLost(new BrowserLostError()));
   page.on('crash', onCrash).on('close', onClose);
   return () => void page.off('crash', onCrash).off('close', onClose);
 }

@@ -1,11 +1,12 @@
+import { maxHeight } from '@webcapture/shared/contract/formats.ts';
 import type { PdfOptions, RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
 import { measurePage } from './in-page/measure-page.ts';
-import { nextFrame } from './in-page/next-frame.ts';
 import type { OpenPage } from './open.ts';
 import { assertHolds } from './page-limits.ts';
 import { mmPerInch, paperMm, ptPerInch, pxPerInch } from './paper.ts';
+import type { WholePage } from './whole-page.ts';
 
 export interface PrintedPdf {
   readonly bytes: Buffer;
@@ -16,16 +17,23 @@ export interface PrintedPdf {
 
 const printMs = 60_000;
 const callMs = 5000;
+/** How much smaller Chromium prints what is wider than the paper. */
+const mostShrinking = 1.5;
 /** Printing rounds: the page of the whole content is made so much taller, in CSS pixels, until it holds all. */
-const slack = [1, 8, 40, 160] as const;
+const slack = [0, 1, 8, 40, 160] as const;
 
 /**
  * Prints the page.
  *
+ * @param whole the page laid out for one single page; undefined for paper
  * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT, CAPTURE_FAILED, and VALIDATION_ERROR when the margins leave no room
  */
-export async function printPdf(open: OpenPage, options: RenderOptions): Promise<PrintedPdf> {
-  return options.isFullPage ? printWhole(open, options) : printPaper(open, options.pdf);
+export async function printPdf(
+  open: OpenPage,
+  options: RenderOptions,
+  whole: WholePage | undefined,
+): Promise<PrintedPdf> {
+  return whole ? printWhole(open, options, whole) : printPaper(open, options.pdf);
 }
 
 /** As many pages of paper as it takes. */
@@ -35,30 +43,49 @@ async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> 
   return print(open, pdf, { width: size.width / mmPerInch, height: size.height / mmPerInch });
 }
 
-/** One page, as wide as the viewport and as tall as the content. */
-async function printWhole(open: OpenPage, { pdf, viewport }: RenderOptions): Promise<PrintedPdf> {
-  const { world, page, metrics, lifeline } = open;
-  const { top, right, bottom, left } = pdf.margin;
-  const toPx = (mm: number) => (mm / mmPerInch) * pxPerInch;
-  const column = Math.floor((viewport.width - toPx(left + right)) / pdf.scale);
-  if (column < 1) throw noRoom();
-  // Paper is laid out by other rules than the screen, in a column without the margins.
+/**
+ * Lays the page out as it will be printed on one page as wide as the viewport: by the rules for paper, in the column that
+ * the margins leave. What is measured from then on is true of the print.
+ */
+export async function layOutForPrint(open: OpenPage, options: RenderOptions): Promise<void> {
+  const { page, metrics, lifeline, world } = open;
+  const column = columnOf(options);
   await lifeline.run(page.emulateMedia({ media: 'print' }), callMs, 'the print layout');
-  await lifeline.run(metrics.layOut(column, viewport.height), callMs, 'the print layout');
-  await world.call(nextFrame, [2], { ms: callMs, what: 'a frame' });
-  const { contentHeight, height } = await world.call(measurePage, [], { ms: callMs, what: 'measuring' });
-  // A page shorter than the viewport ends where its content does.
-  const content = Math.max(1, height > viewport.height ? height : contentHeight);
-
-  for (const extra of slack) {
-    const tall = Math.ceil(content * pdf.scale + toPx(top + bottom)) + extra;
-    assertHolds('pdf', viewport.width, tall - extra);
-    const size = { width: viewport.width / pxPerInch, height: Math.min(tall, 19_200) / pxPerInch };
-    const printed = await print(open, pdf, size);
-    if (printed.pages === 1 || extra === slack.at(-1)) return printed;
-  }
-  throw new ServiceError('CAPTURE_FAILED');
+  await lifeline.run(metrics.layOutIn(column), callMs, 'the print layout');
+  const { width } = await world.call(measurePage, [], { ms: callMs, what: 'measuring' });
+  // What is wider than the paper is printed smaller, as far as that goes.
+  const wider = Math.min(width, Math.floor(column * mostShrinking));
+  if (wider > column) await lifeline.run(metrics.layOutIn(wider), callMs, 'the print layout');
 }
+
+/** The width that the margins leave, in the CSS pixels that the page is laid out in. */
+function columnOf({ pdf, viewport }: RenderOptions): number {
+  const column = Math.floor((viewport.width - toPx(pdf.margin.left + pdf.margin.right)) / pdf.scale);
+  if (column < 1) throw noRoom();
+  return column;
+}
+
+/** One page, as wide as the viewport and as tall as the content. */
+async function printWhole(open: OpenPage, options: RenderOptions, whole: WholePage): Promise<PrintedPdf> {
+  const { pdf, viewport } = options;
+  const { contentHeight } = await open.world.call(measurePage, [], { ms: callMs, what: 'measuring' });
+  // A page shorter than the viewport ends where its content does.
+  const content = whole.height > viewport.height ? whole.height : Math.max(1, contentHeight);
+  const scale = pdf.scale * (columnOf(options) / open.metrics.width);
+  const height = Math.ceil(content * scale + toPx(pdf.margin.top + pdf.margin.bottom));
+  assertHolds('pdf', viewport.width, height);
+
+  let printed: PrintedPdf & { readonly pages: number };
+  let turn = 0;
+  do {
+    const tall = Math.min(height + (slack[turn] ?? 0), maxHeight.pdf);
+    printed = await print(open, pdf, { width: viewport.width / pxPerInch, height: tall / pxPerInch });
+    turn += 1;
+  } while (printed.pages > 1 && turn < slack.length);
+  return printed;
+}
+
+const toPx = (mm: number) => (mm / mmPerInch) * pxPerInch;
 
 /** @param size of the paper, in inches */
 async function print(

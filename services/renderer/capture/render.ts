@@ -65,7 +65,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   const described = describePage(open);
   // Whatever fails first is thrown; the other one is not to be left without a listener.
   described.catch(() => undefined);
-  const picture = options.format === 'pdf' ? await printPdf(open, options) : await takePicture(open, options, settled);
+  const picture = await (options.format === 'pdf' ? printPdf(open, options, settled.whole) : takePicture(open, options, settled));
   const page = await described;
   return {
     bytes: picture.bytes,
@@ -142,3 +142,4 @@ function stopwatch(): () => number {
     return elapsed;
   };
 }
+

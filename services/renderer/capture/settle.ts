@@ -9,6 +9,7 @@ import { loadEagerly } from './in-page/load-eagerly.ts';
 import { nextFrame } from './in-page/next-frame.ts';
 import { waitForAssets } from './in-page/wait-for-assets.ts';
 import type { OpenPage } from './open.ts';
+import { layOutForPrint } from './pdf.ts';
 import { scrollPage } from './scroll-page.ts';
 import { fitWholePage, showWholePage, type WholePage } from './whole-page.ts';
 
@@ -46,11 +47,12 @@ export async function settle(
   if (options.delay > 0) await lifeline.run(delay(options.delay), options.delay + callMs, 'the delay');
   if (blocking) await tidy(open, blocking, softTimeouts);
 
-  const wholePage = options.isFullPage && options.format !== 'pdf';
-  let whole = wholePage ? await showWholePage(open, options) : undefined;
-  if (options.format === 'pdf') await bringAll(open);
+  const paper = options.format === 'pdf';
+  if (paper && options.isFullPage) await layOutForPrint(open, options);
+  let whole = options.isFullPage ? await showWholePage(open, options) : undefined;
+  if (paper && !whole) await bringAll(open);
 
-  const scope = wholePage || options.format === 'pdf' ? 'all' : 'visible';
+  const scope = whole || paper ? 'all' : 'visible';
   const { fontsPending, ...images } = await world.call(waitForAssets, [scope, options.imageTimeout, fontMs], {
     ms: Math.max(options.imageTimeout, fontMs) + callMs,
     what: 'waiting for images',

@@ -19,10 +19,12 @@ export type Shot =
       readonly height: number;
     };
 
-/** Taller pictures are taken in tiles of so many pixels: encoders and surfaces have their limits. */
+/** The tallest picture taken at once: surfaces of 16,384 px are the largest that every graphics driver has. */
+const mostHeightAtOnce = 16_000;
+/** One shot of more pixels than these takes too much memory. */
+const mostPixelsAtOnce = 40_000_000;
+/** What is larger is taken in tiles of so many pixels. */
 const tileHeight = 8000;
-/** One shot of more pixels than these takes too much memory at once. */
-const mostPixelsAtOnce = 64_000_000;
 
 const shotMs = 15_000;
 /** A page that has not drawn by then waits for a stylesheet that does not come. */
@@ -42,7 +44,7 @@ export async function shoot(open: OpenPage, options: RenderOptions, height: numb
   const pixels = { width: Math.round(viewport.width * scale), height: Math.round(cssHeight * scale) };
   assertHolds(format, pixels.width, pixels.height);
 
-  if (pixels.height <= tileHeight && pixels.width * pixels.height <= mostPixelsAtOnce) {
+  if (pixels.height <= mostHeightAtOnce && pixels.width * pixels.height <= mostPixelsAtOnce) {
     const clip = height === undefined ? {} : { clip: { x: 0, y: 0, width: viewport.width, height, scale: 1 } };
     const bytes = await capture(open, {
       format,

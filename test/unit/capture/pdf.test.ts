@@ -11,17 +11,13 @@ beforeAll(async () => {
     '/text': html('<p>first line</p><div style="height:3000px"></div><p>last line</p>'),
     '/coloured': html('<body style="background:#0a0">green'),
     '/short': html('<p style="margin:0;height:50px">short</p>'),
-    '/wide-column': html(
-      '<div style="width:100%;height:10px;background:#000"></div><p id="p"></p><script>p.textContent = "w" + innerWidth</script>',
+    '/screens': html(
+      `<style>section { height: 100vh } div { width: 2000px }</style><section>begin</section><section>middle</section><div>end</div>`,
     ),
     '/tall': (request, response) =>
       response
         .writeHead(200, { 'content-type': 'text/html' })
-        .end(
-          html(
-            `<div style="height:${new URL(request.url ?? '', 'http://x').searchParams.get('h')}px;position:relative">begin<p style="position:absolute;bottom:0;margin:0">end</p></div>`,
-          ),
-        ),
+        .end(html(`<div style="height:${new URL(request.url ?? '', 'http://x').searchParams.get('h')}px;position:relative">begin<p style="position:absolute;bottom:0;margin:0">end</p></div>`)),
   });
 });
 
@@ -77,8 +73,7 @@ describe('paper', () => {
   });
 
   test('scale', async () => {
-    const size = async (scale: number) =>
-      (await print('/short', { pdf: { scale } })).pdf.pages[0]?.pieces[0]?.size ?? 0;
+    const size = async (scale: number) => (await print('/short', { pdf: { scale } })).pdf.pages[0]?.pieces[0]?.size ?? 0;
     const [half, one, two] = [await size(0.5), await size(1), await size(2)];
     expect(one / half).toBeCloseTo(2, 1);
     expect(two / one).toBeCloseTo(2, 1);
@@ -109,6 +104,17 @@ describe('one page as tall as the content', () => {
     expect(width).toBe(640);
     expect(Math.abs(height - (1000 + (20 / 25.4) * 96))).toBeLessThan(12);
     expect(pdf.pages[0]?.pieces[0]?.x).toBeCloseTo(10 * mm, -0.5);
+  });
+
+  test('of 100vh parts, and wider than the paper', async () => {
+    const { pdf, height } = await print('/screens', { isFullPage: true, pdf: { margin: none } });
+    expect(pdf.pages).toHaveLength(1);
+    const [begin = 0, middle = 0, end = 0] = ['begin', 'middle', 'end'].map(
+      (text) => ((pdf.pages[0]?.pieces.find((piece) => piece.text === text)?.y ?? 0) / 72) * 96,
+    );
+    expect(middle - begin).toBeCloseTo(end - middle, -1);
+    expect(height - end).toBeGreaterThanOrEqual(0);
+    expect(height - end).toBeLessThan(40);
   });
 
   test('holds 19,200 px, and not one more', async () => {

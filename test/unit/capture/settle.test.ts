@@ -14,14 +14,9 @@ const turning = (ms: number) =>
   );
 
 beforeAll(async () => {
-  green = await sharp({ create: { width: 50, height: 50, channels: 3, background: '#00aa00' } })
-    .png()
-    .toBuffer();
+  green = await sharp({ create: { width: 50, height: 50, channels: 3, background: '#00aa00' } }).png().toBuffer();
   const image = (ms: number) => (_: unknown, response: import('node:http').ServerResponse) => {
-    setTimeout(
-      () => response.writeHead(200, { 'content-type': 'image/png', 'cache-control': 'no-store' }).end(green),
-      ms,
-    );
+    setTimeout(() => response.writeHead(200, { 'content-type': 'image/png', 'cache-control': 'no-store' }).end(green), ms);
   };
   engine = await TestEngine.start();
   site = await TestSite.start({

@@ -7,35 +7,23 @@ let site: TestSite;
 
 /** Rows of 100 px, each of its own colour. */
 const rows = (count: number, attributes = '') =>
-  Array.from(
-    { length: count },
-    (_, row) => `<div ${attributes} style="height:100px;background:${rowColour(row)}"></div>`,
-  ).join('');
-const rowColour = (row: number) =>
-  `#${[row % 256, row >> 8, 119].map((n) => n.toString(16).padStart(2, '0')).join('')}`;
+  Array.from({ length: count }, (_, row) => `<div ${attributes} style="height:100px;background:${rowColour(row)}"></div>`).join('');
+const rowColour = (row: number) => `#${[row % 256, row >> 8, 119].map((n) => n.toString(16).padStart(2, '0')).join('')}`;
 
 const ids = Array.from({ length: 40 }, (_, index) => index);
 
 beforeAll(async () => {
-  const green = await sharp({ create: { width: 50, height: 50, channels: 3, background: '#00aa00' } })
-    .png()
-    .toBuffer();
+  const green = await sharp({ create: { width: 50, height: 50, channels: 3, background: '#00aa00' } }).png().toBuffer();
   engine = await TestEngine.start();
   site = await TestSite.start({
     '/green.png': (_, response) => void response.writeHead(200, { 'content-type': 'image/png' }).end(green),
     '/short': html('<div style="height:100px;background:#0a0"></div>'),
     '/rows': html(rows(30)),
     '/lazy': html(
-      ids
-        .map(
-          (id) => `<div style="height:200px"><img loading="lazy" width="50" height="50" src="/green.png?${id}"></div>`,
-        )
-        .join(''),
+      ids.map((id) => `<div style="height:200px"><img loading="lazy" width="50" height="50" src="/green.png?${id}"></div>`).join(''),
     ),
     '/lazy-by-script': html(
-      ids
-        .map((id) => `<div style="height:200px"><img width="50" height="50" data-src="/green.png?${id}"></div>`)
-        .join('') +
+      ids.map((id) => `<div style="height:200px"><img width="50" height="50" data-src="/green.png?${id}"></div>`).join('') +
         `<script>
           const seen = new IntersectionObserver((entries) => entries.forEach(({ isIntersecting, target }) => {
             if (isIntersecting) target.src = target.dataset.src;
@@ -44,9 +32,7 @@ beforeAll(async () => {
         </script>`,
     ),
     '/lazy-by-scroll': html(
-      ids
-        .map((id) => `<div style="height:200px"><img width="50" height="50" data-src="/green.png?${id}"></div>`)
-        .join('') +
+      ids.map((id) => `<div style="height:200px"><img width="50" height="50" data-src="/green.png?${id}"></div>`).join('') +
         `<script>
           const look = () => document.querySelectorAll('img:not([src])').forEach((image) => {
             if (image.getBoundingClientRect().top < innerHeight) image.src = image.dataset.src;
@@ -111,9 +97,7 @@ beforeAll(async () => {
         .c { height: 100%; overflow-y: scroll }</style>
        <div class="a"><nav></nav><div class="b"><div class="c">${rows(30)}</div></div></div>`,
     ),
-    '/body-scrolls': html(
-      `<style>html { overflow: hidden; height: 100% } body { height: 100%; overflow: auto }</style>${rows(30)}`,
-    ),
+    '/body-scrolls': html(`<style>html { overflow: hidden; height: 100% } body { height: 100%; overflow: auto }</style>${rows(30)}`),
     '/smooth': html(`<style>html { scroll-behavior: smooth }</style>${rows(60)}<div id="end">end</div>
        <script>window.scrollTo = () => {}; Element.prototype.scrollTo = () => {}; window.requestAnimationFrame = () => 0;
         const seen = new IntersectionObserver((entries) => entries.forEach(({ isIntersecting }) => {

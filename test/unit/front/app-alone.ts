@@ -14,7 +14,13 @@ import { silentLog } from '../../harness/nats-session.ts';
 
 /** The application without a queue and a store behind it: a valid request gets as far as its key, which is unknown. */
 export function buildAppAlone(
-  options: { key?: KeyRecord; view?: () => StatusView; trustProxy?: boolean; adminToken?: string } = {},
+  options: {
+    key?: KeyRecord;
+    view?: () => StatusView;
+    trustProxy?: boolean;
+    adminToken?: string;
+    capture?: FrontDeps['dispatcher']['capture'];
+  } = {},
 ): Promise<FastifyInstance> {
   const beyond = () => {
     throw new Error('a request came further than it should');
@@ -45,10 +51,13 @@ export function buildAppAlone(
     }),
     usage: { read: beyond },
     admissions: { inFlight: beyond },
-    gate: { enter: beyond, leave: beyond } as unknown as FrontDeps['gate'],
+    gate: {
+      enter: async () => ({ refused: null, remaining: 1, resetMs: 0, retryAfterMs: 0 }),
+      leave: async () => undefined,
+    } as unknown as FrontDeps['gate'],
     now: Date.now,
     captures: { get: beyond, fail: beyond },
-    dispatcher: { capture: beyond } as unknown as FrontDeps['dispatcher'],
+    dispatcher: { capture: options.capture ?? beyond } as unknown as FrontDeps['dispatcher'],
     store: { create: beyond, stat: beyond, read: beyond, remove: beyond },
     policy: createEgressPolicy({ allow: [] }),
     status: { view: options.view ?? beyond },

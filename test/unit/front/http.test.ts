@@ -3,6 +3,8 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { scopes } from '@webcapture/shared/state/keys.ts';
 import { maxBodyBytes } from '../../../services/front/routes/capture.ts';
 import { buildAppAlone } from './app-alone.ts';
 
@@ -44,7 +46,7 @@ test.each([
     ...(length === undefined ? { body: new Blob([body]).stream(), duplex: 'half' } : { body }),
   } as RequestInit);
   expect(response.status).toBe(400);
-  expect(await response.json()).toMatchObject({ error: { message: 'the body is larger than any valid request' } });
+  expect(await response.json()).toMatchObject({ error: { message: 'the body is larger than 8 MiB' } });
 });
 
 test('a client that reads only when it has sent all of what is refused can read why', async () => {
@@ -78,6 +80,22 @@ describe('the id of a request', () => {
     expect(await ask('abc-123')).toBe('abc-123');
     expect(await ask('a b"c')).not.toBe('a b"c');
   });
+});
+
+test('a full queue is 429, and says when to try again', async () => {
+  const full = await buildAppAlone({
+    key: { id: 'k', account: 'a', name: 'n', scopes, createdAt: 0 },
+    capture: () => Promise.reject(new ServiceError('QUEUE_FULL')),
+  });
+  const response = await full.inject({
+    method: 'POST',
+    url: '/capture',
+    headers: { authorization: 'Bearer token' },
+    payload: { url: 'https://example.com/' },
+  });
+  expect(response.statusCode).toBe(429);
+  expect(Number(response.headers['retry-after'])).toBeGreaterThan(0);
+  expect(response.json()).toMatchObject({ success: false, error: { code: 'QUEUE_FULL' }, data: null });
 });
 
 test('an error that nobody foresaw tells the client its request id, and nothing else', async () => {

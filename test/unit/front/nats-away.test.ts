@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { until } from '../../harness/until.ts';
 import { read, startStand, type Stand } from './stand.ts';
 
@@ -26,6 +28,22 @@ test('after a restart captures are taken as soon as the renderers are heard agai
   await until('the front to be connected again', async () => (await stand.capture({ url })).status === 200, {
     deadlineMs: 10_000,
   });
+});
+
+test('the status is the word of the controller', async () => {
+  const now = Date.now();
+  const lastCheckedAt = new Date(now).toISOString();
+  const component = (name: string) => ({ name, status: 'operational', lastCheckedAt }) as const;
+  const report: StatusReport = {
+    components: ['queue', 'storage', 'engine', 'engine.us-east'].map(component),
+    queued: {},
+    overall: 'operational',
+    at: now,
+  };
+  await new Entries(stand.nats.session, 'live').put('status', report);
+  await until('the word to be served', async () => (await stand.call('/status', { key: null })).status === 200);
+  const engine = await stand.call('/status/engine', { key: null });
+  expect([engine.status, await engine.json()]).toEqual([200, component('engine')]);
 });
 
 test('while NATS is away requests are refused within seconds, and the status says so', async () => {

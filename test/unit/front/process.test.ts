@@ -97,6 +97,7 @@ test('SIGTERM: says so, takes no new connections, lets what is under way end, an
   release();
   const response = await answer;
   expect([response.status, await response.text()]).toEqual([200, 'the bytes of a picture']);
+  expect(response.headers.get('connection')).toBe('close');
   const exit = await until('the process to end', () => front.exit, { deadlineMs: 10_000 });
   expect(exit).toEqual({ code: 0, signal: null });
 }, 60_000);

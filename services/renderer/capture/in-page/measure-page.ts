@@ -3,6 +3,8 @@
 export interface PageMeasures {
   /** Of all content that can be scrolled to, and at least of the viewport, in CSS pixels. */
   readonly height: number;
+  /** Of all content, and at least of the viewport. */
+  readonly width: number;
   /** Of the viewport. */
   readonly viewHeight: number;
   /** Of the content in the flow: less than `height` when the viewport is taller than the page. */
@@ -17,6 +19,7 @@ export function measurePage(): PageMeasures {
   const bodyHeight = body === null ? 0 : body.getBoundingClientRect().top - rootBox.top + body.scrollHeight;
   return {
     height: Math.max(root.scrollHeight, document.documentElement.scrollHeight),
+    width: Math.max(root.scrollWidth, document.documentElement.scrollWidth),
     viewHeight: innerHeight,
     contentHeight: Math.ceil(Math.max(rootBox.height, bodyHeight)),
   };

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { Overload } from '../../../services/front/http/overload.ts';
+
+test.each<[string, number[], boolean]>([
+  ['nothing', [], false],
+  ['one pause', [60_000], false],
+  ['four late samples', [1001, 1500, Infinity, 9000], false],
+  ['five late samples', [1001, 1001, 1001, 1001, 1001], true],
+  ['a good one between', [1001, 1001, 1001, 1000, 1001, 1001, 1001], false],
+  ['recovery', [5000, 5000, 5000, 5000, 5000, 5000, 10], false],
+])('%s', (_name, samples, present) => {
+  const overload = new Overload();
+  for (const sample of samples) overload.sample(sample);
+  expect(overload.present).toBe(present);
+});
