@@ -19,7 +19,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'e2e',
-          include: ['test/{e2e,integration}/**/*.test.ts'],
+          include: ['test/e2e/**/*.test.ts'],
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },

@@ -22,7 +22,7 @@ describe('a front', () => {
       ({ status }) => status,
       () => 'connection lost',
     );
-    await page.reached('/asset/held');
+    await page.underWay(lost);
     await first(fronts, 1).kill('SIGKILL');
     expect(await lost).toBe('connection lost');
     page.release();
@@ -47,7 +47,7 @@ describe('a front', () => {
     const base = first(urls, 1);
     const page = site().visit('/held');
     const capturing = api.captured({ url: page.url }, { base });
-    await page.reached('/asset/held');
+    await page.underWay(capturing);
     front.signal('SIGTERM');
     await until('it to be draining', async () => (await front.probe('/readyz')).status === 503);
     const late = await api.capture({ url: site().url('/colour') }, { base }).then(

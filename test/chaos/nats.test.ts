@@ -39,7 +39,7 @@ test('killed and restarted in mid-capture: the capture completes, once', async (
   const before = await books.usage();
   const page = site().visit('/held');
   const capturing = api.captureWithFile({ url: page.url });
-  await page.reached('/asset/held');
+  await page.underWay(capturing);
   await nats.restart('SIGKILL');
   page.release();
   const { data, bytes } = await capturing;
@@ -55,7 +55,7 @@ test('gone for some seconds in mid-capture, and the rendering done meanwhile: no
   const before = await books.usage();
   const page = site().visit('/held');
   const capturing = api.captureWithFile({ url: page.url });
-  await page.reached('/asset/held');
+  await page.underWay(capturing);
   await nats.kill('SIGKILL');
   page.release();
   await sleep(3000);

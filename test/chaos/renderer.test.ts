@@ -32,7 +32,7 @@ describe('two renderers of one region', () => {
     const before = await books.usage();
     const page = site().visit('/held');
     const capturing = api.captureWithFile({ url: page.url });
-    await page.reached('/asset/held');
+    await page.underWay(capturing);
     const victim = await busyOne(fleet());
     const killedAt = performance.now();
     await victim.kill('SIGKILL');
@@ -56,7 +56,7 @@ describe('two renderers of one region', () => {
     const before = await books.usage();
     const page = site().visit('/held');
     const capturing = api.captured({ url: page.url });
-    await page.reached('/asset/held');
+    await page.underWay(capturing);
     const victim = await busyOne(fleet());
     victim.signal('SIGSTOP');
     await page.reached('/asset/held', 2);
@@ -101,7 +101,7 @@ describe('one renderer', () => {
     const { api, renderer } = fleet();
     const page = site().visit('/held');
     const capturing = api.picture({ url: page.url });
-    await page.reached('/asset/held');
+    await page.underWay(capturing);
     await renderer('us-east').kill('SIGKILL');
     await renderer('us-east').start();
     page.release();
@@ -114,7 +114,7 @@ describe('one renderer', () => {
     const { api, renderer } = fleet();
     const page = site().visit('/held');
     const capturing = api.picture({ url: page.url });
-    await page.reached('/asset/held');
+    await page.underWay(capturing);
     const processes = await descendantsOf(renderer('us-east').pid);
     const browsers = processes.filter(({ command }) => /chrom|headless/i.test(command) && !command.includes('--type='));
     expect(browsers.length).toBeGreaterThan(0);
@@ -130,7 +130,7 @@ describe('one renderer', () => {
     const { api, renderer } = fleet();
     const page = site().visit('/held');
     const capturing = api.capture({ url: page.url });
-    await page.reached('/asset/held');
+    await page.underWay(capturing);
     const processes = await descendantsOf(renderer('us-east').pid);
     const pages = processes.filter(({ command }) => command.includes('--type=renderer'));
     expect(pages.length).toBeGreaterThan(0);

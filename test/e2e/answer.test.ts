@@ -135,7 +135,7 @@ describe('GET /captures/{uuid}', () => {
     const { api, books } = fleet();
     const page = site().visit('/held');
     const capturing = api.captured({ url: page.url });
-    await page.reached('/asset/held');
+    await page.underWay(capturing);
     const record = await until('its record', async () =>
       (await books.records()).find(({ url, status }) => url === page.url && status === 'rendering'),
     );

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { maxHeight } from '@webcapture/shared/contract/formats.ts';
+import { maxSide } from '@webcapture/shared/contract/formats.ts';
 import { stripeColour } from '../harness/site/pages/tall-pages.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
@@ -94,7 +94,7 @@ describe('length of html', () => {
     expect(refusal.message).toMatch(/html.*1048576/s);
   });
 
-  test('however they are written: each astral character as two escapes of six bytes', async () => {
+  test('characters count, not bytes', async () => {
     const rest = '😀'.repeat(limit - head.length);
     const { picture } = await fleet().api.picture(null, { raw: `{"html": "${head}${rest}"}` });
     expect(picture.at(1270, 0)).toBe('#00ff00');
@@ -128,9 +128,9 @@ describe('pixels of the viewport', () => {
 describe('the height that a format can hold', () => {
   const narrow = { viewport: { width: 64 } };
   const images = [
-    ['png', maxHeight.png, 0],
-    ['jpeg', maxHeight.jpeg, 10],
-    ['webp', maxHeight.webp, 10],
+    ['png', maxSide.png, 0],
+    ['jpeg', maxSide.jpeg, 10],
+    ['webp', maxSide.webp, 10],
   ] as const;
 
   test.for(images)('%s: %d px are captured whole', async ([format, height, tolerance]) => {
@@ -144,18 +144,18 @@ describe('the height that a format can hold', () => {
     }
   });
 
-  test(`pdf: ${maxHeight.pdf} px are captured whole`, async () => {
-    const body = { url: site().url('/tall', { h: maxHeight.pdf }), isFullPage: true, pdf: { margin: 0 } };
+  test(`pdf: ${maxSide.pdf} px are captured whole`, async () => {
+    const body = { url: site().url('/tall', { h: maxSide.pdf }), isFullPage: true, pdf: { margin: 0 } };
     const { data, pdf } = await fleet().api.pdf(body);
     expect(pdf.pages).toHaveLength(1);
-    expect(data.metadata.height).toBe(maxHeight.pdf);
+    expect(data.metadata.height).toBe(maxSide.pdf);
   });
 
   test.for([
-    ['png', maxHeight.png, narrow, /100000|100,000/],
-    ['jpeg', maxHeight.jpeg, narrow, /png/],
-    ['webp', maxHeight.webp, narrow, /jpeg|png/],
-    ['pdf', maxHeight.pdf, { pdf: { margin: 0 } }, /png|jpeg|isFullPage/],
+    ['png', maxSide.png, narrow, /100000|100,000/],
+    ['jpeg', maxSide.jpeg, narrow, /png/],
+    ['webp', maxSide.webp, narrow, /jpeg|png/],
+    ['pdf', maxSide.pdf, { pdf: { margin: 0 } }, /png|jpeg|isFullPage/],
   ] as const)(
     '%s: one more than %d is PAGE_TOO_LARGE, and names what would do',
     async ([format, height, rest, says]) => {

@@ -56,7 +56,7 @@ test('waiting in the queue does not count towards the timeout of the page', asyn
   const { api } = fleet();
   const held = [site().visit('/held'), site().visit('/held')];
   const busy = held.map((visit) => api.captured({ url: visit.url }));
-  await Promise.all(held.map((visit) => visit.reached('/asset/held')));
+  await Promise.all(held.map((visit, index) => visit.underWay(busy[index] ?? Promise.reject(new Error('no capture')))));
   const waiting = api.captured({ url: site().url('/slow', { delay: 1000 }), timeout: 5000 });
   const release = new Promise((resolve) => {
     setTimeout(resolve, 6000);
@@ -75,7 +75,9 @@ describe('a client that hangs up', () => {
     const before = await books.usage();
     const held = [site().visit('/held'), site().visit('/held')];
     const busy = held.map((visit) => api.captured({ url: visit.url }));
-    await Promise.all(held.map((visit) => visit.reached('/asset/held')));
+    await Promise.all(
+      held.map((visit, index) => visit.underWay(busy[index] ?? Promise.reject(new Error('no capture')))),
+    );
 
     const given = new AbortController();
     const unwanted = site().visit('/colour');
@@ -102,7 +104,7 @@ describe('a client that hangs up', () => {
     const given = new AbortController();
     const visit = site().visit('/held');
     const gone = api.capture({ url: visit.url }, { signal: given.signal }).catch((error: Error) => error.name);
-    await visit.reached('/asset/held');
+    await visit.underWay(gone);
     given.abort();
     expect(await gone).toBe('AbortError');
     visit.release();

@@ -110,6 +110,16 @@ describe.concurrent('margin', () => {
     expect(Math.abs(at.top - top)).toBeLessThan(1.5);
   });
 
+  test.for([
+    [{ margin: 150 }, {}],
+    [{ paper: 'A6', margin: { left: '60mm', right: '50mm' } }, {}],
+    [{ margin: { left: 200, right: 200 } }, { isFullPage: true }],
+  ] as const)('%j leaves no room', async ([pdf, rest]) => {
+    const refusal = await fleet().api.refused({ url: site().url('/text'), format: 'pdf', pdf, ...rest });
+    expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(refusal.message).toMatch(/margin/);
+  });
+
   test('right and bottom keep the content away from their edges', async () => {
     const { bytes } = await fleet().api.pdf({
       html: '<style>body{margin:0}div{height:3000px;background:#ff0000}</style><div></div>',

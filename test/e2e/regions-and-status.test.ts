@@ -62,7 +62,7 @@ describe('region', () => {
     await idle('us-east');
     const held = site().visit('/held');
     const busy = fleet().api.captured({ url: held.url, region: 'eu-west' });
-    await held.reached('/asset/held');
+    await held.underWay(busy);
     const data = await fleet().api.captured({ url: site().url('/colour') });
     held.release();
     expect(data.region).toBe('us-east');
@@ -73,7 +73,7 @@ describe('region', () => {
     const held = site().visit('/held');
     const waiting = site().visit('/colour');
     const busy = fleet().api.captured({ url: held.url, region: 'eu-west' });
-    await held.reached('/asset/held');
+    await held.underWay(busy);
     const queued = fleet().api.captured({ url: waiting.url, region: 'eu-west' });
     await until('it to lie in the queue', async () => (await fleet().books.queued()) >= 2);
     expect(waiting.requests).toEqual([]);
@@ -161,7 +161,7 @@ describe('status', () => {
     const { api, renderer, serving } = fleet();
     const held = site().visit('/held');
     const rendering = api.capture({ url: held.url, region: 'us-east' });
-    await held.reached('/asset/held');
+    await held.underWay(rendering);
     const start = performance.now();
     const queued = api.capture({ url: site().url('/colour'), region: 'us-east' });
     await until('it to lie in the queue', async () => (await fleet().books.queued()) >= 2);
@@ -203,7 +203,7 @@ describe('status', () => {
     await fleet().operational();
     const held = site().visit('/held');
     const capturing = api.captured({ url: held.url, region: 'us-east' });
-    await held.reached('/asset/held');
+    await held.underWay(capturing);
     const part = renderer('us-east');
     part.signal('SIGTERM');
     await until('it to be draining', async () => (await part.probe('/readyz')).status === 503);

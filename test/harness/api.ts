@@ -25,7 +25,7 @@ export interface Answer {
   readonly ms: number;
 }
 
-export interface Envelope {
+interface Envelope {
   readonly success: boolean;
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly data: CaptureResult | null;

@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { inject } from 'vitest';
@@ -11,6 +10,7 @@ import { Broker } from './broker.ts';
 import { freePort } from './free-port.ts';
 import { AnswerCheck } from './openapi.ts';
 import { ServicePart } from './part.ts';
+import { removeFolder } from './temp-folder.ts';
 import { until } from './until.ts';
 
 export interface FleetOptions {
@@ -56,7 +56,7 @@ const egressAllow = '127.0.0.1/32';
  * the part that failed, when it does not come up; nothing is left then.
  */
 export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
-  const folder = await mkdtemp(join(tmpdir(), 'webcapture-test-'));
+  const folder = await mkdtemp(join(inject('tempFolder'), 'fleet-'));
   const cleanUp: (() => Promise<unknown>)[] = [() => removeFolder(folder)];
   const stop = async () => {
     for (const step of cleanUp.splice(0).toReversed()) await step();
@@ -171,11 +171,6 @@ function serviceEnv(
     WEBCAPTURE_LOG_LEVEL: 'debug',
     ...options.extra,
   };
-}
-
-/** A process that was killed a moment ago may still be writing. */
-async function removeFolder(folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

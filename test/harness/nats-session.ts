@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
@@ -31,7 +30,7 @@ export interface TestNats extends AsyncDisposable {
 
 /** A real nats-server with a data folder of its own, connected and provisioned. */
 export async function startTestNats(installed: readonly Region[] = regions): Promise<TestNats> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'webcapture-nats-'));
+  const dataDir = await mkdtemp(join(inject('tempFolder'), 'nats-'));
   const server: NatsServer = await startNats({ dataDir, toolPath: inject('tools').natsServer });
   let current = server;
   const connections: NatsSession[] = [];

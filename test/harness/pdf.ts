@@ -1,6 +1,6 @@
 import { getDocument, type PDFPageProxy } from 'pdfjs-dist/legacy/build/pdf.mjs';
 
-export interface PdfPage {
+interface PdfPage {
   /** Points: 72 to the inch. */
   readonly width: number;
   readonly height: number;

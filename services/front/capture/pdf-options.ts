@@ -1,4 +1,5 @@
 import { captureRequestSchema, maxMarginMm, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
+import { mmPerInch, paperMm, pxPerInch } from '@webcapture/shared/contract/paper.ts';
 import type { PdfOptions } from '@webcapture/shared/contract/render-options.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 
@@ -14,8 +15,7 @@ const defaults = Object.fromEntries(
   ]),
 ) as unknown as PdfRequest & { readonly margin: number };
 
-/** CSS: 96 px are an inch. */
-const millimetresPer = { mm: 1, cm: 10, in: 25.4, px: 25.4 / 96 } as const;
+const millimetresPer = { mm: 1, cm: 10, in: mmPerInch, px: mmPerInch / pxPerInch } as const;
 
 /** The page set-up with every default filled in and every margin in millimetres. Throws a VALIDATION_ERROR. */
 export function pdfOptions(request: PdfRequest = defaults): PdfOptions {
@@ -29,6 +29,22 @@ export function pdfOptions(request: PdfRequest = defaults): PdfOptions {
     printBackground: request.printBackground,
     scale: request.scale,
   };
+}
+
+/** Throws a VALIDATION_ERROR when the margins leave no room on the paper; a single page is as wide as the viewport. */
+export function assertRoom({ paper, landscape, margin }: PdfOptions, singlePageWidthPx: number | null): void {
+  const [short, long] = paperMm[paper];
+  const [width, height] = landscape ? [long, short] : [short, long];
+  const room =
+    singlePageWidthPx === null
+      ? { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom }
+      : { width: (singlePageWidthPx / pxPerInch) * mmPerInch - margin.left - margin.right, height: 1 };
+  if (room.width > 0 && room.height > 0) return;
+  const page =
+    singlePageWidthPx === null
+      ? `${paper} (${width} × ${height} mm)`
+      : `a page as wide as the viewport (${singlePageWidthPx} px)`;
+  throw new ServiceError('VALIDATION_ERROR', `pdf.margin leaves no room on ${page}: make it smaller`);
 }
 
 function inMillimetres(length: Length, side: string): number {

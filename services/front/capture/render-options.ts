@@ -1,9 +1,11 @@
 import type { CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
 import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
-import { pdfOptions } from './pdf-options.ts';
+import { assertRoom, pdfOptions } from './pdf-options.ts';
 
-/** All that decides the pixels, out of a valid request. */
+/** All that decides the pixels, out of a request that keeps the rules. Throws a VALIDATION_ERROR for a pdf without room. */
 export function renderOptions(request: CaptureRequest): RenderOptions {
+  const pdf = pdfOptions(request.pdf);
+  if (request.format === 'pdf') assertRoom(pdf, request.isFullPage ? request.viewport.width : null);
   return {
     format: request.format,
     viewport: request.viewport,
@@ -16,6 +18,6 @@ export function renderOptions(request: CaptureRequest): RenderOptions {
     delay: request.delay,
     antiBot: request.antiBot,
     block: request.block,
-    pdf: pdfOptions(request.pdf),
+    pdf,
   };
 }

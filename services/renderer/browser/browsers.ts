@@ -78,18 +78,28 @@ export async function startBrowsers(
     idleMs: config.antiBotIdleMs,
   });
 
+  const own = new Set<PageLoan>();
   return {
     get state() {
       return supply.state;
     },
     stealth,
-    take: ({ antiBot, ownBrowser }) => {
-      if (ownBrowser && antiBot) return openOwnBrowser(launchStealth, { egress, guard, setup: stealthSetup });
-      if (ownBrowser) return openOwnBrowser(launchShell, { egress, guard });
-      return antiBot ? antiBotBrowser.take() : supply.take();
+    take: async ({ antiBot, ownBrowser }) => {
+      if (!ownBrowser) return antiBot ? antiBotBrowser.take() : supply.take();
+      const loan = await (antiBot
+        ? openOwnBrowser(launchStealth, { egress, guard, setup: stealthSetup })
+        : openOwnBrowser(launchShell, { egress, guard }));
+      own.add(loan);
+      return {
+        ...loan,
+        release: async () => {
+          own.delete(loan);
+          await loan.release();
+        },
+      };
     },
     close: async () => {
-      await Promise.all([supply.close(), antiBotBrowser.close()]);
+      await Promise.all([supply.close(), antiBotBrowser.close(), ...[...own].map((loan) => loan.release())]);
       guard.close();
     },
   };

@@ -18,9 +18,9 @@ export interface LaunchedBrowser {
   readonly browser: Browser;
   readonly pid: number;
   /** Closes it in order, or kills it when that takes too long. Never throws. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
   /** Ends all of its processes at once. */
-  kill(): void;
+  readonly kill: () => void;
 }
 
 const launchDeadlineMs = 30_000;

@@ -3,7 +3,7 @@ import type { WarmPage } from './warm-page.ts';
 /** A page lent to one capture. */
 export interface PageLoan extends WarmPage {
   /** Whether the whole browser is gone, not only this page. */
-  browserLost(): boolean;
+  readonly browserLost: () => boolean;
   /** Closes the page, whatever state it is in. Call it once; never throws. */
-  release(): Promise<void>;
+  readonly release: () => Promise<void>;
 }

@@ -13,7 +13,7 @@ export interface RenderEngineConfig {
   readonly browserMemoryBytes: number;
   /** A page whose own process holds more memory than this is ended, and its capture with it. */
   readonly pageMemoryBytes?: number;
-  /** A response of a page's that does not begin within so many milliseconds is given up. */
+  /** A script or stylesheet that does not begin within so many milliseconds is given up; by default half of `timeout`. */
   readonly responseTimeoutMs?: number;
   /** The browser for antiBot is closed after so many milliseconds without work. */
   readonly antiBotIdleMs?: number;

@@ -3,13 +3,12 @@ import type { BrowserState } from '../browser/browser-supply.ts';
 import { startBrowsers } from '../browser/browsers.ts';
 import type { PageEgress } from '../browser/warm-page.ts';
 import type { Blocker } from '../blocking/blocker.ts';
-import { defaultLimits } from '../egress/limits.ts';
 import { defaultAntiBotIdleMs, defaultPageMemoryBytes, type RenderEngineConfig } from './engine-config.ts';
 import { render } from './render.ts';
 import type { Rendering, RenderRequest } from './rendering.ts';
 
 export type { RenderEngineConfig } from './engine-config.ts';
-export type { Rendering, RenderReport, RenderRequest, RenderSource } from './rendering.ts';
+export type { Rendering, RenderRequest, RenderSource } from './rendering.ts';
 
 export interface RenderEngine {
   /**
@@ -49,7 +48,7 @@ export async function startRenderEngine(config: RenderEngineConfig, deps: Render
     },
     deps,
   );
-  const responseTimeoutMs = config.responseTimeoutMs ?? defaultLimits.responseTimeoutMs;
+  const { responseTimeoutMs } = config;
   return {
     render: (request) => render(request, { browsers, blocker: deps.blocker, responseTimeoutMs }),
     browserState: () => browsers.state,

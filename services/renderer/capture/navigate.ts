@@ -59,7 +59,8 @@ async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderO
   if (!/^https?:\/\//i.test(url)) {
     throw new ServiceError('NAVIGATION_FAILED', 'Only http and https addresses can be captured.');
   }
-  const stopServing = source.kind === 'html' ? await lifeline.run(serveHtml(cdp, source.html), timeout, 'the html') : null;
+  const stopServing =
+    source.kind === 'html' ? await lifeline.run(serveHtml(cdp, source.html), timeout, 'the html') : null;
   try {
     // The second limit is for a browser that does not even tell the time.
     await lifeline.run(page.goto(url, { waitUntil: 'commit', timeout }), timeout + 1000, 'the navigation');
@@ -70,22 +71,25 @@ async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderO
       if (lane.failureOf(asked) === 'blocked') throw urlBlocked(asked, { cause: error });
       throw unanswered(timeout, 'The page did not answer', error);
     }
-    throw emptyAnswer(open, error) ?? navigationFailure(asked, document.failure?.netError ?? String(error), lane, error);
+    throw (
+      emptyAnswer(open, error) ?? navigationFailure(asked, document.failure?.netError ?? String(error), lane, error)
+    );
   }
   void stopServing?.();
   throwIfLost(open);
 }
 
 /** Whether the page got there in time. */
-async function reach(
-  { page, lifeline, document, world }: OpenPage,
-  state: 'domcontentloaded' | 'load' | 'networkidle',
-  ms: number,
-): Promise<boolean> {
+async function reach(open: OpenPage, state: 'domcontentloaded' | 'load' | 'networkidle', ms: number): Promise<boolean> {
+  const { page, lifeline, document, world } = open;
   const told = page.waitForLoadState(state, { timeout: ms });
   const seen = async () => {
+    if (state === 'networkidle') {
+      await page.waitForLoadState('load', { timeout: ms });
+      return open.network.untilQuiet();
+    }
     await document.stayed;
-    return state === 'networkidle' ? told : world.call(untilReady, [state], { ms, what: `waiting for ${state}` });
+    return world.call(untilReady, [state], { ms, what: `waiting for ${state}` });
   };
   // A world that ends with its document is no news: the other one goes on waiting.
   const quietly = seen().catch(() => told);

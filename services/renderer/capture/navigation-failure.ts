@@ -14,11 +14,17 @@ const sentences: readonly (readonly [RegExp, string])[] = [
   [/CERT_/, 'The TLS certificate of {host} is not valid.'],
   [/SSL|TLS/, 'No TLS connection to {host} could be set up.'],
   [/TOO_MANY_REDIRECTS/, 'The address redirects too many times.'],
-  [/UNSAFE_REDIRECT|DISALLOWED_URL_SCHEME|UNKNOWN_URL_SCHEME/, 'The address redirects to one that is not http or https.'],
+  [
+    /UNSAFE_REDIRECT|DISALLOWED_URL_SCHEME|UNKNOWN_URL_SCHEME/,
+    'The address redirects to one that is not http or https.',
+  ],
   [/EMPTY_RESPONSE/, '{host} closed the connection without an answer.'],
   [/UNSAFE_PORT/, 'The port of the address is not one of the web.'],
   [/INVALID_URL|INVALID_ARGUMENT/, 'The address is not valid.'],
-  [/CONTENT_DECODING|CONTENT_LENGTH|CHUNKED|INVALID_(HTTP_)?RESPONSE|HTTP2|QUIC|RESPONSE_HEADERS|HTTP_RESPONSE_CODE/, '{host} did not answer as HTTP asks.'],
+  [
+    /CONTENT_DECODING|CONTENT_LENGTH|CHUNKED|INVALID_(HTTP_)?RESPONSE|HTTP2|QUIC|RESPONSE_HEADERS|HTTP_RESPONSE_CODE/,
+    '{host} did not answer as HTTP asks.',
+  ],
   [/BLOCKED_BY_(RESPONSE|CSP)/, '{host} forbids the browser to show this page.'],
   [/PROXY|TUNNEL/, '{host} cannot be reached.'],
 ];
@@ -32,7 +38,8 @@ const sentences: readonly (readonly [RegExp, string])[] = [
 export function navigationFailure(url: string, netError: string, lane: EgressLane, cause?: unknown): ServiceError {
   const host = hostOf(url);
   const options = { cause: cause ?? new Error(netError) };
-  const failed = (message: string) => new ServiceError('NAVIGATION_FAILED', message.replaceAll('{host}', host), options);
+  const failed = (message: string) =>
+    new ServiceError('NAVIGATION_FAILED', message.replaceAll('{host}', host), options);
   switch (lane.failureOf(url)) {
     case 'blocked':
       return urlBlocked(url, options);

@@ -8,6 +8,7 @@ import type { EgressLane } from '../egress/lane.ts';
 import type { Lifeline } from './lifeline.ts';
 import { MainDocument } from './main-document.ts';
 import { Metrics } from './metrics.ts';
+import { watchNetwork, type NetworkWatch } from './network-quiet.ts';
 import { World } from './world.ts';
 
 /** A page of one capture, with all that its steps work with. */
@@ -19,6 +20,7 @@ export interface OpenPage {
   readonly document: MainDocument;
   readonly world: World;
   readonly metrics: Metrics;
+  readonly network: NetworkWatch;
   /** Runs when the capture is over. */
   onRelease(cleanUp: () => void): void;
   /** Closes the page; never throws. */
@@ -50,7 +52,8 @@ export async function openPage(
   const { page, cdp, lane } = loan;
   const world = new World(cdp, lifeline);
   const document = new MainDocument(page, () => world.reset());
-  const cleanUps = [watch(loan, lifeline), () => document.stop()];
+  const network = watchNetwork(page, lane);
+  const cleanUps = [watch(loan, lifeline), () => document.stop(), () => network.stop()];
   const metrics = new Metrics(cdp, viewport, antiBot ? browsers.stealth.window(viewport) : undefined);
   const open: OpenPage = {
     page,
@@ -60,6 +63,7 @@ export async function openPage(
     document,
     world,
     metrics,
+    network,
     onRelease: (cleanUp) => void cleanUps.push(cleanUp),
     release: () => {
       for (const cleanUp of cleanUps) cleanUp();

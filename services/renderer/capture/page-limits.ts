@@ -1,21 +1,15 @@
-import { maxHeight, type Format } from '@webcapture/shared/contract/formats.ts';
+import { maxSide, type Format } from '@webcapture/shared/contract/formats.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 
 /** More pixels than these are beyond what one capture may take of the machine: 1.2 GB undone. */
 const maxPixels = 400_000_000;
-
-/** libjpeg, which nearly every program writes and reads JPEGs with, takes no larger side, though a header could say 65,535. */
-const libjpegMost = 65_500;
-
-const mostHeight: Readonly<Record<Format, number>> = { ...maxHeight, jpeg: Math.min(maxHeight.jpeg, libjpegMost) };
-const mostWidth: Readonly<Record<Format, number>> = { png: 100_000, jpeg: libjpegMost, webp: 16_383, pdf: 19_200 };
 
 /** What to offer for a page that a format cannot hold, the smallest files first. */
 const alternatives = ['jpeg', 'png'] as const satisfies readonly Format[];
 
 /** The greatest height of a page, in CSS pixels, that a format can hold. */
 export function maxCssHeight(format: Format, scale: number): number {
-  return format === 'pdf' ? mostHeight.pdf : Math.floor(mostHeight[format] / scale);
+  return format === 'pdf' ? maxSide.pdf : Math.floor(maxSide[format] / scale);
 }
 
 /**
@@ -30,18 +24,18 @@ export function assertHolds(format: Format, width: number, height: number): void
       `The picture would have ${megapixels} megapixels, and at most ${maxPixels / 1_000_000} can be captured. Ask for a narrower viewport or a smaller deviceScaleFactor.`,
     );
   }
-  const side = height > mostHeight[format] ? 'tall' : width > mostWidth[format] ? 'wide' : undefined;
+  const side = height > maxSide[format] ? 'tall' : width > maxSide[format] ? 'wide' : undefined;
   if (side === undefined) return;
   const value = side === 'tall' ? height : width;
-  const limit = (side === 'tall' ? mostHeight : mostWidth)[format];
+  const limit = maxSide[format];
   const other = alternatives.find((one) => one !== format && holds(one, width, height));
   throw tooLarge(
-    `The page is ${value} px ${side}, and ${format} holds ${limit} px. ${other === undefined ? wayOut(format) : `Use ${other}, which holds ${(side === 'tall' ? mostHeight : mostWidth)[other]} px.`}`,
+    `The page is ${value} px ${side}, and ${format} holds ${limit} px. ${other === undefined ? wayOut(format) : `Use ${other}, which holds ${maxSide[other]} px.`}`,
   );
 }
 
 function holds(format: Format, width: number, height: number): boolean {
-  return height <= mostHeight[format] && width <= mostWidth[format] && width * height <= maxPixels;
+  return height <= maxSide[format] && width <= maxSide[format] && width * height <= maxPixels;
 }
 
 function wayOut(format: Format): string {

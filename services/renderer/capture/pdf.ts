@@ -1,11 +1,11 @@
-import { maxHeight } from '@webcapture/shared/contract/formats.ts';
+import { maxSide } from '@webcapture/shared/contract/formats.ts';
+import { mmPerInch, paperMm, ptPerInch, pxPerInch } from '@webcapture/shared/contract/paper.ts';
 import type { PdfOptions, RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
 import { measurePage } from './in-page/measure-page.ts';
 import type { OpenPage } from './open.ts';
 import { assertHolds } from './page-limits.ts';
-import { mmPerInch, paperMm, ptPerInch, pxPerInch } from './paper.ts';
 import type { WholePage } from './whole-page.ts';
 
 export interface PrintedPdf {
@@ -78,7 +78,7 @@ async function printWhole(open: OpenPage, options: RenderOptions, whole: WholePa
   let printed: PrintedPdf & { readonly pages: number };
   let turn = 0;
   do {
-    const tall = Math.min(height + (slack[turn] ?? 0), maxHeight.pdf);
+    const tall = Math.min(height + (slack[turn] ?? 0), maxSide.pdf);
     printed = await print(open, pdf, { width: viewport.width / pxPerInch, height: tall / pxPerInch });
     turn += 1;
   } while (printed.pages > 1 && turn < slack.length);

@@ -22,9 +22,18 @@ import { DocumentGoneError } from './world.ts';
 export interface RenderDeps {
   readonly browsers: Browsers;
   readonly blocker: Blocker;
-  /** For each response of a page to begin. */
-  readonly responseTimeoutMs: number;
+  /** For each script and stylesheet to begin, in place of a share of the navigation's time. */
+  readonly responseTimeoutMs: number | undefined;
 }
+
+/**
+ * The share of the navigation's time that each script and stylesheet has to begin in. A slow one is waited for; one that
+ * hangs is given up while there is time for the page to go on without it.
+ */
+const responseShare = 0.5;
+
+/** Blocking has a shorter limit of its own. */
+const blockingMs = 10_000;
 
 /** A page that moves on while it settles is followed so often. */
 const mostMoves = 5;
@@ -52,12 +61,14 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
 async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps: RenderDeps): Promise<Rendering> {
   const watch = stopwatch();
   const blocking = Object.values(options.block).some(Boolean)
-    ? await applyBlocking(open.page, options.block, deps.blocker)
+    ? await open.lifeline.run(applyBlocking(open.page, options.block, deps.blocker), blockingMs, 'setting up blocking')
     : undefined;
-  // A script or stylesheet that never comes is given up in time for the page to go on without it.
-  const { responseTimeoutMs } = deps;
-  open.onRelease(watchStalls(open.page, open.lane, { responseTimeoutMs, navigationTimeoutMs: options.timeout }));
+  const responseTimeoutMs = deps.responseTimeoutMs ?? responseShare * options.timeout;
+  const stalls = watchStalls(open.page, open.lane, { responseTimeoutMs, navigationTimeoutMs: options.timeout });
+  open.onRelease(() => stalls.stop());
   const late = await navigate(open, source, options);
+  // It was reached, but only because something was given up.
+  if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);
   const navigateMs = watch();
   const settled = await settleWhereItEnds(open, options, { blocking, loaded: late.length === 0 });
   const settleMs = watch();
@@ -65,7 +76,9 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   const described = describePage(open);
   // Whatever fails first is thrown; the other one is not to be left without a listener.
   described.catch(() => undefined);
-  const picture = await (options.format === 'pdf' ? printPdf(open, options, settled.whole) : takePicture(open, options, settled));
+  const picture = await (options.format === 'pdf'
+    ? printPdf(open, options, settled.whole)
+    : takePicture(open, options, settled));
   const page = await described;
   return {
     bytes: picture.bytes,
@@ -142,4 +155,3 @@ function stopwatch(): () => number {
     return elapsed;
   };
 }
-

@@ -8,6 +8,7 @@ import { hasPainted } from './in-page/has-painted.ts';
 import { loadEagerly } from './in-page/load-eagerly.ts';
 import { nextFrame } from './in-page/next-frame.ts';
 import { waitForAssets } from './in-page/wait-for-assets.ts';
+import { waitForCanvases } from './in-page/wait-for-canvases.ts';
 import type { OpenPage } from './open.ts';
 import { layOutForPrint } from './pdf.ts';
 import { scrollPage } from './scroll-page.ts';
@@ -23,6 +24,8 @@ export interface Settled {
 
 /** Browsers show text in another font after 3 s without its own. */
 const fontMs = 3200;
+/** Charts take a second to draw themselves in. */
+const canvasMs = 1500;
 const callMs = 5000;
 /** For consent dialogs to be answered, among other things. */
 const tidyMs = 8000;
@@ -53,10 +56,11 @@ export async function settle(
   if (paper && !whole) await bringAll(open);
 
   const scope = whole || paper ? 'all' : 'visible';
-  const { fontsPending, ...images } = await world.call(waitForAssets, [scope, options.imageTimeout, fontMs], {
-    ms: Math.max(options.imageTimeout, fontMs) + callMs,
-    what: 'waiting for images',
-  });
+  const assetsMs = Math.max(options.imageTimeout, fontMs);
+  const [{ fontsPending, ...images }] = await Promise.all([
+    world.call(waitForAssets, [scope, options.imageTimeout, fontMs], { ms: assetsMs + callMs, what: 'images' }),
+    world.call(waitForCanvases, [canvasMs], { ms: canvasMs + callMs, what: 'canvases' }),
+  ]);
   if (images.pending > 0 && options.imageTimeout > 0) softTimeouts.push('images');
   if (fontsPending) softTimeouts.push('fonts');
 

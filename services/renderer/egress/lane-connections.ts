@@ -16,10 +16,11 @@ export interface Connection {
 export class LaneConnections {
   readonly #open = new Map<Socket, Connection>();
   readonly #slow = new Set<{ readonly key: string; readonly until: number }>();
-  readonly #responseTimeoutMs: number;
+  /** For a server to begin its answer. */
+  responseTimeoutMs: number;
 
   constructor(responseTimeoutMs: number) {
-    this.#responseTimeoutMs = responseTimeoutMs;
+    this.responseTimeoutMs = responseTimeoutMs;
   }
 
   get size(): number {
@@ -50,8 +51,7 @@ export class LaneConnections {
     const slow = new Set([...this.#slow].map(({ key }) => key));
     for (const connection of this.#open.values()) {
       const { awaitingSince, target } = connection;
-      if (awaitingSince === undefined || now - awaitingSince < this.#responseTimeoutMs || slow.has(target.key))
-        continue;
+      if (awaitingSince === undefined || now - awaitingSince < this.responseTimeoutMs || slow.has(target.key)) continue;
       cut(connection);
     }
   }

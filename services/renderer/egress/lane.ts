@@ -23,6 +23,8 @@ export interface EgressLane {
   wasBlocked(url: string): boolean;
   /** How the last failed request to the host and port of a URL failed; undefined when none did. */
   failureOf(url: string): EgressFailureKind | undefined;
+  /** From now on a server has so many milliseconds to begin its answer, instead of the lane's limit. */
+  setResponseTimeout(ms: number): void;
   /**
    * Lets the server of a URL take longer to begin its answer: the main document may take as long as the navigation.
    * It holds for all requests to that host and port, for `ms` or until the returned function is called.
@@ -99,6 +101,10 @@ export class Lane implements EgressLane, LaneContext {
 
   failureOf(url: string): EgressFailureKind | undefined {
     return this.#books.failureOf(url);
+  }
+
+  setResponseTimeout(ms: number): void {
+    this.#connections.responseTimeoutMs = ms;
   }
 
   expectSlow(url: string, ms: number): () => void {

@@ -2,29 +2,37 @@ import type { Page, Request } from 'playwright-core';
 import type { EgressLane } from './lane.ts';
 
 export interface StallWatchOptions {
-  /** For each response to begin, in ms; that of the lane's limits. */
+  /** For each script and stylesheet to begin, in ms. */
   readonly responseTimeoutMs: number;
-  /** For the main document, in ms: that of the navigation. */
+  /** For the main document, and whatever else, in ms: that of the navigation. */
   readonly navigationTimeoutMs: number;
 }
 
-/** What a page waits for before it is loaded. Others may hang, and their connection may carry streams that do not. */
-const holding = new Set(['document', 'stylesheet', 'script', 'image', 'font']);
+export interface StallWatch {
+  /** Whether something was cut: then the page got where it is without it. */
+  readonly gaveUp: boolean;
+  stop(): void;
+}
+
+/** What keeps a page from being parsed or painted at all. Images and fonts only make it late. */
+const holding = new Set(['stylesheet', 'script']);
 
 /** A connection that carries other responses too is cut when those pause for so long. */
 const mostSilentMs = 1000;
 
 /**
  * Brings the lane what only the browser knows: which request has no response yet when the connection is encrypted or
- * shared. A response that does not begin in time is cut, so that a hanging script or stylesheet in the head does not
- * hold the page; the documents of the main frame, redirects and later navigations included, have the time of the
- * navigation. Call the returned function to stop.
+ * shared. A script or stylesheet that does not begin in time is cut, so that a hanging one in the head does not hold the
+ * page; all else has the time of the navigation, the documents of the main frame each for itself, redirects and later
+ * navigations included.
  */
-export function watchStalls(page: Page, lane: EgressLane, options: StallWatchOptions): () => void {
+export function watchStalls(page: Page, lane: EgressLane, options: StallWatchOptions): StallWatch {
   const { responseTimeoutMs, navigationTimeoutMs } = options;
   const silentMs = Math.min(mostSilentMs, responseTimeoutMs / 4);
   const pending = new Map<Request, number>();
   const slow = new Map<Request, () => void>();
+  let gaveUp = false;
+  lane.setResponseTimeout(navigationTimeoutMs);
 
   const onRequest = (request: Request) => {
     if (isMainDocument(page, request)) slow.set(request, lane.expectSlow(request.url(), navigationTimeoutMs));
@@ -38,16 +46,23 @@ export function watchStalls(page: Page, lane: EgressLane, options: StallWatchOpt
   const onResponse = (response: { request(): Request }) => settled(response.request());
   const clock = setInterval(() => {
     const before = performance.now() - responseTimeoutMs;
-    for (const [request, since] of pending) if (since <= before) lane.cutSilent(request.url(), silentMs);
+    for (const [request, since] of pending) {
+      if (since <= before && lane.cutSilent(request.url(), silentMs) > 0) gaveUp = true;
+    }
   }, silentMs / 2);
   clock.unref();
 
   page.on('request', onRequest).on('response', onResponse).on('requestfailed', settled).on('requestfinished', settled);
-  return () => {
-    clearInterval(clock);
-    page.off('request', onRequest).off('response', onResponse);
-    page.off('requestfailed', settled).off('requestfinished', settled);
-    for (const release of slow.values()) release();
+  return {
+    get gaveUp() {
+      return gaveUp;
+    },
+    stop() {
+      clearInterval(clock);
+      page.off('request', onRequest).off('response', onResponse);
+      page.off('requestfailed', settled).off('requestfinished', settled);
+      for (const release of slow.values()) release();
+    },
   };
 }
 

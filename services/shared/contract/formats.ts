@@ -13,11 +13,11 @@ export const mimeTypes = {
 export type MimeType = (typeof mimeTypes)[Format];
 
 /**
- * The greatest height that a capture of a format may have: pixels of the file for images (65,535 is the largest number
- * that a JPEG header can say, 16,383 the same for WebP), CSS pixels for a pdf of one single page (200 inches, the limit
+ * The most pixels that a capture of a format may have on a side: pixels of the file for images (65,500 is the most
+ * that libjpeg, and so nearly every program, writes or reads; 16,383 is what a WebP header can say), CSS pixels for a pdf of one single page (200 inches, the limit
  * of PDF 1.x viewers).
  */
-export const maxHeight = { png: 100_000, jpeg: 65_535, webp: 16_383, pdf: 19_200 } as const satisfies Record<
+export const maxSide = { png: 100_000, jpeg: 65_500, webp: 16_383, pdf: 19_200 } as const satisfies Record<
   Format,
   number
 >;

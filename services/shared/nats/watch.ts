@@ -1,4 +1,5 @@
 import { Kvm } from '@nats-io/kv';
+import { withDeadline } from '../lifecycle/deadline.ts';
 import { backoffMs, delay } from '../lifecycle/delay.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { NatsSession } from './connect.ts';
@@ -20,9 +21,8 @@ export async function watchKeys<T>(
 ): Promise<void> {
   for (let attempt = 1; !options.signal.aborted; attempt++) {
     try {
-      const bucket = await new Kvm(session.js).open(options.bucket);
       const guard = guardWatch(session, options.maxSilenceMs);
-      const watch = await bucket.watch({ key: options.filter });
+      const watch = await openWatch(session, options, Math.min(mostOpenMs, openMs * attempt));
       const stop = () => watch.stop();
       options.signal.addEventListener('abort', stop, { once: true });
       guard.start(stop);
@@ -45,5 +45,24 @@ export async function watchKeys<T>(
       );
     }
     await delay(backoffMs(attempt, 100, 5000), options.signal);
+  }
+}
+
+/**
+ * A server that restarts does not answer while it reads its streams: asking again is quicker than waiting for what will
+ * not come. One that is only slow gets longer each time.
+ */
+const openMs = 1000;
+const mostOpenMs = 5000;
+
+async function openWatch(session: NatsSession, { bucket, filter }: { bucket: string; filter: string }, ms: number) {
+  const open = async () => (await new Kvm(session.js).open(bucket)).watch({ key: filter });
+  const opening = open();
+  try {
+    return await withDeadline(opening, ms, `setting up a watch of ${bucket}`);
+  } catch (error) {
+    // It may still come: then nobody wants it.
+    opening.then((late) => late.stop()).catch(() => undefined);
+    throw error;
   }
 }

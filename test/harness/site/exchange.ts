@@ -79,5 +79,5 @@ export function pageOf(body: string, options: { title?: string; head?: string } 
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title><style>html,body{margin:0;padding:0}</style>${head}</head><body>${body}</body></html>`;
 }
 
-export type Handler = (exchange: Exchange) => Promise<void> | void;
+type Handler = (exchange: Exchange) => Promise<void> | void;
 export type Routes = Readonly<Record<string, Handler>>;

@@ -54,6 +54,17 @@ export class Visit {
     await until(`${times} requests of ${path}`, () => this.seen(path).length >= times, { deadlineMs: 20_000 });
   }
 
+  /**
+   * Waits until the capture of a page that asks for `/asset/held` has got there: it is under way now, and stays so until
+   * `release`. Throws when the capture ends before.
+   */
+  async underWay(capture: Promise<unknown>): Promise<void> {
+    const ended = capture.then((answer) => {
+      throw new Error(`the capture ended before it was held: ${JSON.stringify(answer)}`);
+    });
+    await Promise.race([this.reached('/asset/held'), ended]);
+  }
+
   /** Lets everything go on that was held at `/asset/held`. */
   release(): void {
     this.released.resolve();

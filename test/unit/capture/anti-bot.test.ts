@@ -59,7 +59,8 @@ test('nothing tells of automation', async () => {
   });
   expect(seen.agent).toMatch(/ Chrome\/\d+\.0\.0\.0 Safari/);
   expect(seen.brands).toContain('Chromium');
-  for (const value of [seen.agent, JSON.stringify(seen.brands), JSON.stringify(headers)]) expect(value).not.toMatch(/headless/i);
+  for (const value of [seen.agent, JSON.stringify(seen.brands), JSON.stringify(headers)])
+    expect(value).not.toMatch(/headless/i);
   expect(headers['user-agent']).toBe(seen.agent);
   expect(headers['sec-ch-ua']).toContain('Chromium');
   expect(headers['accept-language']).toMatch(/^en-US/);

@@ -47,7 +47,10 @@ test.for([
 
 test('the largest viewport, in tiles, is whole', async () => {
   const viewport = { width: 7680, height: 7680, deviceScaleFactor: 1 };
-  const page = { kind: 'html', html: html(`<div style="height:100vh;background:linear-gradient(#f00,#00f)">`) } as const;
+  const page = {
+    kind: 'html',
+    html: html(`<div style="height:100vh;background:linear-gradient(#f00,#00f)">`),
+  } as const;
   const { picture } = await engine.shoot(page, { viewport, format: 'jpeg', quality: 50 });
   expect(picture.size).toBe('7680x7680');
   expect(picture.difference(7670, 5, '#ff0000')).toBeLessThan(8);
@@ -58,7 +61,9 @@ test('the largest viewport, in tiles, is whole', async () => {
 test('each capture has a context of its own', async () => {
   const page = {
     kind: 'html',
-    html: html(`<script>document.title = document.cookie + (localStorage.n ?? 'none'); localStorage.n = 1; document.cookie = 'c=1'</script>`),
+    html: html(
+      `<script>document.title = document.cookie + (localStorage.n ?? 'none'); localStorage.n = 1; document.cookie = 'c=1'</script>`,
+    ),
   } as const;
   const titles = [await engine.render(page), await engine.render(page)].map(({ report }) => report.title);
   expect(titles).toEqual(['none', 'none']);

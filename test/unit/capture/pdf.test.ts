@@ -17,7 +17,11 @@ beforeAll(async () => {
     '/tall': (request, response) =>
       response
         .writeHead(200, { 'content-type': 'text/html' })
-        .end(html(`<div style="height:${new URL(request.url ?? '', 'http://x').searchParams.get('h')}px;position:relative">begin<p style="position:absolute;bottom:0;margin:0">end</p></div>`)),
+        .end(
+          html(
+            `<div style="height:${new URL(request.url ?? '', 'http://x').searchParams.get('h')}px;position:relative">begin<p style="position:absolute;bottom:0;margin:0">end</p></div>`,
+          ),
+        ),
   });
 });
 
@@ -73,7 +77,8 @@ describe('paper', () => {
   });
 
   test('scale', async () => {
-    const size = async (scale: number) => (await print('/short', { pdf: { scale } })).pdf.pages[0]?.pieces[0]?.size ?? 0;
+    const size = async (scale: number) =>
+      (await print('/short', { pdf: { scale } })).pdf.pages[0]?.pieces[0]?.size ?? 0;
     const [half, one, two] = [await size(0.5), await size(1), await size(2)];
     expect(one / half).toBeCloseTo(2, 1);
     expect(two / one).toBeCloseTo(2, 1);

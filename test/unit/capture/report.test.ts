@@ -52,7 +52,8 @@ describe('the report tells', () => {
   });
 
   test.for(['png', 'jpeg', 'webp'] as const)('a blank %s', async (format) => {
-    const blank = async (body: string) => (await engine.render({ kind: 'html', html: html(body) }, { format })).report.blank;
+    const blank = async (body: string) =>
+      (await engine.render({ kind: 'html', html: html(body) }, { format })).report.blank;
     expect(await blank('')).toBe(true);
     expect(await blank('<body style="background:#357">')).toBe(true);
     expect(await blank('<p>.')).toBe(false);
@@ -70,16 +71,25 @@ describe('the report tells', () => {
 describe('blank', () => {
   test('one pixel of another colour is enough', async () => {
     const canvas = { width: 2000, height: 2000, channels: 3, background: '#ffffff' } as const;
-    const dot = await sharp({ create: { width: 1, height: 1, channels: 3, background: '#000000' } }).png().toBuffer();
+    const dot = await sharp({ create: { width: 1, height: 1, channels: 3, background: '#000000' } })
+      .png()
+      .toBuffer();
     const empty = await sharp({ create: canvas }).png().toBuffer();
-    const dotted = await sharp({ create: canvas }).composite([{ input: dot, left: 1234, top: 1777 }]).png().toBuffer();
+    const dotted = await sharp({ create: canvas })
+      .composite([{ input: dot, left: 1234, top: 1777 }])
+      .png()
+      .toBuffer();
     expect(await isBlank({ bytes: empty, width: 2000, height: 2000 }, { format: 'png', quality: 80 })).toBe(true);
     expect(await isBlank({ bytes: dotted, width: 2000, height: 2000 }, { format: 'png', quality: 80 })).toBe(false);
   });
 });
 
 describe('challenge', () => {
-  const answer = (status: number, headers: Record<string, string> = {}) => ({ url: 'https://x.test/', status, headers });
+  const answer = (status: number, headers: Record<string, string> = {}) => ({
+    url: 'https://x.test/',
+    status,
+    headers,
+  });
 
   test.for([
     [answer(200), 'A shop', false, false],

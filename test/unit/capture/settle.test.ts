@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { html, TestEngine, TestSite } from './support.ts';
@@ -14,9 +15,14 @@ const turning = (ms: number) =>
   );
 
 beforeAll(async () => {
-  green = await sharp({ create: { width: 50, height: 50, channels: 3, background: '#00aa00' } }).png().toBuffer();
-  const image = (ms: number) => (_: unknown, response: import('node:http').ServerResponse) => {
-    setTimeout(() => response.writeHead(200, { 'content-type': 'image/png', 'cache-control': 'no-store' }).end(green), ms);
+  green = await sharp({ create: { width: 50, height: 50, channels: 3, background: '#00aa00' } })
+    .png()
+    .toBuffer();
+  const image = (ms: number) => (_: unknown, response: ServerResponse) => {
+    setTimeout(
+      () => response.writeHead(200, { 'content-type': 'image/png', 'cache-control': 'no-store' }).end(green),
+      ms,
+    );
   };
   engine = await TestEngine.start();
   site = await TestSite.start({
@@ -50,6 +56,19 @@ beforeAll(async () => {
        <div></div><div class="later"></div><div class="turns" style="width:100px"></div>
        <div id="moves" style="transition: opacity 60s; opacity: 0; animation: none"></div>
        <script>requestAnimationFrame(() => requestAnimationFrame(() => (moves.style.opacity = 1)))</script>`,
+    ),
+    // Draws itself in over 600 ms, or for ever.
+    '/canvas': html(
+      `<canvas id="chart" width="600" height="100"></canvas><script>
+        const context = chart.getContext('2d'); const begin = performance.now();
+        const draw = () => {
+          const done = Math.min(1, (performance.now() - begin) / 600);
+          context.fillStyle = location.search && Math.random() < 0.5 ? '#0b0' : '#0a0';
+          context.fillRect(0, 0, 600 * done, 100);
+          if (done < 1 || location.search) requestAnimationFrame(draw);
+        };
+        draw();
+      </script>`,
     ),
     '/font': html(
       `<style>@font-face { font-family: late; src: url(/late.woff2) } p { font: 60px late }</style><p>Text</p>`,
@@ -126,6 +145,16 @@ test('what fades in is there; what goes on for ever goes on', async () => {
   expect(picture.at(300, 50)).toBe('#00aa00');
   expect(picture.at(300, 150)).toBe('#00aa00');
   expect(picture.at(300, 350)).toBe('#00aa00');
+});
+
+test('a chart that draws itself in is complete', async () => {
+  const { picture } = await engine.shoot(site.url('/canvas'));
+  expect(picture.at(590, 50)).toBe('#00aa00');
+});
+
+test('a canvas that never rests is not waited for for long', async () => {
+  const { report } = await engine.shoot(site.url('/canvas?ever'));
+  expect(report.timings.settleMs).toBeLessThan(4000);
 });
 
 test('a font that never comes is not waited for, and the text is there', async () => {

@@ -8,9 +8,9 @@ import {
   type RenderEngine,
   type RenderEngineConfig,
   type Rendering,
+  type RenderRequest,
   type RenderSource,
 } from '../../../services/renderer/capture/engine.ts';
-import type { RenderRequest } from '../../../services/renderer/capture/rendering.ts';
 import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { Picture } from '../../harness/picture.ts';
 
@@ -53,7 +53,7 @@ export interface ShotOptions extends Partial<Omit<RenderOptions, 'viewport' | 'p
   readonly pdf?: Partial<RenderOptions['pdf']>;
 }
 
-export function renderOptions({ viewport, pdf, ...options }: ShotOptions = {}): RenderOptions {
+function renderOptions({ viewport, pdf, ...options }: ShotOptions = {}): RenderOptions {
   return {
     ...defaults,
     ...options,

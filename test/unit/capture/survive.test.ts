@@ -19,7 +19,9 @@ beforeAll(async () => {
       </script>`,
     ),
     '/closes': html(`<script>window.close(); setTimeout(() => window.close(), 100); ${green}</script>`),
-    '/holds': html(`<script>onbeforeunload = () => 'stay'; addEventListener('beforeunload', (e) => e.preventDefault()); ${green}</script>`),
+    '/holds': html(
+      `<script>onbeforeunload = () => 'stay'; addEventListener('beforeunload', (e) => e.preventDefault()); ${green}</script>`,
+    ),
     '/prints': html(`<script>window.print(); ${green}</script>`),
     '/downloads': html(`<a id="link" href="/file">x</a><script>link.click(); ${green}</script>`),
     '/file': (_, response) =>
@@ -30,12 +32,15 @@ beforeAll(async () => {
       JSON.stringify = () => 'no'; Object.defineProperty(document, 'querySelectorAll', { value: null });
       Object.defineProperty(document, 'title', { get() { throw new Error('spoilt') } }); ${green}</script>`),
     '/loops': html('<p>x<script>for (;;);</script>'),
-    '/loops-after-load': html(`<script>${green}; addEventListener('load', () => setTimeout(() => { for (;;); }, 0))</script>`),
-    '/loops-later': html(`<script>${green}; setTimeout(() => { for (;;); }, 700)</script>`),
+    '/loops-after-load': html(
+      `<script>${green}; addEventListener('load', () => setTimeout(() => { for (;;); }, 0))</script>`,
+    ),
     '/swells': html(`<script>
       const hoard = []; setInterval(() => hoard.push(new Uint8Array(50_000_000).fill(1)), 5);
     </script><img src="/never">`),
-    '/swells-in-script': html(`<script>const hoard = []; for (;;) hoard.push(new Array(100_000).fill({}).map(() => ({})))</script>`),
+    '/swells-in-script': html(
+      `<script>const hoard = []; for (;;) hoard.push(new Array(100_000).fill({}).map(() => ({})))</script>`,
+    ),
     '/never': () => undefined,
     '/moves-for-ever': html(`<script>addEventListener('load', () => setTimeout(() => location.reload(), 20))</script>`),
   });
@@ -78,22 +83,23 @@ describe('pages that', () => {
 
 describe('busy pages', () => {
   test('that never have a document time out', async () => {
-    await expect(engine.render(site.url('/loops'), { timeout: 1500 })).rejects.toMatchObject({ code: 'CAPTURE_TIMEOUT' });
+    await expect(engine.render(site.url('/loops'), { timeout: 1500 })).rejects.toMatchObject({
+      code: 'CAPTURE_TIMEOUT',
+    });
     await expectHealthy();
   });
 
-  test.for(['/loops-after-load', '/loops-later'])('%s are stopped and taken as they stand', async (path) => {
-    const options = { timeout: 1500, imageTimeout: 0, delay: path === '/loops-later' ? 1500 : 0 };
-    const { picture, report } = await engine.shoot(site.url(path), options);
+  test('that never end after that are stopped and taken as they stand', async () => {
+    const { picture, report } = await engine.shoot(site.url('/loops-after-load'), { timeout: 1500 });
     expect(picture.at(300, 300)).toBe('#00aa00');
     expect(report.softTimeouts).toContain('settle');
     await expectHealthy();
   });
 
   test('that move on for ever end', async () => {
-    const outcome = await engine.render(site.url('/moves-for-ever'), { delay: 100, timeout: 3000 }, { deadlineMs: 15_000 }).catch(
-      (error: unknown) => error,
-    );
+    const outcome = await engine
+      .render(site.url('/moves-for-ever'), { delay: 100, timeout: 3000 }, { deadlineMs: 15_000 })
+      .catch((error: unknown) => error);
     // Either it was caught between two moves, or it failed as what it is.
     if (outcome instanceof Error) expect(outcome).toMatchObject({ code: expect.stringMatching(/^CAPTURE_/) as string });
     await expectHealthy();
@@ -102,7 +108,7 @@ describe('busy pages', () => {
 
 describe('pages that take too much memory fail alone', () => {
   test.for(['/swells', '/swells-in-script'])('%s', async (path) => {
-    const beside = engine.shoot(site.url('/'), { delay: 3000 });
+    const beside = engine.shoot(site.url('/'), { delay: 1500 });
     await expect(engine.render(site.url(path), { timeout: 20_000 })).rejects.toMatchObject({
       code: 'CAPTURE_FAILED',
       message: expect.stringMatching(/crashed|memory/) as string,
@@ -135,7 +141,9 @@ describe('a capture ends', () => {
   test('even before it begins', async () => {
     const gone = AbortSignal.abort(new Error('gone'));
     await expect(engine.render(site.url('/'), {}, { signal: gone })).rejects.toMatchObject({ code: 'CAPTURE_FAILED' });
-    await expect(engine.render(site.url('/'), {}, { deadlineMs: -1 })).rejects.toMatchObject({ code: 'CAPTURE_TIMEOUT' });
+    await expect(engine.render(site.url('/'), {}, { deadlineMs: -1 })).rejects.toMatchObject({
+      code: 'CAPTURE_TIMEOUT',
+    });
     await expectHealthy();
   });
 });

@@ -7,23 +7,35 @@ let site: TestSite;
 
 /** Rows of 100 px, each of its own colour. */
 const rows = (count: number, attributes = '') =>
-  Array.from({ length: count }, (_, row) => `<div ${attributes} style="height:100px;background:${rowColour(row)}"></div>`).join('');
-const rowColour = (row: number) => `#${[row % 256, row >> 8, 119].map((n) => n.toString(16).padStart(2, '0')).join('')}`;
+  Array.from(
+    { length: count },
+    (_, row) => `<div ${attributes} style="height:100px;background:${rowColour(row)}"></div>`,
+  ).join('');
+const rowColour = (row: number) =>
+  `#${[row % 256, row >> 8, 119].map((n) => n.toString(16).padStart(2, '0')).join('')}`;
 
 const ids = Array.from({ length: 40 }, (_, index) => index);
 
 beforeAll(async () => {
-  const green = await sharp({ create: { width: 50, height: 50, channels: 3, background: '#00aa00' } }).png().toBuffer();
+  const green = await sharp({ create: { width: 50, height: 50, channels: 3, background: '#00aa00' } })
+    .png()
+    .toBuffer();
   engine = await TestEngine.start();
   site = await TestSite.start({
     '/green.png': (_, response) => void response.writeHead(200, { 'content-type': 'image/png' }).end(green),
     '/short': html('<div style="height:100px;background:#0a0"></div>'),
     '/rows': html(rows(30)),
     '/lazy': html(
-      ids.map((id) => `<div style="height:200px"><img loading="lazy" width="50" height="50" src="/green.png?${id}"></div>`).join(''),
+      ids
+        .map(
+          (id) => `<div style="height:200px"><img loading="lazy" width="50" height="50" src="/green.png?${id}"></div>`,
+        )
+        .join(''),
     ),
     '/lazy-by-script': html(
-      ids.map((id) => `<div style="height:200px"><img width="50" height="50" data-src="/green.png?${id}"></div>`).join('') +
+      ids
+        .map((id) => `<div style="height:200px"><img width="50" height="50" data-src="/green.png?${id}"></div>`)
+        .join('') +
         `<script>
           const seen = new IntersectionObserver((entries) => entries.forEach(({ isIntersecting, target }) => {
             if (isIntersecting) target.src = target.dataset.src;
@@ -32,7 +44,9 @@ beforeAll(async () => {
         </script>`,
     ),
     '/lazy-by-scroll': html(
-      ids.map((id) => `<div style="height:200px"><img width="50" height="50" data-src="/green.png?${id}"></div>`).join('') +
+      ids
+        .map((id) => `<div style="height:200px"><img width="50" height="50" data-src="/green.png?${id}"></div>`)
+        .join('') +
         `<script>
           const look = () => document.querySelectorAll('img:not([src])').forEach((image) => {
             if (image.getBoundingClientRect().top < innerHeight) image.src = image.dataset.src;
@@ -97,7 +111,9 @@ beforeAll(async () => {
         .c { height: 100%; overflow-y: scroll }</style>
        <div class="a"><nav></nav><div class="b"><div class="c">${rows(30)}</div></div></div>`,
     ),
-    '/body-scrolls': html(`<style>html { overflow: hidden; height: 100% } body { height: 100%; overflow: auto }</style>${rows(30)}`),
+    '/body-scrolls': html(
+      `<style>html { overflow: hidden; height: 100% } body { height: 100%; overflow: auto }</style>${rows(30)}`,
+    ),
     '/smooth': html(`<style>html { scroll-behavior: smooth }</style>${rows(60)}<div id="end">end</div>
        <script>window.scrollTo = () => {}; Element.prototype.scrollTo = () => {}; window.requestAnimationFrame = () => 0;
         const seen = new IntersectionObserver((entries) => entries.forEach(({ isIntersecting }) => {
@@ -120,6 +136,32 @@ beforeAll(async () => {
            end.insertAdjacentHTML('beforebegin', '<div style="height:1000px;background:#0a0"></div>');
          }).observe(end);
        </script>`,
+    ),
+    '/frame': html(
+      `<body style="background:#0a0"><div style="height:600px"></div><img loading="lazy" width="50" height="50" src="/green.png?frame">`,
+    ),
+    '/frames': (request, response) =>
+      void response.writeHead(200, { 'content-type': 'text/html' }).end(
+        html(
+          `<div style="height:2000px"></div>
+           <iframe loading="lazy" style="display:block;border:0;width:100%;height:700px"
+             src="http://localhost:${request.socket.localPort}/frame"></iframe>`,
+        ),
+      ),
+    '/content-visibility': html(
+      ids
+        .map(
+          () =>
+            '<div style="content-visibility:auto;contain-intrinsic-size:auto 50px"><div style="height:150px;background:#0a0"></div></div>',
+        )
+        .join(''),
+    ),
+    '/attached': html(
+      `<style>section { height: 100vh; background: linear-gradient(#0a0, #0a0) fixed } p { margin: 0; height: 600px }</style>
+       <section></section><p></p><section></section>`,
+    ),
+    '/attached-body': html(
+      `<style>body { background: url(/green.png) fixed }</style><div style="height:3000px"></div>`,
     ),
     '/wide': html(`<div style="width:2000px;height:900px;background:#0a0"></div>`),
     '/quirks': `<style>body{margin:0}</style>${rows(30)}`,
@@ -238,6 +280,25 @@ test('a page that grows and ends is whole', async () => {
   expect(picture.height).toBe(3000);
   expect(picture.share('#00aa00')).toBe(1);
   expect(report.truncated).toBe(false);
+});
+
+test('a lazy frame of another site is there', async () => {
+  const { picture } = await whole('/frames');
+  expect(picture.height).toBe(2700);
+  expect(picture.share('#00aa00')).toBeGreaterThan(700 / 2700 - 0.01);
+});
+
+test('content that is laid out when it comes into sight is there', async () => {
+  const { picture } = await whole('/content-visibility');
+  expect(picture.height).toBe(40 * 150);
+  expect(picture.share('#00aa00')).toBe(1);
+});
+
+test('backgrounds that are attached to the viewport cover all', async () => {
+  const sections = (await whole('/attached')).picture;
+  expect(sections.height).toBe(480 + 600 + 480);
+  expect(sections.rowsOf(320, '#00aa00')).toHaveLength(960);
+  expect((await whole('/attached-body')).picture.share('#00aa00')).toBe(1);
 });
 
 test('the picture is as wide as the viewport', async () => {

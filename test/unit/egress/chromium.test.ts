@@ -188,13 +188,14 @@ describe.each(['headlessShell', 'chromium'] as const)('%s', (which) => {
         const origin = (name: string) => `${protocol === 'http' ? 'http' : 'https'}://${name}:${hanging.port}`;
         try {
           const page = await context.newPage();
-          const stop = watchStalls(page, lane, { responseTimeoutMs, navigationTimeoutMs: 20_000 });
+          const stalls = watchStalls(page, lane, { responseTimeoutMs, navigationTimeoutMs: 20_000 });
           const started = performance.now();
           // The document itself takes longer than a response may, at the end of a redirect.
           const to = encodeURIComponent(`/slow?script=${origin(host)}/hang.js`);
           await page.goto(`${origin('site.example')}/redirect?to=${to}`);
           const tookMs = performance.now() - started;
-          stop();
+          expect(stalls.gaveUp).toBe(true);
+          stalls.stop();
           const shown = 'document.body.innerText + getComputedStyle(document.body).color';
           expect(await page.evaluate(shown)).toBe('shownrgb(255, 0, 0)');
           expect(tookMs).toBeGreaterThan(2.4 * responseTimeoutMs);

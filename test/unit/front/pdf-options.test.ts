@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
-import { pdfOptions } from '../../../services/front/capture/pdf-options.ts';
+import { assertRoom, pdfOptions } from '../../../services/front/capture/pdf-options.ts';
 
 type Margin = NonNullable<CaptureRequest['pdf']>['margin'];
 
@@ -41,4 +41,18 @@ test('a side that is left out has the default', () => {
 
 test.each<Margin>(['101cm', '9999in', { bottom: '1000.1mm' }])('a margin of %j is too large', (margin) => {
   expect(() => pdfOptions(request(margin))).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
+});
+
+test.each([
+  ['A4', false, 104.9, null, true],
+  ['A4', false, 105, null, false],
+  ['A6', true, 52.4, null, true],
+  ['A6', true, 52.5, null, false],
+  ['A6', false, 100, 1280, true],
+  ['A4', false, 10, 75, false],
+] as const)('%s, landscape %s, margin %d mm, single page of %s px: room %s', (paper, landscape, mm, px, room) => {
+  const margin = { top: mm, right: mm, bottom: mm, left: mm };
+  const check = () => assertRoom({ paper, landscape, margin, printBackground: true, scale: 1 }, px);
+  if (room) expect(check).not.toThrow();
+  else expect(check).toThrow(/pdf\.margin leaves no room/);
 });

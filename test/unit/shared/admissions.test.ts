@@ -20,17 +20,11 @@ afterAll(() => nats[Symbol.asyncDispose]());
 
 const wide: AccountLimits = { tokenQuota: 1e6, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e6, maxQueued: 1e6 };
 
-function frontOf(index: number): Admissions {
-  const front = fronts[index % fronts.length];
-  if (front === undefined) throw new RangeError('there are no fronts');
-  return front;
-}
-
 /** `count` requests, spread over four fronts, all at once; how many were admitted. */
 async function hammer(account: string, limits: AccountLimits, count: number): Promise<number> {
   const verdicts = await Promise.all(
-    Array.from({ length: count }, (_, index) =>
-      frontOf(index).admit(account, limits, {
+    Array.from({ length: count }, async (_, index) =>
+      fronts[index % fronts.length]?.admit(account, limits, {
         id: `${account}-${index}`,
         tokens: 1,
         lane: 'interactive',
@@ -38,7 +32,7 @@ async function hammer(account: string, limits: AccountLimits, count: number): Pr
       }),
     ),
   );
-  return verdicts.filter((verdict) => verdict.refused === null).length;
+  return verdicts.filter((verdict) => verdict?.refused === null).length;
 }
 
 test.each([
@@ -52,6 +46,8 @@ test.each([
 test('places given back can be taken again, exactly', async () => {
   const limits = { ...wide, maxInFlight: 10 };
   expect(await hammer('back', limits, 40)).toBe(10);
-  await Promise.all(Array.from({ length: 40 }, (_, index) => frontOf(index).release('back', `back-${index}`)));
+  await Promise.all(
+    Array.from({ length: 40 }, async (_, index) => fronts[index % 4]?.release('back', `back-${index}`)),
+  );
   expect(await hammer('back', limits, 40)).toBe(10);
 });

@@ -26,7 +26,8 @@ export async function scrollThrough(
   for (;;) {
     const last = target.scrollHeight - target.clientHeight;
     if (target.scrollTop >= last - 1) return { reachedEnd: true, height: target.scrollHeight };
-    if (performance.now() >= end || target.scrollHeight > mostHeight) return { reachedEnd: false, height: target.scrollHeight };
+    if (performance.now() >= end || target.scrollHeight > mostHeight)
+      return { reachedEnd: false, height: target.scrollHeight };
     const before = target.scrollTop;
     const step = Math.max(target.clientHeight, target.scrollHeight / mostSteps);
     target.scrollTo({ top: Math.min(last, before + step), behavior: 'instant' });

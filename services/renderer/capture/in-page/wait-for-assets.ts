@@ -14,11 +14,7 @@ export interface AssetCounts {
  *
  * @param scope `visible` counts what the viewport shows, `all` also what is below
  */
-export async function waitForAssets(
-  scope: 'visible' | 'all',
-  imageMs: number,
-  fontMs: number,
-): Promise<AssetCounts> {
+export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, fontMs: number): Promise<AssetCounts> {
   /** Reading styles costs time on very large documents. */
   const mostBackgrounds = 5000;
   const start = performance.now();

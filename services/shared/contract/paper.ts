@@ -1,4 +1,4 @@
-import type { PdfOptions } from '@webcapture/shared/contract/render-options.ts';
+import type { PdfOptions } from './render-options.ts';
 
 /** Widths and heights in millimetres, upright. */
 export const paperMm: Readonly<Record<PdfOptions['paper'], readonly [width: number, height: number]>> = {

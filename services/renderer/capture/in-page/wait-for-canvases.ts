@@ -1,0 +1,44 @@
+/// <reference lib="dom" />
+
+/**
+ * Waits until the canvases of the document have come to rest: charts draw themselves in over a second or so, and nobody
+ * tells when they are done. Those that never rest are not waited for longer than `mostMs`.
+ */
+export async function waitForCanvases(mostMs: number): Promise<void> {
+  const lookEveryMs = 80;
+  /** Looks without a change in between that count as rest. */
+  const restingLooks = 2;
+  const side = 96;
+
+  const canvases = [...document.querySelectorAll('canvas')].filter(
+    (canvas) => canvas.width > 0 && canvas.height > 0 && canvas.checkVisibility(),
+  );
+  if (canvases.length === 0) return;
+  const small = document.createElement('canvas');
+  small.width = small.height = side;
+  const context = small.getContext('2d', { willReadFrequently: true });
+  if (context === null) return;
+
+  const look = (): string =>
+    canvases
+      .map((canvas) => {
+        try {
+          context.clearRect(0, 0, side, side);
+          context.drawImage(canvas, 0, 0, side, side);
+          const { data } = context.getImageData(0, 0, side, side);
+          return data.reduce((hash, value) => (Math.imul(hash, 31) + value) | 0, 0);
+        } catch {
+          return 'unreadable';
+        }
+      })
+      .join();
+
+  const end = performance.now() + mostMs;
+  let last = look();
+  for (let rested = 0; rested < restingLooks && performance.now() < end;) {
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+    const now = look();
+    rested = now === last ? rested + 1 : 0;
+    last = now;
+  }
+}
