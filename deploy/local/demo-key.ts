@@ -1,9 +1,6 @@
-import { randomInt } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
-
-const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+import { newApiKey } from '@webcapture/shared/state/new-key.ts';
 
 /** The key of the demo account: made at the first start, and the same at every later one in the same data folder. */
 export async function demoKey(dataDir: string): Promise<string> {
@@ -13,24 +10,8 @@ export async function demoKey(dataDir: string): Promise<string> {
     () => '',
   );
   if (/^wc_live_\w{16,}$/.test(kept)) return kept;
-  const key = newKey();
+  const key = newApiKey();
   await mkdir(dataDir, { recursive: true });
   await writeFile(path, `${key}\n`, { mode: 0o600 });
   return key;
-}
-
-function newKey(): string {
-  const random = Array.from({ length: 32 }, () => base62[randomInt(base62.length)]).join('');
-  return `wc_live_${random}${checksum(random)}`;
-}
-
-/** Six base62 digits of the CRC-32, so that a mistyped key can be told from a wrong one. */
-function checksum(text: string): string {
-  let rest = crc32(text);
-  let digits = '';
-  for (let i = 0; i < 6; i++) {
-    digits = (base62[rest % 62] ?? '') + digits;
-    rest = Math.floor(rest / 62);
-  }
-  return digits;
 }

@@ -46,7 +46,8 @@ export function readSettings(env: Environment, root: string): Readonly<StartSett
     homeRegion: readHomeRegion(reader, regions),
     sandbox: readSandbox(reader),
   };
-  // The services read it; a wrong one would stop each of them.
+  // The services read these; a wrong one would stop each of them.
+  reader.secret('WEBCAPTURE_ADMIN_TOKEN', 8);
   reader.oneOf('WEBCAPTURE_LOG_LEVEL', logLevels, 'info');
   return reader.finish(() => settings);
 }

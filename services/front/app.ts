@@ -7,11 +7,14 @@ import { parseJson } from './http/json-parser.ts';
 import { recordRequest } from './http/record-request.ts';
 import { shedLoad } from './http/shed-load.ts';
 import { documentOptions } from './openapi/document.ts';
+import { adminRoutes } from './routes/admin.ts';
 import { captureRoute } from './routes/capture.ts';
 import { capturesRoutes } from './routes/captures.ts';
 import { filesRoutes } from './routes/files.ts';
+import { keysRoutes } from './routes/keys.ts';
 import { metaRoutes } from './routes/meta.ts';
 import { statusRoutes } from './routes/status.ts';
+import { usageRoute } from './routes/usage.ts';
 import { serverOptions } from './server-options.ts';
 
 /** The HTTP application of a front, ready to listen or to be injected into; it opens no port by itself. */
@@ -46,6 +49,9 @@ export async function buildApp(deps: FrontDeps): Promise<FastifyInstance> {
   captureRoute(app, deps);
   capturesRoutes(app, deps);
   filesRoutes(app, deps);
+  keysRoutes(app, deps);
+  usageRoute(app, deps);
+  await adminRoutes(app, deps);
   statusRoutes(app, deps);
   await metaRoutes(app);
   return app;

@@ -2,6 +2,7 @@ import { readCommonConfig, type CommonConfig } from '@webcapture/shared/config/c
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
 import { maxLifetimeSeconds } from '@webcapture/shared/contract/capture-request.ts';
 import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
+import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
 import { parseCidrs } from '@webcapture/shared/egress/cidr.ts';
 
 export interface FrontConfig extends CommonConfig {
@@ -13,6 +14,10 @@ export interface FrontConfig extends CommonConfig {
   readonly cdnUrl: string;
   /** A key, of any form, that works from the start on; its account is `demo`. */
   readonly presetKey: string | undefined;
+  /** Opens the admin endpoints; without one there are none. */
+  readonly adminToken: string | undefined;
+  /** Limits of an account for which none were chosen. */
+  readonly defaultLimits: AccountLimits;
   /** What `auto` prefers. */
   readonly homeRegion: Region;
   /** CIDR ranges opened to captures. */
@@ -48,10 +53,23 @@ export function readFrontConfig(environment: Environment): FrontConfig {
     publicUrl,
     cdnUrl: env.httpUrl('WEBCAPTURE_CDN_URL', `${publicUrl}/files`),
     presetKey: env.secret('WEBCAPTURE_API_KEY', 16),
+    adminToken: env.secret('WEBCAPTURE_ADMIN_TOKEN', 8),
+    defaultLimits: readDefaultLimits(env),
     homeRegion,
     egressAllow: egressAllow ?? [],
     queueTimeoutMs: 1000 * env.integer('WEBCAPTURE_QUEUE_TIMEOUT', 60, { min: 1, max: 300 }),
     minRefreshSeconds: env.integer('WEBCAPTURE_MIN_REFRESH_INTERVAL', 3600, { min: 1, max: maxLifetimeSeconds }),
     trustProxy: env.oneOf('WEBCAPTURE_TRUST_PROXY', ['true', 'false'], 'false') === 'true',
   }));
+}
+
+function readDefaultLimits(env: EnvReader): AccountLimits {
+  const ratePerMinute = env.integer('WEBCAPTURE_DEFAULT_RATE_PER_MINUTE', 120, { min: 1, max: 1e6 });
+  return {
+    tokenQuota: env.integer('WEBCAPTURE_DEFAULT_TOKEN_QUOTA', 100_000, { min: 0, max: 1e12 }),
+    ratePerMinute,
+    burst: env.integer('WEBCAPTURE_DEFAULT_BURST', ratePerMinute, { min: 1, max: 1e6 }),
+    maxInFlight: env.integer('WEBCAPTURE_DEFAULT_MAX_IN_FLIGHT', 20, { min: 1, max: 1e6 }),
+    maxQueued: env.integer('WEBCAPTURE_DEFAULT_MAX_QUEUED', 10_000, { min: 0, max: 1e7 }),
+  };
 }

@@ -2,9 +2,16 @@ import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Admissions } from '@webcapture/shared/state/admissions.ts';
+import type { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
+import type { Accounts } from '@webcapture/shared/state/accounts.ts';
+import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
+import type { Keys } from '@webcapture/shared/state/keys.ts';
 import type { Authenticator } from './accounts/authenticator.ts';
+import type { KeyDesk } from './accounts/key-desk.ts';
 import type { ResponseCache } from './cache/response-cache.ts';
 import type { Dispatcher } from './capture/dispatcher.ts';
+import type { Gate } from './limits/gate.ts';
 import type { FrontMetrics } from './metrics.ts';
 import type { StatusView } from './status/overlay.ts';
 
@@ -15,10 +22,21 @@ export interface FrontDeps {
     readonly cdnUrl: string;
     readonly minRefreshSeconds: number;
     readonly trustProxy: boolean;
+    readonly queueTimeoutMs: number;
+    readonly adminToken: string | undefined;
+    readonly defaultLimits: AccountLimits;
   };
   readonly log: Logger;
   readonly metrics: FrontMetrics;
   readonly authenticator: Authenticator;
+  readonly accounts: Pick<Accounts, 'get' | 'create' | 'change' | 'list'>;
+  readonly keys: Pick<Keys, 'list' | 'hasAny'>;
+  readonly keyDesk: KeyDesk;
+  readonly usage: Pick<AccountUsage, 'read'>;
+  readonly admissions: Pick<Admissions, 'inFlight'>;
+  readonly gate: Gate;
+  /** Unix milliseconds. */
+  readonly now: () => number;
   readonly captures: Pick<Captures, 'get' | 'fail'>;
   readonly dispatcher: Dispatcher;
   readonly responseCache: ResponseCache;

@@ -1,6 +1,8 @@
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Accounts } from '@webcapture/shared/state/accounts.ts';
+import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
+import { Admissions } from '@webcapture/shared/state/admissions.ts';
 import { Cache } from '@webcapture/shared/state/cache.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { Fleet } from '@webcapture/shared/state/fleet.ts';
@@ -12,6 +14,7 @@ import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { Registry } from 'prom-client';
 import type { FastifyInstance } from 'fastify';
 import { Authenticator } from './accounts/authenticator.ts';
+import { KeyDesk } from './accounts/key-desk.ts';
 import { ensurePresetKey } from './accounts/preset-key.ts';
 import { buildApp } from './app.ts';
 import { createCacheMetrics } from './cache/metrics.ts';
@@ -22,6 +25,7 @@ import { InFlight } from './capture/in-flight.ts';
 import { RegionBoard } from './capture/region-board.ts';
 import { ResultInbox } from './capture/result-inbox.ts';
 import type { FrontConfig } from './config.ts';
+import { Gate } from './limits/gate.ts';
 import { createFrontMetrics } from './metrics.ts';
 import { NatsLink } from './nats-link.ts';
 import { StatusBoard } from './status/status-board.ts';
@@ -34,14 +38,18 @@ export interface FrontParts {
   readonly metrics: Registry;
   /** Ends what the front follows in the background: last, for captures may still be waiting. */
   readonly signal: AbortSignal;
+  /** Unix milliseconds: when keys end, and which month counts. */
+  readonly now?: () => number;
 }
 
 /** Puts a front together: everything between a connection to NATS and an application that can listen. */
-export async function createFront({ config, session, log, metrics, signal }: FrontParts): Promise<FastifyInstance> {
+export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
+  const { config, session, log, metrics, signal, now = Date.now } = parts;
   const keys = new Keys(session);
   const recentKeys = new RecentKeys(keys, session);
+  const accounts = new Accounts(session);
   if (config.presetKey !== undefined) {
-    await ensurePresetKey(config.presetKey, { accounts: new Accounts(session), keys });
+    await ensurePresetKey(config.presetKey, { accounts, keys });
   }
   const link = new NatsLink();
   const fleet = new Fleet();
@@ -88,11 +96,25 @@ export async function createFront({ config, session, log, metrics, signal }: Fro
     count: createCacheMetrics(metrics),
     log,
   });
+  const authenticator = new Authenticator({ keys, accounts, defaultLimits: config.defaultLimits, now });
+  const usage = new AccountUsage(session);
+  const admissions = new Admissions(session, {
+    readUsage: (account, time, precision) => usage.read(account, time, precision),
+    endedOf: (account, uuids) => usage.endedOf(account, uuids),
+    now,
+  });
   return buildApp({
     config,
     log,
     metrics: createFrontMetrics(metrics, { installed: config.regions, inFlight }),
-    authenticator: new Authenticator(recentKeys),
+    authenticator,
+    accounts,
+    keys,
+    keyDesk: new KeyDesk({ keys, onChange: (hash) => authenticator.forgetKey(hash), now }),
+    usage,
+    admissions,
+    gate: new Gate({ admissions, captures, log, signal }),
+    now,
     captures,
     dispatcher,
     responseCache,

@@ -2,51 +2,91 @@ import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
+import {
+  withDefaultLimits,
+  type Account,
+  type AccountRecord,
+  type Accounts,
+} from '@webcapture/shared/state/accounts.ts';
+import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
 import { hashKey, type KeyRecord, type Keys, type Scope } from '@webcapture/shared/state/keys.ts';
 import { bearerToken } from './bearer-token.ts';
+import { ShortMemory } from './short-memory.ts';
 
 /** A key that cannot be looked up within this is refused: limits and revocations hold also when NATS is away. */
 const lookupMs = 3000;
 
+/** For how long a key and an account may be answered from memory: a change holds on every front within a second. */
+const maxAgeMs = 400;
+
+export interface AuthenticatorDeps {
+  readonly keys: Pick<Keys, 'get'>;
+  readonly accounts: Pick<Accounts, 'get'>;
+  /** Limits of accounts for which none are written down. */
+  readonly defaultLimits: AccountLimits;
+  readonly now?: () => number;
+}
+
+/** Who sends a request. */
+export interface Caller {
+  readonly key: KeyRecord;
+  readonly account: Account;
+}
+
 /** Finds out whose key a request carries. */
 export class Authenticator {
-  readonly #keys: Pick<Keys, 'get'>;
+  readonly #deps: AuthenticatorDeps;
   readonly #now: () => number;
+  readonly #keys = new ShortMemory<KeyRecord>(maxAgeMs);
+  readonly #accounts = new ShortMemory<AccountRecord>(maxAgeMs);
 
-  constructor(keys: Pick<Keys, 'get'>, now: () => number = Date.now) {
-    this.#keys = keys;
-    this.#now = now;
+  constructor(deps: AuthenticatorDeps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? Date.now;
   }
 
   /**
-   * The record of the key in an Authorization header.
+   * The key in an Authorization header and its account.
    *
-   * @param refusal the code for a key that lacks the scope: POST /capture knows no 403
-   * @throws ServiceError UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED; `refusal` when the key lacks the scope;
-   *   INTERNAL_ERROR, within a few seconds, when keys cannot be looked up
+   * @param refusal the code for a key that lacks the scope, and for a suspended account: POST /capture knows no 403
+   * @throws ServiceError UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED; `refusal` when the key lacks the scope or its
+   *   account is suspended; INTERNAL_ERROR, within a few seconds, when keys cannot be looked up
    */
   async authenticate(
     authorization: string | undefined,
     scope: Scope,
     refusal: 'FORBIDDEN' | 'UNAUTHORIZED' = 'FORBIDDEN',
-  ): Promise<KeyRecord> {
+  ): Promise<Caller> {
     const token = bearerToken(authorization);
     if (token === null) throw new ServiceError('UNAUTHORIZED');
-    const key = await this.#find(token);
-    if (key === null) throw new ServiceError('UNAUTHORIZED');
+    const caller = await this.#lookUp(token);
+    if (caller === null) throw new ServiceError('UNAUTHORIZED');
+    const { key, account } = caller;
     if (key.revokedAt !== undefined && key.revokedAt <= this.#now()) throw new ServiceError('API_KEY_REVOKED');
     if (key.expiresAt !== undefined && key.expiresAt <= this.#now()) throw new ServiceError('API_KEY_EXPIRED');
+    if (account.suspendedAt !== undefined) {
+      throw new ServiceError(refusal, 'The account of this API key is suspended. Ask the operator of the service.');
+    }
     if (!key.scopes.includes(scope)) {
       throw new ServiceError(refusal, `The API key lacks the scope "${scope}" that this needs.`);
     }
-    return key;
+    return caller;
   }
 
-  async #find(token: string): Promise<KeyRecord | null> {
+  /** A key was changed here: it is read anew at its next use. */
+  forgetKey(hash: string): void {
+    this.#keys.forget(hash);
+  }
+
+  /** An account was changed here: it is read anew at its next use. */
+  forgetAccount(id: string): void {
+    this.#accounts.forget(id);
+  }
+
+  async #lookUp(token: string): Promise<Caller | null> {
     const deadline = Date.now() + lookupMs;
     try {
-      const lookup = retryWhileAway(() => this.#keys.get(hashKey(token)), { deadline });
-      return (await withDeadline(lookup, lookupMs, 'looking up a key'))?.value ?? null;
+      return await withDeadline(this.#find(hashKey(token), deadline), lookupMs, 'looking up a key');
     } catch (cause) {
       if (!isTransient(cause)) throw cause;
       throw new ServiceError(
@@ -55,5 +95,17 @@ export class Authenticator {
         { cause },
       );
     }
+  }
+
+  async #find(hash: string, deadline: number): Promise<Caller | null> {
+    const { keys, accounts, defaultLimits } = this.#deps;
+    const read = <T>(get: () => Promise<{ readonly value: T } | null>) =>
+      retryWhileAway(async () => (await get())?.value ?? null, { deadline });
+    const key = await this.#keys.get(hash, () => read(() => keys.get(hash)));
+    if (key === null) return null;
+    const record = await this.#accounts.get(key.account, () => read(() => accounts.get(key.account)));
+    // An account that was never written down has the operator's limits, as one of an older version has.
+    const account = record ?? { id: key.account, name: key.account, createdAt: key.createdAt };
+    return { key, account: withDefaultLimits(account, defaultLimits) };
   }
 }

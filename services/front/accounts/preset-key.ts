@@ -1,24 +1,43 @@
+import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import type { Accounts } from '@webcapture/shared/state/accounts.ts';
+import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
 import { hashKey, scopes, type Keys } from '@webcapture/shared/state/keys.ts';
 
 const demoAccount = 'demo';
+
+/** Whoever sets a preset key tries the service out, or has it to himself: nothing of that is to run into a limit. */
+export const demoLimits: AccountLimits = {
+  tokenQuota: 1_000_000,
+  ratePerMinute: 6000,
+  burst: 6000,
+  maxInFlight: 100,
+  maxQueued: 10_000,
+};
+
+interface Stores {
+  readonly accounts: Pick<Accounts, 'get' | 'create' | 'change'>;
+  readonly keys: Pick<Keys, 'get' | 'find' | 'put'>;
+}
 
 /**
  * Makes the operator's preset key work: the account `demo` and the key's record, with all scopes. Safe to repeat, and
  * from several fronts at once: what is there, a revocation of the key too, stays as it is.
  */
-export async function ensurePresetKey(
-  key: string,
-  stores: { readonly accounts: Pick<Accounts, 'get' | 'put'>; readonly keys: Pick<Keys, 'get' | 'put'> },
-): Promise<void> {
+export async function ensurePresetKey(key: string, { accounts, keys }: Stores): Promise<void> {
   const createdAt = Date.now();
-  if ((await stores.accounts.get(demoAccount)) === null) {
-    await stores.accounts.put({ id: demoAccount, name: 'Demo', createdAt });
+  const found = await accounts.get(demoAccount);
+  if (found === null) {
+    await accounts.create({ id: demoAccount, name: 'Demo', createdAt, ...demoLimits }).catch((error: unknown) => {
+      if (!isWriteConflict(error)) throw error;
+    });
+  } else if (found.value.tokenQuota === undefined) {
+    await accounts.change(demoAccount, (record) => ({ ...demoLimits, ...record }));
   }
   const hash = hashKey(key);
-  if ((await stores.keys.get(hash)) === null) {
-    // Part of the hash tells one preset key from the one before it.
-    const id = `preset-${hash.slice(0, 8)}`;
-    await stores.keys.put(hash, { id, account: demoAccount, name: 'Preset key', scopes, createdAt });
-  }
+  // Part of the hash tells one preset key from the one before it.
+  const id = `preset-${hash.slice(0, 8)}`;
+  const record = (await keys.get(hash))?.value;
+  // A record of an older version is not in the index yet.
+  if (record !== undefined && (await keys.find(record.account, record.id)) !== null) return;
+  await keys.put(hash, record ?? { id, account: demoAccount, name: 'Preset key', scopes, createdAt });
 }

@@ -21,12 +21,9 @@ export interface Acceptance {
   readonly cache?: CachePlace | undefined;
 }
 
-/** The longest that a capture can take, from its acceptance on. */
-export function longestMs(
-  { timeout, imageTimeout, delay }: Pick<RenderOptions, 'timeout' | 'imageTimeout' | 'delay'>,
-  queueTimeoutMs: number,
-): number {
-  return queueTimeoutMs + timeout + imageTimeout + delay + marginMs;
+/** When a capture that may be begun until `startBy` must have ended; Unix milliseconds. */
+export function deadlineOf(options: RenderOptions, startBy: number): number {
+  return startBy + options.timeout + options.imageTimeout + options.delay + marginMs;
 }
 
 /** The record and the job of a capture that a client waits for; times as in their types. */
@@ -38,7 +35,7 @@ export function buildJob(
   const { uuid, account, region, fileName, acceptedAt, cache } = acceptance;
   const { options } = request;
   const startBy = acceptedAt + acceptance.queueTimeoutMs;
-  const deadline = acceptedAt + longestMs(options, acceptance.queueTimeoutMs);
+  const deadline = deadlineOf(options, startBy);
   return {
     record: {
       uuid,

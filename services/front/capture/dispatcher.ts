@@ -1,4 +1,3 @@
-import { randomUUIDv7 } from 'node:crypto';
 import type { CaptureJob, CaptureSource } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
@@ -11,7 +10,7 @@ import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 import { awaitEnd, type AwaitDeps, type AwaitedEnd } from './await-end.ts';
-import { buildJob, longestMs } from './build-job.ts';
+import { buildJob, deadlineOf } from './build-job.ts';
 import type { InFlight } from './in-flight.ts';
 import type { RegionBoard } from './region-board.ts';
 import type { ResultInbox } from './result-inbox.ts';
@@ -35,11 +34,13 @@ export interface DispatcherDeps extends AwaitDeps {
 }
 
 export interface DispatchOptions {
+  /** The name of the capture; a UUIDv7 of this moment. */
+  readonly uuid: string;
   readonly account: string;
   readonly wantsBytes: boolean;
   readonly clientGone: AbortSignal;
-  /** It renders for all equal ones: its uuid, and where it answers for them. */
-  readonly lead?: { readonly uuid: string; readonly place: CachePlace } | undefined;
+  /** Where it answers for all equal ones. */
+  readonly place?: CachePlace | undefined;
   /** Told as soon as the capture has its record. */
   readonly onAccepted?: (record: CaptureRecord) => void;
   /** Told when the job lies in the queue, and again when the wait for its end is over. */
@@ -68,7 +69,7 @@ export class Dispatcher {
 
   /** The longest that this capture can take, from its acceptance on. */
   longestMs({ options }: AcceptedRequest): number {
-    return longestMs(options, this.#deps.queueTimeoutMs);
+    return deadlineOf(options, this.#deps.queueTimeoutMs);
   }
 
   /**
@@ -79,9 +80,9 @@ export class Dispatcher {
    */
   async capture(request: AcceptedRequest, options: DispatchOptions): Promise<CaptureEnd> {
     const { regions, inFlight, inbox, queueTimeoutMs } = this.#deps;
+    const { uuid } = options;
     const region = await regions.choose(request.region);
     const leave = inFlight.add(region);
-    const uuid = options.lead?.uuid ?? randomUUIDv7();
     const mailbox = inbox.open(uuid);
     const source = this.#sourceFor(request.source, uuid);
     try {
@@ -95,7 +96,7 @@ export class Dispatcher {
           fileName: newFileName(uuid, request.format),
           queueTimeoutMs,
           resultSubject: inbox.subjectOf(uuid),
-          cache: options.lead?.place,
+          cache: options.place,
         },
         { source, wantsBytes: options.wantsBytes },
       );

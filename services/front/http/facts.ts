@@ -1,4 +1,5 @@
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { Caller } from '../accounts/authenticator.ts';
 import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
 
 /** What is found out about a request on its way, for the log and the metrics. */
@@ -8,6 +9,8 @@ export interface RequestFacts {
   /** Milliseconds spent waiting for a renderer: no time of the front's own. */
   waitedMs: number;
   account?: string;
+  /** Whose key it carries, once that has been checked. */
+  caller?: Caller;
   record?: Pick<CaptureRecord, 'uuid' | 'region' | 'format'>;
   /** The error that was answered. */
   code?: ErrorCode;

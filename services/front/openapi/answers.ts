@@ -15,7 +15,7 @@ const statusTexts: Readonly<Record<number, string>> = {
   402: 'The token quota of this month is used up.',
   403: 'The API key lacks the scope that this needs.',
   404: 'There is no such thing.',
-  409: 'The state of the capture does not allow this.',
+  409: 'The state of the thing does not allow this.',
   429: 'Too many requests or captures; Retry-After says when to try again.',
   500: 'The capture failed, or something went wrong here.',
 };
@@ -38,6 +38,13 @@ export function successAnswer(description: string, data: TSchema, examples: obje
 export function plainAnswer(description: string, schema: object, examples: object): AnswerDocument {
   return { description, headers: requestIdHeader, content: { 'application/json': { schema, examples } } };
 }
+
+/** Where a POST /capture stands with the rate limit of its account. */
+export const rateLimitHeaders = {
+  'x-ratelimit-limit': { type: 'integer', description: 'Requests a minute.' },
+  'x-ratelimit-remaining': { type: 'integer', description: 'Requests that would pass right now.' },
+  'x-ratelimit-reset': { type: 'integer', description: 'Seconds until the whole burst may be sent again.' },
+};
 
 /** The answers of a route for all the codes that it can fail with, by status; one example for each code. */
 export function failureAnswers(codes: readonly ErrorCode[]): Record<number, AnswerDocument> {

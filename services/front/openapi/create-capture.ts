@@ -1,7 +1,7 @@
 import { captureResultSchema } from '@webcapture/shared/contract/capture-result.ts';
 import { success, successSchema } from '@webcapture/shared/contract/envelope.ts';
 import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
-import { example, failureAnswers } from './answers.ts';
+import { example, failureAnswers, rateLimitHeaders, type AnswerDocument } from './answers.ts';
 import { resultExample } from './examples.ts';
 
 const file = { schema: { type: 'string', format: 'binary' } };
@@ -19,6 +19,7 @@ export const createCaptureDocument = {
       description: 'The capture: its metadata, or with responseType "file" the file.',
       headers: {
         'x-request-id': { type: 'string', description: 'The id of the request, for the operator.' },
+        ...rateLimitHeaders,
         'x-capture-uuid': { type: 'string', format: 'uuid', description: 'The uuid of the capture.' },
       },
       content: {
@@ -35,22 +36,34 @@ export const createCaptureDocument = {
         ...Object.fromEntries(Object.values(mimeTypes).map((type) => [type, file])),
       },
     },
-    ...failureAnswers([
-      'VALIDATION_ERROR',
-      'URL_BLOCKED',
-      'UNAUTHORIZED',
-      'API_KEY_EXPIRED',
-      'API_KEY_REVOKED',
-      'QUOTA_EXCEEDED',
-      'RATE_LIMIT_EXCEEDED',
-      'QUEUE_FULL',
-      'NAVIGATION_FAILED',
-      'CAPTURE_TIMEOUT',
-      'CAPTURE_FAILED',
-      'PAGE_TOO_LARGE',
-      'REGION_UNAVAILABLE',
-      'STORAGE_FAILED',
-      'INTERNAL_ERROR',
-    ]),
+    ...withRateLimitHeaders(
+      failureAnswers([
+        'VALIDATION_ERROR',
+        'URL_BLOCKED',
+        'UNAUTHORIZED',
+        'API_KEY_EXPIRED',
+        'API_KEY_REVOKED',
+        'QUOTA_EXCEEDED',
+        'RATE_LIMIT_EXCEEDED',
+        'QUEUE_FULL',
+        'NAVIGATION_FAILED',
+        'CAPTURE_TIMEOUT',
+        'CAPTURE_FAILED',
+        'PAGE_TOO_LARGE',
+        'REGION_UNAVAILABLE',
+        'STORAGE_FAILED',
+        'INTERNAL_ERROR',
+      ]),
+    ),
   },
 };
+
+/** On the answers to requests that came as far as the rate limit. */
+function withRateLimitHeaders(answers: Record<number, AnswerDocument>): Record<number, AnswerDocument> {
+  const entries = Object.entries(answers).map(([status, answer]) =>
+    ['402', '429', '500'].includes(status)
+      ? [status, { ...answer, headers: { ...answer.headers, ...rateLimitHeaders } }]
+      : [status, answer],
+  );
+  return Object.fromEntries(entries) as Record<number, AnswerDocument>;
+}

@@ -1,7 +1,9 @@
+import { randomUUIDv7 } from 'node:crypto';
 import { captureRequestSchema, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { success } from '@webcapture/shared/contract/envelope.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { Account } from '@webcapture/shared/state/accounts.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CacheAnswer } from '../cache/response-cache.ts';
 import { acceptRequest, type AcceptedRequest } from '../capture/accept-request.ts';
@@ -9,6 +11,7 @@ import { resultView } from '../capture/capture-view.ts';
 import type { FrontDeps } from '../deps.ts';
 import { clientGone } from '../http/client-gone.ts';
 import { sendCapture } from '../http/send-capture.ts';
+import { takePlace } from '../limits/take-place.ts';
 import type { CaptureOutcomeLabel } from '../metrics.ts';
 import { createCaptureDocument } from '../openapi/create-capture.ts';
 import { requestExamples } from '../openapi/examples.ts';
@@ -21,7 +24,7 @@ import { limitFields } from '../validation/limit-fields.ts';
  */
 export const maxBodyBytes = 8 * 1024 * 1024;
 
-/** POST /capture, in the order that the interface fixes: validate, cache, key, queue, wait, answer. */
+/** POST /capture, in the order that the interface fixes: validate, cache, key, limits, queue, wait, answer. */
 export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
   const { config, authenticator, policy, responseCache } = deps;
   const limits = { minRefreshSeconds: config.minRefreshSeconds };
@@ -34,12 +37,13 @@ export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
     preValidation: async ({ body }) => limitFields(body),
     handler: async (request, reply) => {
       const accepted = acceptRequest(request.body, request.headers, { limits, policy });
-      const candidate = await responseCache.candidate(request.headers.authorization, accepted.cache);
-      const key = await authenticator.authenticate(request.headers.authorization, 'capture', 'UNAUTHORIZED');
-      request.facts.account = key.account;
+      const { authorization } = request.headers;
+      const candidate = await responseCache.candidate(authorization, accepted.cache);
+      const { account } = await authenticator.authenticate(authorization, 'capture', 'UNAUTHORIZED');
+      request.facts.account = account.id;
       let outcome: CaptureOutcomeLabel = 'INTERNAL_ERROR';
       try {
-        const end = await waitForEnd(accepted, candidate, request, reply, deps);
+        const end = await waitForEnd({ accepted, account, candidate }, request, reply, deps);
         if (end === null) {
           outcome = 'client_gone';
           return reply.hijack();
@@ -57,17 +61,23 @@ export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
   });
 }
 
+/** What is to be answered: from the cache, if there is a candidate that still stands, or by rendering. */
+interface Question {
+  readonly accepted: AcceptedRequest;
+  readonly account: Account;
+  readonly candidate: CaptureRecord | null;
+}
+
 /** The completed capture, rendered or not, or null when the client has gone. Throws the failure of one that failed. */
 async function waitForEnd(
-  accepted: AcceptedRequest,
-  candidate: CaptureRecord | null,
+  { accepted, account, candidate }: Question,
   request: FastifyRequest<{ Body: CaptureRequest }>,
   reply: FastifyReply,
-  { dispatcher, responseCache }: FrontDeps,
+  deps: FrontDeps,
 ): Promise<CacheAnswer | null> {
   const { facts } = request;
+  const { dispatcher, responseCache } = deps;
   const gone = clientGone(reply);
-  const account = facts.account ?? '';
   const wantsFile = request.body.responseType === 'file';
   let waitingSince = 0;
   const onWait = (waiting: boolean) => {
@@ -78,26 +88,36 @@ async function waitForEnd(
     facts.record = record;
     void reply.header('x-capture-uuid', record.uuid);
   };
-  const end = await responseCache.answer(
-    {
-      account,
-      place: accepted.cache,
-      candidate,
-      wantsFile,
-      lastsMs: dispatcher.longestMs(accepted),
-      clientGone: gone,
-      onWait,
-    },
-    (lead) =>
-      dispatcher.capture(accepted, {
-        account,
+  const cacheable = {
+    account: account.id,
+    place: accepted.cache,
+    candidate,
+    wantsFile,
+    lastsMs: dispatcher.longestMs(accepted),
+    clientGone: gone,
+    onWait,
+  };
+  const end = await responseCache.answer(cacheable, async (lead) => {
+    // Only what is rendered counts against the limits.
+    const uuid = lead?.uuid ?? randomUUIDv7();
+    const place = await takePlace({ account, uuid, accepted }, reply, deps);
+    let record: CaptureRecord | undefined;
+    try {
+      const rendered = await dispatcher.capture(accepted, {
+        uuid,
+        account: account.id,
         wantsBytes: wantsFile,
         clientGone: gone,
-        lead,
-        onAccepted: tell,
+        place: lead?.place,
+        onAccepted: (created) => tell((record = created)),
         onWait,
-      }),
-  );
+      });
+      ({ record } = rendered);
+      return rendered;
+    } finally {
+      await place.leave(record);
+    }
+  });
   if (end === null || gone.aborted) return null;
   if (end.fromCache) tell(end.record);
   const { failure } = end.record;

@@ -36,9 +36,9 @@ export function capturesRoutes(app: FastifyInstance, { authenticator, captures, 
       },
     },
     handler: async (request, reply) => {
-      const key = await authenticator.authenticate(request.headers.authorization, 'read');
-      request.facts.account = key.account;
-      const record = await readState(captures, key.account, request.params.uuid);
+      const { account } = await authenticator.authenticate(request.headers.authorization, 'read');
+      request.facts.account = account.id;
+      const record = await readState(captures, account.id, request.params.uuid);
       request.facts.record = record;
       return reply
         .header('cache-control', 'no-store')

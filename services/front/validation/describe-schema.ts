@@ -9,6 +9,8 @@ export interface JsonSchema {
   readonly maxLength?: number;
   readonly pattern?: string;
   readonly examples?: unknown;
+  readonly items?: JsonSchema;
+  readonly minItems?: number;
   readonly anyOf?: readonly JsonSchema[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
 }
@@ -26,6 +28,10 @@ export function describeSchema(schema: JsonSchema): string {
       return 'true or false';
     case 'string':
       return `a string${length(schema)}`;
+    case 'array':
+      return list(schema);
+    case 'null':
+      return 'null';
     case 'object':
       return `an object${fields(schema)}`;
     default:
@@ -57,6 +63,11 @@ function length({ minLength, maxLength, pattern, examples }: JsonSchema): string
   return minLength === undefined
     ? ` of at most ${maxLength} characters`
     : ` of ${minLength} to ${maxLength} characters`;
+}
+
+function list({ items, minItems }: JsonSchema): string {
+  const of = items?.enum === undefined ? '' : ` of ${items.enum.join(', ')}`;
+  return `${(minItems ?? 0) > 0 ? 'a list, not empty,' : 'a list'}${of}`;
 }
 
 function fields({ properties }: JsonSchema): string {

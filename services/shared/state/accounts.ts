@@ -1,25 +1,82 @@
+import { isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
+import { isKeyPart, keysMatching, pageOf, readMany } from '../nats/read-many.ts';
+import type { AccountLimits } from './admission.ts';
 
-/** Whom a capture belongs to. Times are Unix milliseconds. */
-export interface AccountRecord {
+/**
+ * Whom a capture belongs to, as it is kept. Times are Unix milliseconds. A limit that is not written down is the
+ * operator's default.
+ */
+export interface AccountRecord extends Partial<AccountLimits> {
   readonly id: string;
   readonly name: string;
   readonly createdAt: number;
+  readonly suspendedAt?: number;
 }
 
+/** An account with every limit filled in. */
+export type Account = AccountRecord & AccountLimits;
+
+const attempts = 20;
+
 export class Accounts {
+  readonly #session: NatsSession;
   readonly #db: Entries;
 
   constructor(session: NatsSession) {
+    this.#session = session;
     this.#db = new Entries(session, 'db');
   }
 
   async get(id: string): Promise<Entry<AccountRecord> | null> {
-    return this.#db.get<AccountRecord>(`account.${id}`);
+    return isKeyPart(id) ? this.#db.get<AccountRecord>(`account.${id}`) : null;
   }
 
   async put(record: AccountRecord): Promise<void> {
     await this.#db.put(`account.${record.id}`, record);
   }
+
+  /** Throws a write conflict when there is an account of that id already. */
+  async create(record: AccountRecord): Promise<void> {
+    await this.#db.create(`account.${record.id}`, record);
+  }
+
+  /** Compare-and-set until it holds. Returns the record that stands afterwards, or null when there is no account. */
+  async change(id: string, next: (record: AccountRecord) => AccountRecord): Promise<AccountRecord | null> {
+    for (let attempt = 1; ; attempt++) {
+      const found = await this.get(id);
+      if (found === null) return null;
+      const wanted = next(found.value);
+      try {
+        await this.#db.update(`account.${id}`, wanted, found.revision);
+        return wanted;
+      } catch (error) {
+        if (!isWriteConflict(error) || attempt >= attempts) throw error;
+      }
+    }
+  }
+
+  /** A part of all accounts, newest first. */
+  async list(page: { readonly limit: number; readonly cursor?: string | undefined }): Promise<{
+    readonly items: readonly AccountRecord[];
+    readonly nextCursor: string | null;
+  }> {
+    const keys = await keysMatching(this.#session, 'db', 'account.*');
+    const { ids, nextCursor } = pageOf(
+      keys.map((key) => key.slice('account.'.length)),
+      page,
+    );
+    const records = await readMany<AccountRecord>(
+      this.#session,
+      'db',
+      ids.map((id) => `account.${id}`),
+    );
+    return { items: ids.flatMap((id) => records.get(`account.${id}`) ?? []), nextCursor };
+  }
+}
+
+/** The account with the operator's defaults in place of the limits that were not written down. */
+export function withDefaultLimits(record: AccountRecord, defaults: AccountLimits): Account {
+  return { ...defaults, ...record };
 }

@@ -85,6 +85,8 @@ export function admit(
   return { state: { tat, holds: Object.fromEntries(holds) }, verdicts };
 
   function refusal(request: AdmissionRequest): AdmissionVerdict['refused'] {
+    // An earlier try, whose answer was lost, has admitted it.
+    if (holds.has(request.id)) return null;
     if (tat + intervalMs - now > windowMs + 1e-6) return 'rate';
     tat += intervalMs;
     const inLane = [...holds.values()].filter(([, , lane]) => lane === request.lane).length;
@@ -95,6 +97,27 @@ export function admit(
     holds.set(request.id, [request.tokens, request.until, request.lane]);
     return null;
   }
+}
+
+/**
+ * Whether the account could use up its quota within about a minute, all of it in captures that cost the most: then the
+ * usage must be known to the last entry.
+ */
+export function isNearQuota(
+  state: AdmissionState,
+  limits: AccountLimits,
+  usage: UsageSum,
+  requests: readonly AdmissionRequest[],
+): boolean {
+  const held = Object.values(state.holds).reduce((sum, [tokens]) => sum + tokens, 0);
+  const asked = requests.reduce((sum, { tokens }) => sum + tokens, 0);
+  const minute = 2 * (limits.ratePerMinute + limits.burst);
+  return usage.tokens + usage.reserved + held + asked + minute > limits.tokenQuota;
+}
+
+/** Captures that clients wait for, by the holds that have not lapsed. */
+export function inFlightOf(state: AdmissionState, now: number): number {
+  return Object.values(state.holds).filter(([, until, lane]) => until > now && lane === 'interactive').length;
 }
 
 /** The state without the holds that have ended. */

@@ -5,6 +5,8 @@ import { delay } from '../lifecycle/delay.ts';
 import {
   admit,
   freshAdmissionState,
+  inFlightOf,
+  isNearQuota,
   release,
   type AccountLimits,
   type AdmissionRequest,
@@ -12,10 +14,11 @@ import {
   type AdmissionVerdict,
   type UsageSum,
 } from './admission.ts';
+import type { Precision } from './account-usage.ts';
 
 export interface AdmissionsDeps {
-  /** The account's usage of the current month, as the leader knows it. */
-  readonly readUsage: (account: string, now: number) => Promise<UsageSum>;
+  /** The account's usage of the month of `now`: quickly, or as the leader knows it. */
+  readonly readUsage: (account: string, now: number, precision: Precision) => Promise<UsageSum>;
   /** Which of these captures have ended, so that the books have them already. */
   readonly endedOf: (account: string, holds: readonly string[]) => Promise<readonly string[]>;
   readonly now?: () => number;
@@ -62,6 +65,12 @@ export class Admissions {
   /** Gives a place back. One that is never given back lapses. */
   release(account: string, id: string): Promise<void> {
     return new Promise((resolve, reject) => this.#add(account, { id, resolve, reject }));
+  }
+
+  /** Captures of the account that clients wait for, over all fronts. */
+  async inFlight(account: string): Promise<number> {
+    const found = await this.#live.get<AdmissionState>(`limit.${account}`);
+    return inFlightOf(found?.value ?? freshAdmissionState, this.#now());
   }
 
   #add(account: string, operation: Operation): void {
@@ -113,14 +122,14 @@ export class Admissions {
   async #change(account: string, admits: readonly Admit[], releases: readonly Release[]): Promise<AdmissionVerdict[]> {
     const key = `limit.${account}`;
     const found = await this.#live.get<AdmissionState>(key);
-    let state = release(
-      found?.value ?? freshAdmissionState,
-      releases.map(({ id }) => id),
-    );
+    const released = releases.map(({ id }) => id);
+    let state = release(found?.value ?? freshAdmissionState, released);
     let verdicts: AdmissionVerdict[] = [];
     const limits = admits.at(-1)?.limits;
     if (limits !== undefined) {
       ({ state, verdicts } = await this.#decide(account, state, limits, admits));
+      // Who gave up waiting for its admission gives back along with it what it was about to get.
+      state = release(state, released);
     }
     const now = this.#now();
     const lasts = Math.max(state.tat, ...Object.values(state.holds).map(([, until]) => until)) - now;
@@ -132,16 +141,28 @@ export class Admissions {
 
   /**
    * The usage is read after the holds, so that a capture that ends meanwhile is counted twice rather than not at all.
-   * Before a request is refused for it, those counted twice are sorted out.
+   * Before a request is refused for want of quota or room, the holds of captures that have ended are sorted out: those
+   * counted twice, and those of a front that has died.
    */
   async #decide(account: string, state: AdmissionState, limits: AccountLimits, admits: readonly Admit[]) {
     const requests = admits.map(({ request }) => request);
-    const usage = await this.#deps.readUsage(account, this.#now());
+    const usage = await this.#usage(account, state, limits, requests);
     const decision = admit(state, limits, usage, requests, this.#now());
-    if (!decision.verdicts.some(({ refused }) => refused === 'quota')) return decision;
+    if (!decision.verdicts.some(({ refused }) => refused === 'quota' || refused === 'in-flight')) return decision;
     const ended = await this.#deps.endedOf(account, Object.keys(state.holds));
     if (ended.length === 0) return decision;
-    const settled = await this.#deps.readUsage(account, this.#now());
+    const settled = await this.#usage(account, state, limits, requests);
     return admit(release(state, ended), limits, settled, requests, this.#now());
+  }
+
+  async #usage(
+    account: string,
+    state: AdmissionState,
+    limits: AccountLimits,
+    requests: readonly AdmissionRequest[],
+  ): Promise<UsageSum> {
+    const rough = await this.#deps.readUsage(account, this.#now(), 'rough');
+    if (!isNearQuota(state, limits, rough, requests)) return rough;
+    return this.#deps.readUsage(account, this.#now(), 'exact');
   }
 }

@@ -120,7 +120,7 @@ export function isOpen(record: CaptureRecord): boolean {
 }
 
 /** `capture.<account>.<yyyymmdd>.<uuid>`: the day is the one that the UUIDv7 itself tells. */
-function captureKey(account: string, uuid: string): string {
+export function captureKey(account: string, uuid: string): string {
   const day = new Date(timeOfUuid(uuid) ?? 0).toISOString().slice(0, 10).replaceAll('-', '');
   return `capture.${account}.${day}.${uuid}`;
 }

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
+import type { Scope } from '../contract/scopes.ts';
+import { isWriteConflict } from '../nats/api-errors.ts';
+import { commitBatch, type BatchWrite } from '../nats/atomic-batch.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
+import { isKeyPart, keysMatching, pageOf, readMany } from '../nats/read-many.ts';
 
-export const scopes = ['capture', 'read', 'manage'] as const;
-export type Scope = (typeof scopes)[number];
+export { scopes, type Scope } from '../contract/scopes.ts';
 
 /** An API key as it is kept: the key itself is known to its holder only. Times are Unix milliseconds. */
 export interface KeyRecord {
@@ -16,11 +19,23 @@ export interface KeyRecord {
   readonly revokedAt?: number;
 }
 
-/** API keys by the SHA-256 of the key. */
+/** A key's record and what it is kept under. */
+export interface FoundKey extends Entry<KeyRecord> {
+  readonly hash: string;
+}
+
+const attempts = 20;
+
+/**
+ * API keys by the SHA-256 of the key (`key.<hash>`), and an index by account and id (`keyid.<account>.<id>`) that is
+ * written in the same atomic batch: who looks after keys knows their ids only.
+ */
 export class Keys {
+  readonly #session: NatsSession;
   readonly #db: Entries;
 
   constructor(session: NatsSession) {
+    this.#session = session;
     this.#db = new Entries(session, 'db');
   }
 
@@ -28,10 +43,97 @@ export class Keys {
     return this.#db.get<KeyRecord>(`key.${hash}`);
   }
 
+  /** Writes a key and its index, whatever was there before. */
   async put(hash: string, record: KeyRecord): Promise<void> {
-    await this.#db.put(`key.${hash}`, record);
+    for (let attempt = 1; ; attempt++) {
+      const indexKey = keyIdOf(record);
+      const [key, index] = await Promise.all([this.get(hash), this.#db.get(indexKey)]);
+      try {
+        await commitBatch(this.#session.nc, [
+          this.#writing(indexKey, { hash }, index?.revision ?? 0),
+          this.#writing(`key.${hash}`, record, key?.revision ?? 0),
+        ]);
+        return;
+      } catch (error) {
+        if (!isWriteConflict(error) || attempt >= attempts) throw error;
+      }
+    }
+  }
+
+  /** The key of that id, of one account, or with null of any; null when there is none. */
+  async find(account: string | null, id: string): Promise<FoundKey | null> {
+    if (!isKeyPart(id) || (account !== null && !isKeyPart(account))) return null;
+    const [indexKey] =
+      account === null ? await keysMatching(this.#session, 'db', `keyid.*.${id}`) : [`keyid.${account}.${id}`];
+    const index = indexKey === undefined ? null : await this.#db.get<{ hash: string }>(indexKey);
+    const found = index === null ? null : await this.get(index.value.hash);
+    return index === null || found === null ? null : { ...found, hash: index.value.hash };
+  }
+
+  /** Compare-and-set until it holds; `next` answers null to leave the record as it is. Null: there is no such key. */
+  async change(
+    account: string | null,
+    id: string,
+    next: (record: KeyRecord) => KeyRecord | null,
+  ): Promise<{ readonly hash: string; readonly record: KeyRecord } | null> {
+    for (let attempt = 1; ; attempt++) {
+      const found = await this.find(account, id);
+      if (found === null) return null;
+      const wanted = next(found.value);
+      if (wanted === null) return { hash: found.hash, record: found.value };
+      try {
+        await this.#db.update(`key.${found.hash}`, wanted, found.revision);
+        return { hash: found.hash, record: wanted };
+      } catch (error) {
+        if (!isWriteConflict(error) || attempt >= attempts) throw error;
+      }
+    }
+  }
+
+  /**
+   * Puts a new key in the place of one that changes with it, all or nothing. Throws a write conflict when the old one
+   * has changed since it was found.
+   */
+  async replace(old: FoundKey, changed: KeyRecord, next: { hash: string; record: KeyRecord }): Promise<void> {
+    await commitBatch(this.#session.nc, [
+      this.#writing(`key.${old.hash}`, changed, old.revision),
+      this.#writing(keyIdOf(next.record), { hash: next.hash }, 0),
+      this.#writing(`key.${next.hash}`, next.record, 0),
+    ]);
+  }
+
+  /** A part of an account's keys, newest first. */
+  async list(
+    account: string,
+    page: { readonly limit: number; readonly cursor?: string | undefined },
+  ): Promise<{ readonly items: readonly KeyRecord[]; readonly nextCursor: string | null }> {
+    const prefix = `keyid.${account}.`;
+    const keys = await keysMatching(this.#session, 'db', `${prefix}*`);
+    const { ids, nextCursor } = pageOf(
+      keys.map((key) => key.slice(prefix.length)),
+      page,
+    );
+    const indexes = await readMany<{ hash: string }>(
+      this.#session,
+      'db',
+      ids.map((id) => prefix + id),
+    );
+    const hashes = ids.flatMap((id) => indexes.get(prefix + id)?.hash ?? []).map((hash) => `key.${hash}`);
+    const records = await readMany<KeyRecord>(this.#session, 'db', hashes);
+    return { items: hashes.flatMap((hash) => records.get(hash) ?? []), nextCursor };
+  }
+
+  /** Whether the account has ever had a key. */
+  async hasAny(account: string): Promise<boolean> {
+    return (await keysMatching(this.#session, 'db', `keyid.${account}.*`)).length > 0;
+  }
+
+  #writing(key: string, value: unknown, expectedSequence: number): BatchWrite {
+    return { subject: this.#db.subject(key), data: JSON.stringify(value), expectedSequence };
   }
 }
+
+const keyIdOf = ({ account, id }: KeyRecord) => `keyid.${account}.${id}`;
 
 /** What a key is kept under: lower-case hex. */
 export function hashKey(key: string): string {

@@ -3,6 +3,8 @@ import { Registry } from 'prom-client';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { KeyRecord } from '@webcapture/shared/state/keys.ts';
 import { Authenticator } from '../../../services/front/accounts/authenticator.ts';
+import { KeyDesk } from '../../../services/front/accounts/key-desk.ts';
+import { demoLimits } from '../../../services/front/accounts/preset-key.ts';
 import { buildApp } from '../../../services/front/app.ts';
 import { InFlight } from '../../../services/front/capture/in-flight.ts';
 import type { FrontDeps } from '../../../services/front/deps.ts';
@@ -16,6 +18,7 @@ export function buildAppAlone(
     key?: KeyRecord;
     view?: () => StatusView;
     trustProxy?: boolean;
+    adminToken?: string;
     capture?: FrontDeps['dispatcher']['capture'];
   } = {},
 ): Promise<FastifyInstance> {
@@ -28,12 +31,31 @@ export function buildAppAlone(
       cdnUrl: 'https://cdn.test',
       minRefreshSeconds: 3600,
       trustProxy: options.trustProxy ?? false,
+      queueTimeoutMs: 60_000,
+      adminToken: options.adminToken,
+      defaultLimits: demoLimits,
     },
     log: silentLog,
     metrics: createFrontMetrics(new Registry(), { installed: [], inFlight: new InFlight() }),
     authenticator: new Authenticator({
-      get: async () => (options.key === undefined ? null : { value: options.key, revision: 1 }),
+      keys: { get: async () => (options.key === undefined ? null : { value: options.key, revision: 1 }) },
+      accounts: { get: async () => null },
+      defaultLimits: demoLimits,
     }),
+    accounts: { get: beyond, create: beyond, change: beyond, list: beyond },
+    keys: { list: beyond, hasAny: beyond },
+    keyDesk: new KeyDesk({
+      keys: { put: beyond, find: beyond, change: beyond, replace: beyond },
+      onChange: beyond,
+      now: Date.now,
+    }),
+    usage: { read: beyond },
+    admissions: { inFlight: beyond },
+    gate: {
+      enter: async () => ({ refused: null, remaining: 1, resetMs: 0, retryAfterMs: 0 }),
+      leave: async () => undefined,
+    } as unknown as FrontDeps['gate'],
+    now: Date.now,
     captures: { get: beyond, fail: beyond },
     dispatcher: { capture: options.capture ?? beyond, longestMs: () => 0 } as unknown as FrontDeps['dispatcher'],
     responseCache: {

@@ -1,9 +1,11 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { describe, expect, test } from 'vitest';
+import type { AccountRecord } from '@webcapture/shared/state/accounts.ts';
 import { hashKey, scopes, type KeyRecord } from '@webcapture/shared/state/keys.ts';
-import { Authenticator } from '../../../services/front/accounts/authenticator.ts';
+import { Authenticator, type AuthenticatorDeps } from '../../../services/front/accounts/authenticator.ts';
 import { bearerToken } from '../../../services/front/accounts/bearer-token.ts';
-import { ensurePresetKey } from '../../../services/front/accounts/preset-key.ts';
+import { demoLimits, ensurePresetKey } from '../../../services/front/accounts/preset-key.ts';
+import { until } from '../../harness/until.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 test.each<[string | undefined, string | null]>([
@@ -25,19 +27,73 @@ test.each<[string | undefined, string | null]>([
 const now = 1_000_000;
 const record: KeyRecord = { id: 'k', account: 'a', name: 'n', scopes, createdAt: 0 };
 
-function authenticate(key: Partial<KeyRecord> | null, scope: 'capture' | 'read' = 'capture') {
+const noAccount: Pick<AuthenticatorDeps, 'accounts' | 'defaultLimits'> = {
+  accounts: { get: async () => null },
+  defaultLimits: demoLimits,
+};
+
+function authenticate(
+  key: Partial<KeyRecord> | null,
+  scope: 'capture' | 'read' = 'capture',
+  deps: Partial<AuthenticatorDeps> = {},
+) {
   const keys = {
     get: async (hash: string) =>
       key === null || hash !== hashKey('token') ? null : { value: { ...record, ...key }, revision: 1 },
   };
-  return new Authenticator(keys, () => now).authenticate('Bearer token', scope);
+  return new Authenticator({ keys, ...noAccount, now: () => now, ...deps }).authenticate('Bearer token', scope);
 }
 
 test('a key that holds is its record', async () => {
-  expect(await authenticate({})).toEqual(record);
+  expect((await authenticate({})).key).toEqual(record);
   expect(await authenticate({ expiresAt: now + 1, revokedAt: now + 1, scopes: ['capture'] })).toMatchObject({
-    id: 'k',
+    key: { id: 'k' },
   });
+});
+
+test('an account has the limits that are written down, and the defaults for the others', async () => {
+  const accounts = { get: async () => ({ value: { id: 'a', name: 'A', createdAt: 0, tokenQuota: 5 }, revision: 1 }) };
+  const { account } = await authenticate({}, 'capture', { accounts });
+  expect(account).toEqual({ ...demoLimits, id: 'a', name: 'A', createdAt: 0, tokenQuota: 5 });
+  expect((await authenticate({})).account).toMatchObject({ id: 'a', ...demoLimits });
+});
+
+test('what is read is remembered for less than half a second, and shared by those who ask at once', async () => {
+  let reads = 0;
+  let value: KeyRecord = record;
+  const get = async () => {
+    reads++;
+    return { value, revision: 1 };
+  };
+  const authenticator = new Authenticator({ keys: { get }, ...noAccount });
+  const ask = () => authenticator.authenticate('Bearer token', 'capture');
+  await Promise.all(Array.from({ length: 50 }, ask));
+  expect(reads).toBe(1);
+  value = { ...record, revokedAt: 1 };
+  const start = performance.now();
+  await until(
+    'the revocation to hold',
+    () =>
+      ask().then(
+        () => false,
+        () => true,
+      ),
+    { intervalMs: 10 },
+  );
+  expect(performance.now() - start).toBeLessThan(700);
+
+  value = record;
+  authenticator.forgetKey(hashKey('token'));
+  await ask();
+});
+
+test('an unknown key works as soon as it is made', async () => {
+  let value: KeyRecord | null = null;
+  const get = async () => (value === null ? null : { value, revision: 1 });
+  const authenticator = new Authenticator({ keys: { get }, ...noAccount });
+  await expect(authenticator.authenticate('Bearer token', 'capture')).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
+  value = record;
+  await authenticator.authenticate('Bearer token', 'capture');
 });
 
 test.each<[Partial<KeyRecord> | null, string]>([
@@ -55,7 +111,7 @@ test('a key that cannot be looked up is refused within seconds', async () => {
   const away = new JetStreamApiError({ code: 503, err_code: 10_008, description: 'away' });
   for (const get of [() => Promise.reject(away), () => new Promise<never>(() => undefined)]) {
     const start = performance.now();
-    const refusal = new Authenticator({ get }).authenticate('Bearer token', 'capture');
+    const refusal = new Authenticator({ keys: { get }, ...noAccount }).authenticate('Bearer token', 'capture');
     await expect(refusal).rejects.toMatchObject({ code: 'INTERNAL_ERROR', message: expect.stringContaining('again') });
     expect(performance.now() - start).toBeLessThan(5000);
   }
@@ -107,8 +163,20 @@ describe('the preset key', () => {
     return {
       keysByHash: keys,
       accountsById: accounts,
-      accounts: { get: get(accounts), put: async (account: { id: string }) => void accounts.set(account.id, account) },
-      keys: { get: get(keys), put: async (hash: string, key: KeyRecord) => void keys.set(hash, key) },
+      accounts: {
+        get: get(accounts),
+        create: async (account: { id: string }) => void accounts.set(account.id, account),
+        change: async (id: string, next: (account: AccountRecord) => AccountRecord) => {
+          const changed = next(accounts.get(id) as AccountRecord);
+          accounts.set(id, changed);
+          return changed;
+        },
+      },
+      keys: {
+        get: get(keys),
+        find: async () => null,
+        put: async (hash: string, key: KeyRecord) => void keys.set(hash, key),
+      },
     };
   };
 
@@ -117,6 +185,16 @@ describe('the preset key', () => {
     await ensurePresetKey('a-preset-key-of-any-form', stores);
     expect(stores.accountsById.get('demo')).toMatchObject({ id: 'demo' });
     expect(stores.keysByHash.get(hashKey('a-preset-key-of-any-form'))).toMatchObject({ account: 'demo', scopes });
+  });
+
+  test('gives the account generous limits, also one of an older version, but changes none', async () => {
+    const stores = memory();
+    stores.accountsById.set('demo', { id: 'demo', name: 'Mine', createdAt: 1, suspendedAt: 2 });
+    await ensurePresetKey('a-preset-key-of-any-form', stores);
+    expect(stores.accountsById.get('demo')).toMatchObject({ name: 'Mine', suspendedAt: 2, ...demoLimits });
+    stores.accountsById.set('demo', { id: 'demo', name: 'Mine', createdAt: 1, ...demoLimits, tokenQuota: 7 });
+    await ensurePresetKey('a-preset-key-of-any-form', stores);
+    expect(stores.accountsById.get('demo')).toMatchObject({ tokenQuota: 7 });
   });
 
   test('leaves what is there as it is', async () => {

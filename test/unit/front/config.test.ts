@@ -8,6 +8,8 @@ test('everything has a default', () => {
     publicUrl: 'http://localhost:3000',
     cdnUrl: 'http://localhost:3000/files',
     presetKey: undefined,
+    adminToken: undefined,
+    defaultLimits: { tokenQuota: 100_000, ratePerMinute: 120, burst: 120, maxInFlight: 20, maxQueued: 10_000 },
     homeRegion: 'us-east',
     egressAllow: [],
     queueTimeoutMs: 60_000,
@@ -27,6 +29,9 @@ test('what is set counts', () => {
       WEBCAPTURE_QUEUE_TIMEOUT: '300',
       WEBCAPTURE_API_KEY: '0123456789abcdef',
       WEBCAPTURE_TRUST_PROXY: 'true',
+      WEBCAPTURE_ADMIN_TOKEN: 'an-admin-token',
+      WEBCAPTURE_DEFAULT_RATE_PER_MINUTE: '7',
+      WEBCAPTURE_DEFAULT_TOKEN_QUOTA: '0',
     }),
   ).toMatchObject({
     port: 8080,
@@ -37,6 +42,8 @@ test('what is set counts', () => {
     queueTimeoutMs: 300_000,
     presetKey: '0123456789abcdef',
     trustProxy: true,
+    adminToken: 'an-admin-token',
+    defaultLimits: { tokenQuota: 0, ratePerMinute: 7, burst: 7 },
   });
 });
 
@@ -50,6 +57,12 @@ test.each([
   [{ WEBCAPTURE_PUBLIC_URL: 'example.com' }, 'WEBCAPTURE_PUBLIC_URL must be an absolute http or https address'],
   [{ WEBCAPTURE_CDN_URL: 'ftp://x' }, 'WEBCAPTURE_CDN_URL'],
   [{ WEBCAPTURE_TRUST_PROXY: 'yes' }, 'WEBCAPTURE_TRUST_PROXY must be one of true, false'],
+  [{ WEBCAPTURE_ADMIN_TOKEN: 'short' }, 'WEBCAPTURE_ADMIN_TOKEN must have at least 8 characters'],
+  [{ WEBCAPTURE_DEFAULT_RATE_PER_MINUTE: '0' }, 'WEBCAPTURE_DEFAULT_RATE_PER_MINUTE must be an integer from 1'],
+  [{ WEBCAPTURE_DEFAULT_TOKEN_QUOTA: '-1' }, 'WEBCAPTURE_DEFAULT_TOKEN_QUOTA'],
+  [{ WEBCAPTURE_DEFAULT_BURST: '1.5' }, 'WEBCAPTURE_DEFAULT_BURST'],
+  [{ WEBCAPTURE_DEFAULT_MAX_IN_FLIGHT: '0' }, 'WEBCAPTURE_DEFAULT_MAX_IN_FLIGHT'],
+  [{ WEBCAPTURE_DEFAULT_MAX_QUEUED: 'many' }, 'WEBCAPTURE_DEFAULT_MAX_QUEUED'],
   [{ PORT: 'eighty' }, 'PORT'],
 ])('%j stops the start', (environment, message) => {
   expect(() => readFrontConfig(environment)).toThrow(message);

@@ -1,3 +1,4 @@
+import { randomUUIDv7 } from 'node:crypto';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { describe, expect, test } from 'vitest';
 import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
@@ -68,6 +69,7 @@ function dispatcher(publish: (job: CaptureJob, mailbox: Mailbox) => Promise<void
   } satisfies DispatcherDeps;
   const capture = (accepted: AcceptedRequest) =>
     new Dispatcher(deps).capture(accepted, {
+      uuid: randomUUIDv7(),
       account: 'a',
       wantsBytes: false,
       clientGone: new AbortController().signal,

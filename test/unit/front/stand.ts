@@ -20,6 +20,8 @@ export interface Stand extends AsyncDisposable {
   readonly renderer: StandInRenderer;
   /** Another renderer, ready to be started. */
   addRenderer(region: Region): Promise<StandInRenderer>;
+  /** Another front on the same server, as another process would have; its address. */
+  addFront(): Promise<string>;
   /** Any request with the preset key. */
   call(path: string, init?: RequestInit & { key?: string | null }): Promise<Response>;
   capture(body: unknown, options?: { key?: string | null; signal?: AbortSignal }): Promise<Response>;
@@ -30,7 +32,7 @@ export interface Stand extends AsyncDisposable {
 /** `environment` changes the configuration; the regions are us-east, with a renderer, and what it installs besides. */
 export async function startStand(
   environment: Record<string, string> = {},
-  options: { maxPayload?: number } = {},
+  options: { maxPayload?: number; now?: () => number } = {},
 ): Promise<Stand> {
   const config: FrontConfig = readFrontConfig({
     PORT: '0',
@@ -49,7 +51,8 @@ export async function startStand(
     const info = { ...session.nc.info, max_payload: options.maxPayload };
     Object.defineProperty(session.nc, 'info', { get: () => info });
   }
-  const app = await createFront({ config, session, log: silentLog, metrics, signal: stop.signal });
+  const { now = Date.now } = options;
+  const app = await createFront({ config, session, log: silentLog, metrics, signal: stop.signal, now });
   const url = await app.listen({ host: config.host, port: config.port });
 
   const renderers: StandInRenderer[] = [];
@@ -61,6 +64,13 @@ export async function startStand(
   const renderer = await addRenderer('us-east');
   await renderer.start();
 
+  const others: FastifyInstance[] = [];
+  const addFront = async () => {
+    const parts = { config, session: await nats.connect(), log: silentLog, signal: stop.signal, now };
+    const other = await createFront({ ...parts, metrics: new Registry() });
+    others.push(other);
+    return other.listen({ host: config.host, port: 0 });
+  };
   const call: Stand['call'] = (path, { key = presetKey, ...init } = {}) => {
     const headers = new Headers(init.headers);
     if (key !== null) headers.set('authorization', `Bearer ${key}`);
@@ -74,6 +84,7 @@ export async function startStand(
     metrics,
     renderer,
     addRenderer,
+    addFront,
     call,
     capture: (body, options = {}) =>
       call('/capture', {
@@ -97,7 +108,7 @@ export async function startStand(
     async [Symbol.asyncDispose]() {
       await Promise.all(renderers.map((each) => each.stop()));
       stop.abort();
-      await app.close();
+      await Promise.all([app, ...others].map((front) => front.close()));
       await nats[Symbol.asyncDispose]();
     },
   };

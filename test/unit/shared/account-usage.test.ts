@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { pageOf } from '@webcapture/shared/nats/read-many.ts';
+import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
+import { Admissions } from '@webcapture/shared/state/admissions.ts';
+import { captureKey } from '@webcapture/shared/state/captures.ts';
+import { periodOf } from '@webcapture/shared/state/usage.ts';
+import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+
+let nats: TestNats;
+let db: Entries;
+let usage: AccountUsage;
+beforeAll(async () => {
+  nats = await startTestNats(['us-east']);
+  db = new Entries(nats.session, 'db');
+  usage = new AccountUsage(nats.session);
+});
+afterAll(() => nats[Symbol.asyncDispose]());
+
+const lastOfNovember = Date.UTC(2026, 10, 30, 23, 59, 59, 999);
+
+test.each([
+  [lastOfNovember, Date.UTC(2026, 10), Date.UTC(2026, 11)],
+  [lastOfNovember + 1, Date.UTC(2026, 11), Date.UTC(2027, 0)],
+  [Date.UTC(2028, 1, 29), Date.UTC(2028, 1), Date.UTC(2028, 2)],
+])('the period of %i', (time, start, end) => {
+  expect(periodOf(time)).toEqual({ start, end });
+});
+
+describe('the usage of a month', () => {
+  test('is the sum over the shards that are there, read either way', async () => {
+    for (const shard of [0, 7, 15]) await db.put(`usage.sum.202611.${shard}`, { tokens: shard + 1, captures: 1 });
+    await db.put('usage.sum.202612.0', { tokens: 1000, captures: 1 });
+    for (const precision of ['rough', 'exact'] as const) {
+      expect(await usage.read('sum', lastOfNovember, precision)).toEqual({ tokens: 25, reserved: 0, queued: 0 });
+      expect(await usage.read('nobody', lastOfNovember, precision)).toMatchObject({ tokens: 0 });
+    }
+  });
+
+  test('begins anew at midnight in UTC, and not a millisecond earlier', async () => {
+    await db.put('usage.month.202611.3', { tokens: 10, captures: 10 });
+    let now = lastOfNovember;
+    const admissions = new Admissions(nats.session, {
+      readUsage: (account, time, precision) => usage.read(account, time, precision),
+      endedOf: (account, uuids) => usage.endedOf(account, uuids),
+      now: () => now,
+    });
+    const limits = { tokenQuota: 10, ratePerMinute: 60_000, burst: 1000, maxInFlight: 10, maxQueued: 0 };
+    const ask = async (id: string) => {
+      const request = { id, tokens: 1, lane: 'interactive', until: now + 1000 } as const;
+      return (await admissions.admit('month', limits, request)).refused;
+    };
+    expect(await ask('one')).toBe('quota');
+    now += 1;
+    expect(await ask('two')).toBe(null);
+    expect(await admissions.inFlight('month')).toBe(1);
+    now += 1000;
+    expect(await admissions.inFlight('month')).toBe(0);
+  });
+});
+
+test('near the quota the books are read to the last entry, far from it quickly', async () => {
+  const asked: string[] = [];
+  const admissions = new Admissions(nats.session, {
+    readUsage: async (_account, _now, precision) => {
+      asked.push(precision);
+      return { tokens: 0, reserved: 0, queued: 0 };
+    },
+    endedOf: async () => [],
+  });
+  const limits = { tokenQuota: 1000, ratePerMinute: 100, burst: 100, maxInFlight: 10, maxQueued: 0 };
+  const request = { tokens: 1, lane: 'interactive', until: Date.now() + 1000 } as const;
+  await admissions.admit('far', limits, { ...request, id: 'far' });
+  expect(asked).toEqual(['rough']);
+  await admissions.admit('near', { ...limits, tokenQuota: 400 }, { ...request, id: 'near' });
+  expect(asked).toEqual(['rough', 'rough', 'exact']);
+});
+
+test('an admission that is given up while it is under way leaves no hold behind', async () => {
+  const admissions = new Admissions(nats.session, {
+    readUsage: async () => ({ tokens: 0, reserved: 0, queued: 0 }),
+    endedOf: async () => [],
+  });
+  const limits = { tokenQuota: 1000, ratePerMinute: 1000, burst: 1000, maxInFlight: 10, maxQueued: 0 };
+  const request = (id: string) => ({ id, tokens: 1, lane: 'interactive', until: Date.now() + 60_000 }) as const;
+  // The first is under way; the second and its release go along with the next change.
+  await Promise.all([
+    admissions.admit('late', limits, request('first')),
+    admissions.admit('late', limits, request('second')),
+    admissions.release('late', 'second'),
+  ]);
+  expect(await admissions.inFlight('late')).toBe(1);
+});
+
+test('an admission whose answer was lost is not counted again', async () => {
+  const admissions = new Admissions(nats.session, {
+    readUsage: async () => ({ tokens: 0, reserved: 0, queued: 0 }),
+    endedOf: async () => [],
+  });
+  const limits = { tokenQuota: 1, ratePerMinute: 1, burst: 1, maxInFlight: 1, maxQueued: 0 };
+  const request = { id: 'same', tokens: 1, lane: 'interactive', until: Date.now() + 60_000 } as const;
+  for (let attempt = 0; attempt < 3; attempt++) {
+    expect((await admissions.admit('again', limits, request)).refused).toBe(null);
+  }
+  expect((await admissions.admit('again', limits, { ...request, id: 'other' })).refused).toBe('rate');
+});
+
+test('captures that have ended are told from those that have not, and from those that are not there', async () => {
+  const [open, ended, missing] = [
+    '01a1fd8a-28f4-7407-b5a7-118e86daad01',
+    '01a1fd8a-28f4-7407-b5a7-118e86daad02',
+    '01a1fd8a-28f4-7407-b5a7-118e86daad03',
+  ] as const;
+  const put = (uuid: string, status: CaptureRecord['status']) => db.put(captureKey('ends', uuid), { uuid, status });
+  await put(open, 'rendering');
+  await put(ended, 'failed');
+  expect(await usage.endedOf('ends', [open, ended, missing])).toEqual([ended]);
+  expect(await usage.endedOf('ends', [])).toEqual([]);
+});
+
+test.each([
+  [{ limit: 2 }, ['d', 'c'], 'c'],
+  [{ limit: 2, cursor: 'c' }, ['b', 'a'], null],
+  [{ limit: 4 }, ['d', 'c', 'b', 'a'], null],
+  [{ limit: 1, cursor: 'a' }, [], null],
+])('a part of a list: %j', (page, ids, nextCursor) => {
+  expect(pageOf(['b', 'd', 'a', 'c'], page)).toEqual({ ids, nextCursor });
+});

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { crc32 } from 'node:zlib';
+import { newApiKey } from '@webcapture/shared/state/new-key.ts';
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+test('keys are 32 random characters and their checksum, and never the same', () => {
+  const keys = Array.from({ length: 1000 }, newApiKey);
+  expect(new Set(keys).size).toBe(1000);
+  for (const key of keys) {
+    const [, random = '', sum = ''] = /^wc_live_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/.exec(key) ?? [];
+    expect([...sum].reduce((value, digit) => value * 62 + base62.indexOf(digit), 0)).toBe(crc32(random));
+  }
+  // Every character turns up: none of 62 is missing in 32,000 but by a fault.
+  expect(new Set(keys.map((key) => key.slice(8, 40)).join('')).size).toBe(62);
+});
