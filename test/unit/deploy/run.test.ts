@@ -209,9 +209,9 @@ describe('npm start', () => {
   });
 
   test('a stop during set-up or start ends what is under way', async () => {
-    const settingUp = await repository(`new Promise(() => setInterval(() => {}, 1000))`);
+    const settingUp = await repository(`(console.log('setting up'), new Promise(() => setInterval(() => {}, 1000)))`);
     const first = start(settingUp);
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await expect.poll(first.text, patient).toContain('setting up');
     first.kill('SIGTERM');
     expect(await first.exited).toBe(130);
 

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { glob as globFiles, readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { captureRequestSchema } from '@webcapture/shared/contract/capture-request.ts';
 import { errorCodes, errorTable } from '@webcapture/shared/errors/table.ts';
@@ -41,3 +41,22 @@ test('the README tells of every option of the request', () => {
   expect(inOrder([...documented, ...announced])).toEqual(inOrder(Object.keys(captureRequestSchema.properties)));
   for (const field of announced) expect(readme).toContain(`\`${field}\``);
 });
+
+test('the README tells of every variable that the code reads', async () => {
+  const folders = ['services', 'deploy'];
+  const sources = await Promise.all(folders.map((folder) => filesUnder(folder)));
+  const texts = await Promise.all(sources.flat().map((path) => readFile(path, 'utf8')));
+  const names = new Set(
+    texts.flatMap((text) => text.match(/'WEBCAPTURE_[A-Z_]+'/g) ?? []).map((name) => name.slice(1, -1)),
+  );
+  expect(names.size).toBeGreaterThan(20);
+  expect([...names].filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
+});
+
+async function filesUnder(folder: string): Promise<string[]> {
+  const paths: string[] = [];
+  for await (const path of globFiles(`${folder}/**/*.{ts,mjs}`, { exclude: (name) => name === 'node_modules' })) {
+    paths.push(path);
+  }
+  return paths;
+}
