@@ -47,7 +47,6 @@ export function readSettings(env: Environment, root: string): Readonly<StartSett
     sandbox: readSandbox(reader),
   };
   // The services read these; a wrong one would stop each of them.
-  reader.secret('WEBCAPTURE_ADMIN_TOKEN', 8);
   reader.oneOf('WEBCAPTURE_LOG_LEVEL', logLevels, 'info');
   return reader.finish(() => settings);
 }

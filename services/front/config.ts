@@ -53,7 +53,7 @@ export function readFrontConfig(environment: Environment): FrontConfig {
     publicUrl,
     cdnUrl: env.httpUrl('WEBCAPTURE_CDN_URL', `${publicUrl}/files`),
     presetKey: env.secret('WEBCAPTURE_API_KEY', 16),
-    adminToken: env.secret('WEBCAPTURE_ADMIN_TOKEN', 8),
+    adminToken: env.string('WEBCAPTURE_ADMIN_TOKEN'),
     defaultLimits: readDefaultLimits(env),
     homeRegion,
     egressAllow: egressAllow ?? [],

@@ -57,7 +57,6 @@ test.each([
   [{ WEBCAPTURE_PUBLIC_URL: 'example.com' }, 'WEBCAPTURE_PUBLIC_URL must be an absolute http or https address'],
   [{ WEBCAPTURE_CDN_URL: 'ftp://x' }, 'WEBCAPTURE_CDN_URL'],
   [{ WEBCAPTURE_TRUST_PROXY: 'yes' }, 'WEBCAPTURE_TRUST_PROXY must be one of true, false'],
-  [{ WEBCAPTURE_ADMIN_TOKEN: 'short' }, 'WEBCAPTURE_ADMIN_TOKEN must have at least 8 characters'],
   [{ WEBCAPTURE_DEFAULT_RATE_PER_MINUTE: '0' }, 'WEBCAPTURE_DEFAULT_RATE_PER_MINUTE must be an integer from 1'],
   [{ WEBCAPTURE_DEFAULT_TOKEN_QUOTA: '-1' }, 'WEBCAPTURE_DEFAULT_TOKEN_QUOTA'],
   [{ WEBCAPTURE_DEFAULT_BURST: '1.5' }, 'WEBCAPTURE_DEFAULT_BURST'],
