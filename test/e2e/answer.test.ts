@@ -237,7 +237,7 @@ describe('the rest of the front', () => {
     const response = await fleet().api.request('/docs', { redirect: 'follow' });
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toMatch(/^text\/html/);
-    const { data, pdf } = await fleet().api.pdf({ url: `${fleet().url}/docs`, waitUntil: 'networkidle' });
+    const { data, pdf } = await fleet().api.pdf({ url: `${fleet().url}/docs`, waitUntil: 'networkidle', delay: 1500 });
     expect(data.report.softTimeouts).toEqual([]);
     for (const text of ['/capture', '/status', '/openapi.json']) expect(pdf.text).toContain(text);
   });
