@@ -18,7 +18,6 @@ import { KeyDesk } from './accounts/key-desk.ts';
 import { ensurePresetKey } from './accounts/preset-key.ts';
 import { buildApp } from './app.ts';
 import { createCacheMetrics } from './cache/metrics.ts';
-import { RecentKeys } from './cache/recent-keys.ts';
 import { ResponseCache } from './cache/response-cache.ts';
 import { Dispatcher } from './capture/dispatcher.ts';
 import { InFlight } from './capture/in-flight.ts';
@@ -46,7 +45,6 @@ export interface FrontParts {
 export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const { config, session, log, metrics, signal, now = Date.now } = parts;
   const keys = new Keys(session);
-  const recentKeys = new RecentKeys(keys, session);
   const accounts = new Accounts(session);
   if (config.presetKey !== undefined) {
     await ensurePresetKey(config.presetKey, { accounts, keys });
@@ -86,17 +84,17 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     queueTimeoutMs: config.queueTimeoutMs,
     log,
   });
+  const authenticator = new Authenticator({ keys, accounts, defaultLimits: config.defaultLimits, now });
   const store = new EmbeddedStore(session);
   const responseCache = new ResponseCache({
     session,
     cache: new Cache(session),
-    keys: recentKeys,
+    authenticator,
     captures,
     store,
     count: createCacheMetrics(metrics),
     log,
   });
-  const authenticator = new Authenticator({ keys, accounts, defaultLimits: config.defaultLimits, now });
   const usage = new AccountUsage(session);
   const admissions = new Admissions(session, {
     readUsage: (account, time, precision) => usage.read(account, time, precision),

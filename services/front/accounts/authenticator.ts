@@ -73,6 +73,13 @@ export class Authenticator {
     return caller;
   }
 
+  /** The account that the key of an Authorization header belongs to, whatever the key is still good for; null for none. */
+  async accountOf(authorization: string | undefined): Promise<string | null> {
+    const token = bearerToken(authorization);
+    if (token === null) return null;
+    return (await this.#keyOf(hashKey(token), Date.now() + lookupMs))?.account ?? null;
+  }
+
   /** A key was changed here: it is read anew at its next use. */
   forgetKey(hash: string): void {
     this.#keys.forget(hash);
@@ -98,14 +105,20 @@ export class Authenticator {
   }
 
   async #find(hash: string, deadline: number): Promise<Caller | null> {
-    const { keys, accounts, defaultLimits } = this.#deps;
-    const read = <T>(get: () => Promise<{ readonly value: T } | null>) =>
-      retryWhileAway(async () => (await get())?.value ?? null, { deadline });
-    const key = await this.#keys.get(hash, () => read(() => keys.get(hash)));
+    const { accounts, defaultLimits } = this.#deps;
+    const key = await this.#keyOf(hash, deadline);
     if (key === null) return null;
-    const record = await this.#accounts.get(key.account, () => read(() => accounts.get(key.account)));
+    const record = await this.#accounts.get(key.account, () => readValue(() => accounts.get(key.account), deadline));
     // An account that was never written down has the operator's limits, as one of an older version has.
     const account = record ?? { id: key.account, name: key.account, createdAt: key.createdAt };
     return { key, account: withDefaultLimits(account, defaultLimits) };
   }
+
+  #keyOf(hash: string, deadline: number): Promise<KeyRecord | null> {
+    return this.#keys.get(hash, () => readValue(() => this.#deps.keys.get(hash), deadline));
+  }
+}
+
+async function readValue<T>(get: () => Promise<{ readonly value: T } | null>, deadline: number): Promise<T | null> {
+  return (await retryWhileAway(get, { deadline }))?.value ?? null;
 }

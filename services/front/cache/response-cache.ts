@@ -13,10 +13,9 @@ import {
   type CachePlace,
 } from '@webcapture/shared/state/cache.ts';
 import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
-import { hashKey, type Keys } from '@webcapture/shared/state/keys.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
-import { bearerToken } from '../accounts/bearer-token.ts';
+import type { Authenticator } from '../accounts/authenticator.ts';
 import type { CaptureEnd } from '../capture/dispatcher.ts';
 import { follow } from './follow.ts';
 import type { CacheResult } from './metrics.ts';
@@ -25,7 +24,7 @@ import { RecentReads } from './recent-reads.ts';
 export interface ResponseCacheDeps {
   readonly session: NatsSession;
   readonly cache: Cache;
-  readonly keys: Pick<Keys, 'get'>;
+  readonly authenticator: Pick<Authenticator, 'accountOf'>;
   readonly captures: Pick<Captures, 'get'>;
   readonly store: Pick<FileStore, 'stat'>;
   readonly count: (result: CacheResult) => void;
@@ -92,12 +91,11 @@ export class ResponseCache {
    * is none.
    */
   async candidate(authorization: string | undefined, place: CachePlace | undefined): Promise<CaptureRecord | null> {
-    const token = place === undefined ? null : bearerToken(authorization);
-    if (token === null || place === undefined) return null;
+    if (place === undefined) return null;
     try {
-      const lookup = this.#deps.keys.get(hashKey(token));
-      const account = (await withDeadline(lookup, lookupMs, 'looking up a key'))?.value.account;
-      if (account === undefined) return null;
+      const lookup = this.#deps.authenticator.accountOf(authorization);
+      const account = await withDeadline(lookup, lookupMs, 'looking up a key');
+      if (account === null) return null;
       const entry = await this.#recent.get(cacheSubject(account, place.name), () =>
         withDeadline(this.#deps.cache.get(account, place.name), lookupMs, 'reading the cache'),
       );
