@@ -2,7 +2,8 @@ import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/contract/
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
-import { answers, type Cache, type CacheClaim, type CachePlace } from '@webcapture/shared/state/cache.ts';
+import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
+import { answers, type Cache, type CacheClaim } from '@webcapture/shared/state/cache.ts';
 import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
 import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
 

@@ -1,17 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto';
+import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import {
-  answers,
-  cacheSubject,
-  cacheSubjects,
-  type Cache,
-  type CacheEntry,
-  type CachePlace,
-} from '@webcapture/shared/state/cache.ts';
+import { answers, cacheSubject, cacheSubjects, type Cache, type CacheEntry } from '@webcapture/shared/state/cache.ts';
 import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';

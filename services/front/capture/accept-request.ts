@@ -3,7 +3,7 @@ import type { Format } from '@webcapture/shared/contract/formats.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import type { CachePlace } from '@webcapture/shared/state/cache.ts';
+import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
 import { cacheName } from '@webcapture/shared/state/cache-name.ts';
 import { checkRules, type RequestLimits } from '../validation/check-rules.ts';
 import { decodeHtml } from '../validation/decode-html.ts';

@@ -3,14 +3,15 @@ import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.t
 import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { isStreamFull, isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
-import type { CachePlace } from '@webcapture/shared/state/cache.ts';
+import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
 import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
+import { jobOf } from '@webcapture/shared/state/job-of.ts';
 import type { Jobs, QueuedJob } from '@webcapture/shared/state/jobs.ts';
 import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 import { awaitEnd, type AwaitDeps, type AwaitedEnd } from './await-end.ts';
-import { buildJob, deadlineOf } from './build-job.ts';
+import { buildRecord, deadlineOf } from './build-record.ts';
 import type { InFlight } from './in-flight.ts';
 import type { RegionBoard } from './region-board.ts';
 import type { ResultInbox } from './result-inbox.ts';
@@ -86,20 +87,20 @@ export class Dispatcher {
     const mailbox = inbox.open(uuid);
     const source = this.#sourceFor(request.source, uuid);
     try {
-      const { record, job } = buildJob(
-        request,
-        {
-          uuid,
-          acceptedAt: timeOfUuid(uuid) ?? Date.now(),
-          account: options.account,
-          region,
-          fileName: newFileName(uuid, request.format),
-          queueTimeoutMs,
-          resultSubject: inbox.subjectOf(uuid),
-          cache: options.place,
-        },
-        { source, wantsBytes: options.wantsBytes },
-      );
+      const record = buildRecord(request, {
+        uuid,
+        acceptedAt: timeOfUuid(uuid) ?? Date.now(),
+        account: options.account,
+        region,
+        fileName: newFileName(uuid, request.format),
+        queueTimeoutMs,
+        cache: options.place,
+      });
+      const job = jobOf(record, 0, {
+        source,
+        resultSubject: inbox.subjectOf(uuid),
+        wantsBytes: options.wantsBytes,
+      });
       if (source.kind === 'stored-html' && request.source.kind === 'html') {
         await this.#deps.parcels.put(source.fileName, request.source.html, job.deadline);
       }

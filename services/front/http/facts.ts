@@ -11,7 +11,7 @@ export interface RequestFacts {
   account?: string;
   /** Whose key it carries, once that has been checked. */
   caller?: Caller;
-  record?: Pick<CaptureRecord, 'uuid' | 'region' | 'format'>;
+  record?: Pick<CaptureRecord, 'uuid' | 'region'>;
   /** The error that was answered. */
   code?: ErrorCode;
 }

@@ -22,7 +22,7 @@ export async function sendCapture(
       ...fileHeaders,
       'content-type': outcome.mimeType,
       'content-length': outcome.fileSizeBytes,
-      'content-disposition': `inline; filename="${downloadName(record.uuid, record.format)}"`,
+      'content-disposition': `inline; filename="${downloadName(record.uuid, record.options.format)}"`,
       'cache-control': 'no-store',
     })
     .send(body);

@@ -4,7 +4,7 @@ import type { AdmissionRequest } from '@webcapture/shared/state/admission.ts';
 import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
 import type { FastifyReply } from 'fastify';
 import type { AcceptedRequest } from '../capture/accept-request.ts';
-import { deadlineOf } from '../capture/build-job.ts';
+import { deadlineOf } from '../capture/build-record.ts';
 import type { FrontDeps } from '../deps.ts';
 import { limitHeaders } from './limit-headers.ts';
 import { refusalOf } from './refusal.ts';

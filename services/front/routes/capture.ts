@@ -7,7 +7,7 @@ import type { Account } from '@webcapture/shared/state/accounts.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CacheAnswer } from '../cache/response-cache.ts';
 import { acceptRequest, type AcceptedRequest } from '../capture/accept-request.ts';
-import { resultView } from '../capture/capture-view.ts';
+import { resultView } from '@webcapture/shared/contract/capture-view.ts';
 import type { FrontDeps } from '../deps.ts';
 import { clientGone } from '../http/client-gone.ts';
 import { sendCapture } from '../http/send-capture.ts';

@@ -1,7 +1,7 @@
 import { captureStateSchema } from '@webcapture/shared/contract/capture-state.ts';
 import { success } from '@webcapture/shared/contract/envelope.ts';
 import type { FastifyInstance } from 'fastify';
-import { captureView } from '../capture/capture-view.ts';
+import { captureView } from '@webcapture/shared/contract/capture-view.ts';
 import { readState } from '../capture/read-state.ts';
 import type { FrontDeps } from '../deps.ts';
 import { example, failureAnswers, successAnswer } from '../openapi/answers.ts';

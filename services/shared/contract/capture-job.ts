@@ -7,6 +7,12 @@ export const captureJobVersion = 1;
 /** Queues of a region: a request that a client waits for, and background captures. */
 export type Lane = 'interactive' | 'background';
 
+/** Where a completed capture answers for equal requests, and for how many seconds after it was taken. */
+export interface CachePlace {
+  readonly name: string;
+  readonly ttl: number;
+}
+
 /** What to show the browser: an address, or html (here, or under a name in the file store when it is too large). */
 export type CaptureSource =
   | { readonly kind: 'url'; readonly url: string }
@@ -37,6 +43,6 @@ export interface CaptureJob {
   readonly fileName: string;
   readonly source: CaptureSource;
   readonly options: RenderOptions;
-  /** Where the completed capture answers for equal requests, and for how many seconds. Absent: nowhere. */
-  readonly cache?: { readonly name: string; readonly ttl: number };
+  /** Absent: nowhere. */
+  readonly cache?: CachePlace;
 }

@@ -1,7 +1,10 @@
 import type { ErrorCode } from '../errors/table.ts';
-import type { Format, MimeType } from './formats.ts';
+import type { CachePlace, Lane } from './capture-job.ts';
 import type { CaptureReport, CaptureStatus } from './capture-result.ts';
+import type { MimeType } from './formats.ts';
 import type { Region } from './regions.ts';
+import type { RenderOptions } from './render-options.ts';
+import type { WebhookEvent, WebhookState } from './webhook.ts';
 
 /** What a renderer found out about a finished capture. */
 export interface CaptureOutcome {
@@ -21,28 +24,82 @@ export interface CaptureFailure {
   readonly cancelled?: true;
 }
 
+/** The latest refresh of a capture: rendering it again into the same file. All times are Unix milliseconds. */
+export interface CaptureRefresh {
+  /** Refreshes of a capture are numbered from 1. */
+  readonly revision: number;
+  readonly state: 'queued' | 'rendering' | 'completed' | 'failed';
+  readonly by: 'request' | 'interval';
+  readonly region: Region;
+  readonly acceptedAt: number;
+  /** Rendering must have begun by `startBy` and ended by `deadline`. */
+  readonly startBy: number;
+  readonly deadline: number;
+  readonly endedAt?: number;
+  /** With state `failed`, also when it could not even begin (quota, suspension). The file is as it was. */
+  readonly failure?: CaptureFailure;
+}
+
+/** The delivery of the notice about the latest event of a capture. All times are Unix milliseconds. */
+export interface WebhookDelivery {
+  readonly url: string;
+  /** `waiting`: nothing has happened yet that is to be told. */
+  readonly state: WebhookState;
+  readonly event?: WebhookEvent;
+  /** The revision that the event is about: 0 for the capture itself, then the number of the refresh. */
+  readonly revision?: number;
+  readonly occurredAt?: number;
+  readonly attempts: number;
+  readonly lastAttemptAt?: number;
+  /** HTTP status of the last answer; absent when there was none. */
+  readonly lastStatus?: number;
+  /** Why the last attempt did not succeed. */
+  readonly lastError?: string;
+  readonly nextAttemptAt?: number;
+}
+
+/** Tokens and captures that were charged. */
+export interface Charge {
+  readonly tokens: number;
+  readonly captures: number;
+}
+
 /** The state of one capture: the truth about it, kept in `KV_db`. All times are Unix milliseconds. */
 export interface CaptureRecord {
   readonly uuid: string;
   readonly account: string;
   readonly status: CaptureStatus;
+  readonly lane: Lane;
   /** As asked for; `about:blank` for html. */
   readonly url: string;
-  readonly format: Format;
-  readonly viewport: { readonly width: number; readonly height: number; readonly deviceScaleFactor: number };
-  readonly fullPage: boolean;
-  /** What completing it charges. */
+  /** Name of the parcel in which supplied html is kept: to be rendered later, or again. */
+  readonly html?: string;
+  readonly options: RenderOptions;
+  /** What completing it charges, and each refresh of it. */
   readonly tokenCost: number;
   readonly fileName: string;
+  readonly askedRegion: Region | 'auto';
   readonly region: Region;
   readonly acceptedAt: number;
+  /** Rendering must have begun by `startBy` and ended by `deadline`. */
+  readonly startBy: number;
   readonly deadline: number;
-  /** When the file is removed. Until the capture completes: acceptance plus the lifetime asked for. */
+  /** How long its file is kept. */
+  readonly lifetimeMs: number;
+  /** When the file is removed. Until the capture completes: acceptance plus the lifetime. */
   readonly expiresAt: number;
   readonly endedAt?: number;
-  /** The name of the cache entry that it answers from: gone when its file goes. */
-  readonly cacheName?: string;
-  /** With status `completed`. */
+  /** The cache entry that it answers from: gone when its file goes. */
+  readonly cache?: CachePlace;
+  /** Long-term storage: 0 is never refreshed by itself. */
+  readonly persistence?: { readonly refreshIntervalMs: number };
+  /** When it is refreshed by itself next; absent: never. */
+  readonly nextRefreshAt?: number;
+  readonly refresh?: CaptureRefresh;
+  /** What its refreshes were charged, by the month (`yyyymm`, UTC) in which each was accepted. */
+  readonly refreshCharges?: Readonly<Record<string, Charge>>;
+  readonly webhook?: WebhookDelivery;
+  /** What the file shows, once there is one; kept when it is gone. */
   readonly outcome?: CaptureOutcome;
   /** With status `failed`. */
   readonly failure?: CaptureFailure;

@@ -1,4 +1,4 @@
-import type { CaptureJob } from '../contract/capture-job.ts';
+import type { CachePlace } from '../contract/capture-job.ts';
 import type { CaptureRecord } from '../contract/capture-record.ts';
 import { isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
@@ -21,9 +21,6 @@ export interface CacheEntry {
   readonly done: CachedCapture | null;
   readonly claim: CacheClaim | null;
 }
-
-/** Where a capture answers for equal requests, and for how many seconds after it was taken. */
-export type CachePlace = NonNullable<CaptureJob['cache']>;
 
 const nothing: CacheEntry = { done: null, claim: null };
 

@@ -150,7 +150,7 @@ describe('an answer', () => {
     const { data } = (await ask(cached(url))).body;
     for (const front of [0, 1] as const) await ask(cached(url), { front });
     const record = (await fronts.entriesOf(url))[0]?.done?.record;
-    await fronts.stand.renderer.cache.drop('demo', record?.cacheName ?? '', String(data?.['uuid']));
+    await fronts.stand.renderer.cache.drop('demo', record?.cache?.name ?? '', String(data?.['uuid']));
     await until(
       'both fronts to have heard of it',
       async () => {
@@ -297,7 +297,7 @@ describe('equal captures at once', () => {
 test('a claim whose front died before its capture was accepted does not last', async () => {
   const url = newUrl();
   const first = (await ask(cached(url))).body.data;
-  const name = (await fronts.entriesOf(url))[0]?.done?.record.cacheName ?? '';
+  const name = (await fronts.entriesOf(url))[0]?.done?.record.cache?.name ?? '';
   // A UUIDv7 of 20 seconds ago, without a record.
   const stamp = (Date.now() - 20_000).toString(16).padStart(12, '0');
   const uuid = `${stamp.slice(0, 8)}-${stamp.slice(8)}-7000-8000-000000000000`;

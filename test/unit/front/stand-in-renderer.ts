@@ -1,5 +1,5 @@
 import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
 import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
@@ -14,22 +14,10 @@ import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/state/fleet.ts';
 import { parseJob } from '@webcapture/shared/state/jobs.ts';
 import { encodeResult } from '@webcapture/shared/state/results.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import { newOutcome } from '../../harness/records.ts';
 
 /** What the stand-in does with one job; the default is to complete it at once. */
 export type Behaviour = (job: CaptureJob, renderer: StandInRenderer) => Promise<void>;
-
-const report = {
-  httpStatus: 200,
-  finalUrl: 'https://example.com/',
-  title: 'A page',
-  images: { loaded: 0, failed: 0, pending: 0 },
-  blockedRequests: 0,
-  softTimeouts: [],
-  truncated: false,
-  blank: false,
-  challenge: false,
-  timings: { queueMs: 1, navigateMs: 2, settleMs: 3, shootMs: 4, storeMs: 5 },
-};
 
 /** Stands in for the renderers of a region: it pulls jobs as they do and ends them without a browser. */
 export class StandInRenderer {
@@ -96,15 +84,13 @@ export class StandInRenderer {
       width: viewport.width,
       height: viewport.height,
     });
-    const outcome: CaptureOutcome = {
+    const outcome = newOutcome({
       region: this.region,
       mimeType: mimeTypes[format],
       fileSizeBytes: stored.size,
       width: viewport.width,
       height: viewport.height,
-      capturedAt: Date.now(),
-      report: { ...report, softTimeouts: [] },
-    };
+    });
     const record = await this.captures.complete(job.account, job.uuid, outcome, stored.expiresAt);
     if (record !== null && job.cache !== undefined) await this.cache.fill(job.account, job.cache, record);
     if (options.silently !== true) this.announce(job, record);

@@ -10,6 +10,7 @@ import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import type { RenderEngine } from '../../../services/renderer/capture/engine.ts';
 import { runJob, type JobDeps } from '../../../services/renderer/job/run-job.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { defaultOptions, newRecord, plainReport } from '../../harness/records.ts';
 
 let nats: TestNats;
 beforeAll(async () => {
@@ -18,7 +19,6 @@ beforeAll(async () => {
 afterAll(() => nats[Symbol.asyncDispose]());
 
 const account = 'a';
-const timings = { queueMs: 0, navigateMs: 0, settleMs: 0, shootMs: 0, storeMs: 0 };
 
 /** A capture that leads, queued; `run` gives its job to a renderer whose engine does as told. */
 async function lead(name: string) {
@@ -28,21 +28,9 @@ async function lead(name: string) {
   const [fileName, deadline] = [newFileName(uuid, 'png'), acceptedAt + 60_000];
   const viewport = { width: 16, height: 16, deviceScaleFactor: 1 };
   await cache.claim(account, name, { uuid, until: deadline }, { maxAge: 60 });
-  await captures.create({
-    uuid,
-    account,
-    status: 'queued',
-    url: 'https://example.com/',
-    format: 'png',
-    viewport,
-    fullPage: false,
-    tokenCost: 1,
-    fileName,
-    region: 'us-east',
-    acceptedAt,
-    deadline,
-    expiresAt: acceptedAt + 100_000,
-  });
+  await captures.create(
+    newRecord({ uuid, account, fileName, acceptedAt, startBy: deadline, deadline, lifetimeMs: 100_000 }),
+  );
   const job = {
     version: captureJobVersion,
     uuid,
@@ -56,7 +44,7 @@ async function lead(name: string) {
     wantsBytes: false,
     fileName,
     source: { kind: 'url', url: 'https://example.com/' },
-    options: { format: 'png', viewport } as CaptureJob['options'],
+    options: { ...defaultOptions, viewport },
     cache: { name, ttl: 60 },
   } satisfies CaptureJob;
   const run = async (render: RenderEngine['render'], deps: Partial<JobDeps> = {}) => {
@@ -92,18 +80,7 @@ const picture: RenderEngine['render'] = async () => ({
   mimeType: 'image/png',
   width: 16,
   height: 16,
-  report: {
-    httpStatus: 200,
-    finalUrl: 'https://example.com/',
-    title: '',
-    images: { loaded: 0, failed: 0, pending: 0 },
-    blockedRequests: 0,
-    softTimeouts: [],
-    truncated: false,
-    blank: false,
-    challenge: false,
-    timings,
-  },
+  report: plainReport,
 });
 
 test('a capture that completes answers from the cache by the time that it is announced', async () => {

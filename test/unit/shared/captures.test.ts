@@ -1,11 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { monthOf, usageShards, type Usage } from '@webcapture/shared/state/usage.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { newOutcome, newRecord } from '../../harness/records.ts';
 
 let nats: TestNats;
 beforeAll(async () => {
@@ -13,46 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-const outcome: CaptureOutcome = {
-  region: 'us-east',
-  mimeType: 'image/png',
-  fileSizeBytes: 10,
-  width: 1,
-  height: 1,
-  capturedAt: 1,
-  report: {
-    httpStatus: 200,
-    finalUrl: 'https://example.com/',
-    title: '',
-    images: { loaded: 0, failed: 0, pending: 0 },
-    blockedRequests: 0,
-    softTimeouts: [],
-    truncated: false,
-    blank: false,
-    challenge: false,
-    timings: { queueMs: 0, navigateMs: 0, settleMs: 0, shootMs: 0, storeMs: 0 },
-  },
-};
+const outcome = newOutcome();
 
-function newRecord(account: string, tokenCost = 1): CaptureRecord {
-  const now = Date.now();
-  const uuid = randomUUIDv7();
-  return {
-    uuid,
-    account,
-    status: 'queued',
-    url: 'https://example.com/',
-    format: 'png',
-    viewport: { width: 1280, height: 720, deviceScaleFactor: 1 },
-    fullPage: false,
-    tokenCost,
-    fileName: `${uuid}.png`,
-    region: 'us-east',
-    acceptedAt: now,
-    deadline: now + 60_000,
-    expiresAt: now + 86_400_000,
-  };
-}
+const recordOf = (account: string, tokenCost = 1) => newRecord({ account, tokenCost });
 
 async function usageOf(account: string): Promise<Usage> {
   const db = new Entries(nats.session, 'db');
@@ -68,7 +31,7 @@ async function usageOf(account: string): Promise<Usage> {
 }
 
 test('a capture that four renderers finish at once is charged once', async () => {
-  const record = newRecord('four', 2);
+  const record = recordOf('four', 2);
   const sessions = await Promise.all([1, 2, 3, 4].map(() => nats.connect()));
   await new Captures(nats.session).create(record);
   const ends = await Promise.all(
@@ -80,7 +43,7 @@ test('a capture that four renderers finish at once is charged once', async () =>
 
 test('a hundred captures of one account at once are all charged', async () => {
   const captures = new Captures(nats.session);
-  const records = Array.from({ length: 100 }, () => newRecord('hundred'));
+  const records = Array.from({ length: 100 }, () => recordOf('hundred'));
   await Promise.all(records.map((record) => captures.create(record)));
   await Promise.all(records.map(({ uuid, expiresAt }) => captures.complete('hundred', uuid, outcome, expiresAt)));
   expect(await usageOf('hundred')).toEqual({ tokens: 100, captures: 100 });
@@ -88,7 +51,7 @@ test('a hundred captures of one account at once are all charged', async () => {
 
 test('a failed capture costs nothing and can no longer complete', async () => {
   const captures = new Captures(nats.session);
-  const { uuid, ...record } = newRecord('failed');
+  const { uuid, ...record } = recordOf('failed');
   await captures.create({ ...record, uuid });
   await captures.fail('failed', uuid, { code: 'CAPTURE_TIMEOUT', message: 'late' });
   expect(await captures.complete('failed', uuid, outcome, record.expiresAt)).toMatchObject({ status: 'failed' });
@@ -97,13 +60,13 @@ test('a failed capture costs nothing and can no longer complete', async () => {
 
 test('a capture that is being rendered can no longer be cancelled', async () => {
   const captures = new Captures(nats.session);
-  const record = newRecord('cancel');
+  const record = recordOf('cancel');
   const failure = { code: 'CAPTURE_FAILED', message: 'the client went away' } as const;
   await captures.create(record);
   expect(await captures.begin('cancel', record.uuid)).toMatchObject({ status: 'rendering' });
   expect(await captures.cancelQueued('cancel', record.uuid, failure)).toMatchObject({ status: 'rendering' });
 
-  const other = newRecord('cancel');
+  const other = recordOf('cancel');
   await captures.create(other);
   expect(await captures.cancelQueued('cancel', other.uuid, failure)).toMatchObject({ status: 'failed', failure });
   expect(await captures.begin('cancel', other.uuid)).toMatchObject({ status: 'failed' });
@@ -111,7 +74,7 @@ test('a capture that is being rendered can no longer be cancelled', async () => 
 
 test('the books survive a server that is killed under way', async () => {
   const captures = new Captures(nats.session);
-  const records = Array.from({ length: 40 }, () => newRecord('killed'));
+  const records = Array.from({ length: 40 }, () => recordOf('killed'));
   await Promise.all(records.map((record) => captures.create(record)));
   const ending = Promise.all(
     records.map(({ uuid, expiresAt, deadline }) =>

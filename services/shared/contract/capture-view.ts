@@ -1,6 +1,6 @@
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { CaptureResult } from '@webcapture/shared/contract/capture-result.ts';
-import type { CaptureState, FailedCapture, PendingCapture } from '@webcapture/shared/contract/capture-state.ts';
+import type { CaptureRecord } from './capture-record.ts';
+import type { CaptureResult } from './capture-result.ts';
+import type { CaptureState, FailedCapture, PendingCapture } from './capture-state.ts';
 
 export interface ViewOptions {
   /** Files are at `<cdnUrl>/<name>`. */
@@ -44,13 +44,13 @@ export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: 
       url: record.url,
       capturedAt: new Date(capturedAt).toISOString(),
       createdAt: Math.floor(capturedAt / 1000),
-      format: record.format,
+      format: record.options.format,
       mimeType,
       fileSizeBytes,
       width,
       height,
-      viewport: record.viewport,
-      fullPage: record.fullPage,
+      viewport: record.options.viewport,
+      fullPage: record.options.isFullPage,
       expiresAt: new Date(record.expiresAt).toISOString(),
     },
     report: outcome.report,
@@ -85,7 +85,12 @@ function failedView(record: CaptureRecord): FailedCapture {
   };
 }
 
-const asked = ({ url, format, viewport, fullPage }: CaptureRecord) => ({ url, format, viewport, fullPage });
+const asked = ({ url, options: { format, viewport, isFullPage } }: CaptureRecord) => ({
+  url,
+  format,
+  viewport,
+  fullPage: isFullPage,
+});
 
 const fileUrl = ({ fileName }: CaptureRecord, cdnUrl: string) => `${cdnUrl}/${fileName}`;
 

@@ -1,39 +1,24 @@
 import { expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { captureView } from '../../../services/front/capture/capture-view.ts';
-import { resultExample } from '../../../services/front/openapi/examples.ts';
+import { captureView } from '@webcapture/shared/contract/capture-view.ts';
+import { newOutcome, newRecord } from '../../harness/records.ts';
 
 const acceptedAt = Date.parse('2025-08-19T09:30:00.000Z');
 const options = { cdnUrl: 'https://cdn.test', now: acceptedAt + 5000 };
 
-const open: CaptureRecord = {
+const open = newRecord({
   uuid: '0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77',
   account: 'secret-account',
-  status: 'queued',
-  url: 'https://example.com/',
-  format: 'png',
-  viewport: { width: 1280, height: 720, deviceScaleFactor: 1 },
-  fullPage: false,
   tokenCost: 2,
   fileName: 'name.png',
-  region: 'us-east',
   acceptedAt,
-  deadline: acceptedAt + 90_000,
-  expiresAt: acceptedAt + 60_000,
-};
+  lifetimeMs: 60_000,
+});
 const completed: CaptureRecord = {
   ...open,
   status: 'completed',
   endedAt: acceptedAt + 1500,
-  outcome: {
-    region: 'eu-west',
-    mimeType: 'image/png',
-    fileSizeBytes: 7,
-    width: 10,
-    height: 20,
-    capturedAt: acceptedAt + 1432,
-    report: resultExample.report,
-  },
+  outcome: newOutcome({ region: 'eu-west', width: 10, height: 20, capturedAt: acceptedAt + 1432 }),
 };
 
 test('a completed capture tells of its file, and where it was rendered', () => {
@@ -71,7 +56,7 @@ test.each(['queued', 'rendering'] as const)('a %s capture tells where its file w
     tokenCost: 2,
     region: 'us-east',
     acceptedAt: '2025-08-19T09:30:00.000Z',
-    metadata: { url: open.url, format: 'png', viewport: open.viewport, fullPage: false },
+    metadata: { url: open.url, format: 'png', viewport: open.options.viewport, fullPage: false },
   });
 });
 

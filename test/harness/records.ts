@@ -1,0 +1,77 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureReport } from '@webcapture/shared/contract/capture-result.ts';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { newFileName } from '@webcapture/shared/storage/file-name.ts';
+
+/** Every option at its default. */
+export const defaultOptions: RenderOptions = {
+  format: 'png',
+  viewport: { width: 1280, height: 720, deviceScaleFactor: 1 },
+  isFullPage: false,
+  quality: 80,
+  colorScheme: 'light',
+  timeout: 30_000,
+  waitUntil: 'load',
+  imageTimeout: 3000,
+  delay: 0,
+  antiBot: false,
+  block: { ads: false, trackers: false, media: false, cookieBanners: false },
+  pdf: {
+    paper: 'A4',
+    landscape: false,
+    margin: { top: 10, right: 10, bottom: 10, left: 10 },
+    printBackground: true,
+    scale: 1,
+  },
+};
+
+export const plainReport: CaptureReport = {
+  httpStatus: 200,
+  finalUrl: 'https://example.com/',
+  title: 'A page',
+  images: { loaded: 0, failed: 0, pending: 0 },
+  blockedRequests: 0,
+  softTimeouts: [],
+  truncated: false,
+  blank: false,
+  challenge: false,
+  timings: { queueMs: 1, navigateMs: 2, settleMs: 3, shootMs: 4, storeMs: 5 },
+};
+
+/** What a renderer tells of a capture of {@link newRecord}. */
+export function newOutcome(changes: Partial<CaptureOutcome> = {}): CaptureOutcome {
+  return {
+    region: 'us-east',
+    mimeType: 'image/png',
+    fileSizeBytes: 7,
+    width: 1280,
+    height: 720,
+    capturedAt: Date.now(),
+    report: plainReport,
+    ...changes,
+  };
+}
+
+/** A capture as a front accepts it, of this moment unless `acceptedAt` is among the changes. */
+export function newRecord(changes: Partial<CaptureRecord> = {}): CaptureRecord {
+  const { acceptedAt = Date.now(), uuid = randomUUIDv7(), lifetimeMs = 86_400_000 } = changes;
+  return {
+    uuid,
+    account: 'acme',
+    status: 'queued',
+    lane: 'interactive',
+    url: 'https://example.com/',
+    options: defaultOptions,
+    tokenCost: 1,
+    fileName: newFileName(uuid, 'png'),
+    askedRegion: 'auto',
+    region: 'us-east',
+    acceptedAt,
+    startBy: acceptedAt + 60_000,
+    deadline: acceptedAt + 153_000,
+    lifetimeMs,
+    expiresAt: acceptedAt + lifetimeMs,
+    ...changes,
+  };
+}
