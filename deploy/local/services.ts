@@ -70,11 +70,15 @@ export function serviceSpecs(context: ServiceContext): readonly ProcessSpec[] {
       }),
     ),
   );
+  const addresses = {
+    PORT: String(context.port),
+    WEBCAPTURE_PUBLIC_URL: settings.publicUrl ?? `http://127.0.0.1:${context.port}`,
+  };
   const controller = serviceSpec(context, {
     service: 'controller',
     name: 'controller',
     stopStage: 2,
-    env: () => ({ ...withoutSecrets(env), WEBCAPTURE_POD: 'controller' }),
+    env: () => ({ ...withoutSecrets(env), ...addresses, WEBCAPTURE_POD: 'controller' }),
   });
   const front = serviceSpec(context, {
     service: 'front',
@@ -82,10 +86,9 @@ export function serviceSpecs(context: ServiceContext): readonly ProcessSpec[] {
     stopStage: 0,
     env: () => ({
       ...env,
-      PORT: String(context.port),
+      ...addresses,
       WEBCAPTURE_POD: 'front',
       WEBCAPTURE_HOST: settings.host,
-      WEBCAPTURE_PUBLIC_URL: settings.publicUrl ?? `http://127.0.0.1:${context.port}`,
       WEBCAPTURE_API_KEY: context.apiKey,
       WEBCAPTURE_HOME_REGION: settings.homeRegion,
     }),

@@ -1,11 +1,18 @@
+import { readAddresses } from '@webcapture/shared/config/addresses.ts';
 import { readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
+import { readDefaultLimits } from '@webcapture/shared/config/default-limits.ts';
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
 import type { StreamSettings } from '@webcapture/shared/nats/streams.ts';
+import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
 
 export interface ControllerConfig extends CommonConfig {
   readonly streams: StreamSettings;
   /** How often each region is tried out with a capture of our own; 0 for never. */
   readonly canaryIntervalMs: number;
+  /** Limits of an account for which none were chosen. */
+  readonly defaultLimits: AccountLimits;
+  /** Files are at `<cdnUrl>/<name>`. */
+  readonly cdnUrl: string;
 }
 
 const mebibyte = 1024 * 1024;
@@ -13,10 +20,11 @@ const mebibyte = 1024 * 1024;
 /**
  * Reads the controller's variables, throws a ConfigError that names every bad one:
  * - `WEBCAPTURE_NATS_REPLICAS` (1 or 3, default 1): copies of every stream.
- * - `WEBCAPTURE_DB_MAX_BYTES`, `_LIVE_`, `_CAPTURES_`, `_FILES_` (default -1, no limit but the server's own): a stream
+ * - `WEBCAPTURE_DB_MAX_BYTES`, `_LIVE_`, `_CAPTURES_`, `_TASKS_`, `_FILES_` (default -1, no limit but the server's own): a stream
  *   that is full refuses what is new. With FILES that fails captures (STORAGE_FAILED) until files expire.
  * - `WEBCAPTURE_CACHE_MAX_BYTES` (default 256 MiB, above 100,000 answers): the oldest ones go first.
  * - `WEBCAPTURE_DEAD_MAX_BYTES` (default 64 MiB): the oldest advisories go first.
+ * - `PORT`, `WEBCAPTURE_PUBLIC_URL`, `WEBCAPTURE_CDN_URL` and `WEBCAPTURE_DEFAULT_*`, as for the fronts.
  * - `WEBCAPTURE_CANARY_INTERVAL` in seconds (default 60, 0 for off).
  */
 export function readControllerConfig(environment: Environment): ControllerConfig {
@@ -28,6 +36,7 @@ export function readControllerConfig(environment: Environment): ControllerConfig
     live: readMaxBytes(env, 'WEBCAPTURE_LIVE_MAX_BYTES', -1),
     cache: readMaxBytes(env, 'WEBCAPTURE_CACHE_MAX_BYTES', 256 * mebibyte),
     captures: readMaxBytes(env, 'WEBCAPTURE_CAPTURES_MAX_BYTES', -1),
+    tasks: readMaxBytes(env, 'WEBCAPTURE_TASKS_MAX_BYTES', -1),
     dead: readMaxBytes(env, 'WEBCAPTURE_DEAD_MAX_BYTES', 64 * mebibyte),
     files: readMaxBytes(env, 'WEBCAPTURE_FILES_MAX_BYTES', -1),
   };
@@ -36,6 +45,8 @@ export function readControllerConfig(environment: Environment): ControllerConfig
     ...common,
     streams: Object.freeze({ replicas, maxBytes: Object.freeze(maxBytes) }),
     canaryIntervalMs: canarySeconds * 1000,
+    defaultLimits: readDefaultLimits(env),
+    cdnUrl: readAddresses(env, env.port('PORT', 3000)).cdnUrl,
   }));
 }
 

@@ -2,10 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { Accounts } from '@webcapture/shared/state/accounts.ts';
+import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
+import { Admissions } from '@webcapture/shared/state/admissions.ts';
+import { Cache } from '@webcapture/shared/state/cache.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
+import { clearAway } from '@webcapture/shared/state/clear-away.ts';
 import { Fleet } from '@webcapture/shared/state/fleet.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
+import { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import { removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import { Applier } from './apply/applier.ts';
 import { ControllerMetrics } from './apply/metrics.ts';
@@ -36,6 +44,8 @@ export function buildParts({ config, times, session, registry, log }: BuildConte
   const fleet = new Fleet();
   const captures = new Captures(session);
   const store = new EmbeddedStore(session);
+  const cache = new Cache(session);
+  const usage = new AccountUsage(session);
   const storage = new StorageProbe(store);
   const book = new CanaryBook(live, config.canaryIntervalMs);
   const metrics = new ControllerMetrics(registry);
@@ -66,5 +76,14 @@ export function buildParts({ config, times, session, registry, log }: BuildConte
     }),
     applier: new Applier({ lease, writer, metrics, log, statusMs: times.statusMs }),
     settler: new Settler(session, captures, metrics, log),
+    metrics,
+    tasks: new Tasks(session),
+    accounts: new Accounts(session),
+    admissions: new Admissions(session, {
+      readUsage: (account, now, precision) => usage.read(account, now, precision),
+      bookedOf: (account, holds) => usage.bookedOf(account, holds),
+    }),
+    clearAway: (record: CaptureRecord) =>
+      clearAway(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
   };
 }

@@ -1,4 +1,6 @@
+import { readAddresses } from '@webcapture/shared/config/addresses.ts';
 import { readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
+import { readDefaultLimits } from '@webcapture/shared/config/default-limits.ts';
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
 import { maxLifetimeSeconds } from '@webcapture/shared/contract/capture-request.ts';
 import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
@@ -26,6 +28,8 @@ export interface FrontConfig extends CommonConfig {
   readonly queueTimeoutMs: number;
   /** The shortest interval of refreshes, but for 0. */
   readonly minRefreshSeconds: number;
+  /** How long persisted files are kept. */
+  readonly persistenceSeconds: number;
   /** Believe the X-Forwarded-* headers and the X-Request-Id of whoever connects: only behind a proxy of one's own. */
   readonly trustProxy: boolean;
 }
@@ -36,7 +40,7 @@ export function readFrontConfig(environment: Environment): FrontConfig {
   const common = readCommonConfig(env, { opsPort: 9090 });
   const installed = common.regions.map(({ region }) => region);
   const port = env.port('PORT', 3000);
-  const publicUrl = env.httpUrl('WEBCAPTURE_PUBLIC_URL', `http://localhost:${port}`);
+  const { publicUrl, cdnUrl } = readAddresses(env, port);
   const homeRegion = env.oneOf('WEBCAPTURE_HOME_REGION', regions, installed[0] ?? 'us-east');
   if (installed.length > 0 && !installed.includes(homeRegion)) {
     env.problem('WEBCAPTURE_HOME_REGION', `must be one of WEBCAPTURE_REGIONS, not ${homeRegion}`);
@@ -51,7 +55,7 @@ export function readFrontConfig(environment: Environment): FrontConfig {
     host: env.string('WEBCAPTURE_HOST', '0.0.0.0'),
     port,
     publicUrl,
-    cdnUrl: env.httpUrl('WEBCAPTURE_CDN_URL', `${publicUrl}/files`),
+    cdnUrl,
     presetKey: env.secret('WEBCAPTURE_API_KEY', 16),
     adminToken: env.string('WEBCAPTURE_ADMIN_TOKEN'),
     defaultLimits: readDefaultLimits(env),
@@ -59,17 +63,7 @@ export function readFrontConfig(environment: Environment): FrontConfig {
     egressAllow: egressAllow ?? [],
     queueTimeoutMs: 1000 * env.integer('WEBCAPTURE_QUEUE_TIMEOUT', 60, { min: 1, max: 300 }),
     minRefreshSeconds: env.integer('WEBCAPTURE_MIN_REFRESH_INTERVAL', 3600, { min: 1, max: maxLifetimeSeconds }),
+    persistenceSeconds: 86_400 * env.integer('WEBCAPTURE_PERSISTENCE_DAYS', 3650, { min: 1, max: 36_500 }),
     trustProxy: env.oneOf('WEBCAPTURE_TRUST_PROXY', ['true', 'false'], 'false') === 'true',
   }));
-}
-
-function readDefaultLimits(env: EnvReader): AccountLimits {
-  const ratePerMinute = env.integer('WEBCAPTURE_DEFAULT_RATE_PER_MINUTE', 120, { min: 1, max: 1e6 });
-  return {
-    tokenQuota: env.integer('WEBCAPTURE_DEFAULT_TOKEN_QUOTA', 100_000, { min: 0, max: 1e12 }),
-    ratePerMinute,
-    burst: env.integer('WEBCAPTURE_DEFAULT_BURST', ratePerMinute, { min: 1, max: 1e6 }),
-    maxInFlight: env.integer('WEBCAPTURE_DEFAULT_MAX_IN_FLIGHT', 20, { min: 1, max: 1e6 }),
-    maxQueued: env.integer('WEBCAPTURE_DEFAULT_MAX_QUEUED', 10_000, { min: 0, max: 1e7 }),
-  };
 }

@@ -1,6 +1,8 @@
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
+import type { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { Admissions } from '@webcapture/shared/state/admissions.ts';
 import type { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
@@ -10,7 +12,9 @@ import type { Keys } from '@webcapture/shared/state/keys.ts';
 import type { Authenticator } from './accounts/authenticator.ts';
 import type { KeyDesk } from './accounts/key-desk.ts';
 import type { ResponseCache } from './cache/response-cache.ts';
+import type { BackgroundQueue } from './capture/background-queue.ts';
 import type { Dispatcher } from './capture/dispatcher.ts';
+import type { RegionBoard } from './capture/region-board.ts';
 import type { Gate } from './limits/gate.ts';
 import type { FrontMetrics } from './metrics.ts';
 import type { StatusView } from './status/overlay.ts';
@@ -21,6 +25,7 @@ export interface FrontDeps {
     readonly publicUrl: string;
     readonly cdnUrl: string;
     readonly minRefreshSeconds: number;
+    readonly persistenceSeconds: number;
     readonly trustProxy: boolean;
     readonly queueTimeoutMs: number;
     readonly adminToken: string | undefined;
@@ -37,8 +42,13 @@ export interface FrontDeps {
   readonly gate: Gate;
   /** Unix milliseconds. */
   readonly now: () => number;
-  readonly captures: Pick<Captures, 'get' | 'fail'>;
+  readonly captures: Pick<Captures, 'get' | 'fail' | 'change'>;
+  readonly followUps: Pick<FollowUps, 'arrange'>;
   readonly dispatcher: Dispatcher;
+  readonly backgroundQueue: Pick<BackgroundQueue, 'enqueue' | 'enqueueRefresh'>;
+  readonly regions: Pick<RegionBoard, 'choose' | 'estimatedWaitSeconds'>;
+  /** Removes everything of a capture but its record. */
+  readonly clearAway: (record: CaptureRecord) => Promise<void>;
   readonly responseCache: ResponseCache;
   readonly store: FileStore;
   readonly policy: Pick<EgressPolicy, 'checkLiteral'>;

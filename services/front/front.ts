@@ -5,9 +5,12 @@ import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
 import { Admissions } from '@webcapture/shared/state/admissions.ts';
 import { Cache } from '@webcapture/shared/state/cache.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
+import { clearAway } from '@webcapture/shared/state/clear-away.ts';
+import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { Fleet } from '@webcapture/shared/state/fleet.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { Keys } from '@webcapture/shared/state/keys.ts';
+import { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { putHtml, removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
@@ -19,7 +22,9 @@ import { ensurePresetKey } from './accounts/preset-key.ts';
 import { buildApp } from './app.ts';
 import { createCacheMetrics } from './cache/metrics.ts';
 import { ResponseCache } from './cache/response-cache.ts';
+import { BackgroundQueue } from './capture/background-queue.ts';
 import { Dispatcher } from './capture/dispatcher.ts';
+import type { HtmlParcels } from './capture/html-parcels.ts';
 import { InFlight } from './capture/in-flight.ts';
 import { RegionBoard } from './capture/region-board.ts';
 import { ResultInbox } from './capture/result-inbox.ts';
@@ -69,26 +74,30 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     queued: () => board.queued(),
     link,
   });
+  const jobs = new Jobs(session);
+  const tasks = new Tasks(session);
+  const parcels: HtmlParcels = {
+    put: (name, html, expiresAt) => putHtml(session, name, html, expiresAt),
+    remove: (name) => removeHtml(session, name),
+  };
   const dispatcher = new Dispatcher({
     captures,
-    jobs: new Jobs(session),
+    jobs,
     inbox: new ResultInbox(session.nc, log),
     link,
     regions,
     inFlight,
-    parcels: {
-      put: (name, html, expiresAt) => putHtml(session, name, html, expiresAt),
-      remove: (name) => removeHtml(session, name),
-    },
+    parcels,
     maxPayload: () => session.nc.info?.max_payload ?? 0,
     queueTimeoutMs: config.queueTimeoutMs,
     log,
   });
   const authenticator = new Authenticator({ keys, accounts, defaultLimits: config.defaultLimits, now });
   const store = new EmbeddedStore(session);
+  const cache = new Cache(session);
   const responseCache = new ResponseCache({
     session,
-    cache: new Cache(session),
+    cache,
     authenticator,
     captures,
     store,
@@ -98,7 +107,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const usage = new AccountUsage(session);
   const admissions = new Admissions(session, {
     readUsage: (account, time, precision) => usage.read(account, time, precision),
-    endedOf: (account, uuids) => usage.endedOf(account, uuids),
+    bookedOf: (account, holds) => usage.bookedOf(account, holds),
     now,
   });
   return buildApp({
@@ -114,7 +123,11 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     gate: new Gate({ admissions, captures, log, signal }),
     now,
     captures,
+    followUps: new FollowUps(tasks),
     dispatcher,
+    backgroundQueue: new BackgroundQueue({ captures, jobs, tasks, regions, parcels, log }),
+    regions,
+    clearAway: (record) => clearAway(record, { store, cache, removeHtml: (name) => parcels.remove(name) }),
     responseCache,
     store,
     policy: createEgressPolicy({ allow: config.egressAllow }),

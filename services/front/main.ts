@@ -21,10 +21,10 @@ await runService({
     const session = await connectNats({ ...config.nats, name: `front ${config.pod}`, log, signal: shutdown.signal });
     shutdown.add('NATS', () => session.nc.drain());
     notReady = 'waiting for the controller to set up the streams';
-    const { db, live, cache, captures, files } = streamNames;
+    const { db, live, cache, captures, tasks, files } = streamNames;
     await waitUntilProvisioned(
       session,
-      { streams: [db, live, cache, captures, files] },
+      { streams: [db, live, cache, captures, tasks, files] },
       { log, signal: shutdown.signal },
     );
 

@@ -5,7 +5,7 @@ import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { InFlight } from './capture/in-flight.ts';
 
-export type CaptureOutcomeLabel = 'completed' | 'client_gone' | ErrorCode;
+export type CaptureOutcomeLabel = 'completed' | 'queued' | 'client_gone' | ErrorCode;
 
 export interface FrontMetrics {
   /** A valid request of a known account has been answered. */
@@ -24,7 +24,7 @@ export function createFrontMetrics(
   const registers = [registry];
   const captures = new Counter({
     name: 'webcapture_front_captures_total',
-    help: 'Captures that were asked for, by outcome (completed, client_gone, or the error code), region and format.',
+    help: 'Captures that were asked for, by outcome (completed, queued in the background, client_gone, or the error code), region and format.',
     labelNames: ['outcome', 'region', 'format'],
     registers,
   });

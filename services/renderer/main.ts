@@ -7,7 +7,9 @@ import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { Cache } from '@webcapture/shared/state/cache.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
+import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { encodeResult } from '@webcapture/shared/state/results.ts';
+import { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
@@ -43,7 +45,7 @@ await runService({
     await waitUntilProvisioned(
       session,
       {
-        streams: [streamNames.db, streamNames.live, streamNames.cache, streamNames.captures, streamNames.files],
+        streams: Object.values(streamNames).filter((stream) => stream !== streamNames.dead),
         durables: [{ stream: streamNames.captures, durable: captureDurable(config.region, 'interactive') }],
       },
       { log, signal: shutdown.signal },
@@ -64,6 +66,7 @@ await runService({
       captures: new Captures(session),
       store: new EmbeddedStore(session),
       cache: new Cache(session),
+      followUps: new FollowUps(new Tasks(session)),
       takeHtml: (fileName: string) => takeHtml(session, fileName),
       announce: (job, record, bytes) => {
         if (job.resultSubject === undefined) return;
@@ -72,7 +75,7 @@ await runService({
       },
       onEnd: (end) => {
         const queueWaitMs = end.job.lane === 'interactive' ? end.queueMs : null;
-        recent.add({ failure: end.failure?.code ?? null, queueWaitMs });
+        recent.add({ failure: end.failure?.code ?? null, queueWaitMs, renderMs: end.renderMs });
         rendererMetrics.ended(end);
       },
       log,

@@ -7,7 +7,8 @@ import { Accounts } from '@webcapture/shared/state/accounts.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { Fleet as FleetState } from '@webcapture/shared/state/fleet.ts';
 import { hashKey, Keys, scopes, type KeyRecord } from '@webcapture/shared/state/keys.ts';
-import { monthOf, usageShards, type Usage } from '@webcapture/shared/state/usage.ts';
+import { monthOf } from '@webcapture/shared/state/period.ts';
+import { usageShards, type Usage } from '@webcapture/shared/state/usage.ts';
 import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
 import { until } from './until.ts';
 
@@ -62,7 +63,7 @@ export class Books {
       Array.from({ length: usageShards }, (_, shard) => db.get<Usage>(`${prefix}.${shard}`)),
     );
     const sum = (field: keyof Usage) => shards.reduce((total, shard) => total + (shard?.value[field] ?? 0), 0);
-    return { tokens: sum('tokens'), captures: sum('captures') };
+    return { tokens: sum('tokens'), captures: sum('captures'), reserved: sum('reserved'), queued: sum('queued') };
   }
 
   async record(uuid: string): Promise<CaptureRecord | null> {

@@ -10,7 +10,7 @@ import { startNats, type NatsServer } from '../../deploy/local/nats.ts';
 
 export const streamSettings: StreamSettings = {
   replicas: 1,
-  maxBytes: { db: -1, live: -1, cache: 16 * 1024 * 1024, captures: -1, dead: -1, files: -1 },
+  maxBytes: { db: -1, live: -1, cache: 16 * 1024 * 1024, captures: -1, tasks: -1, dead: -1, files: -1 },
 };
 
 export const silentLog = createLogger({ service: 'test', pod: 'test', level: 'fatal' });

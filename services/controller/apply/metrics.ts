@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
+import { taskKinds, type TaskKind } from '@webcapture/shared/nats/streams.ts';
 import { isHealthy } from '../decide/renderers.ts';
 import { badness } from '../decide/verdict.ts';
 import type { Facts } from '../gather/facts.ts';
@@ -18,6 +19,7 @@ export class ControllerMetrics {
   readonly #wanted: Gauge<'region'>;
   readonly #canary: Gauge<'region'>;
   readonly #settled: Counter<'reason'>;
+  readonly #tasks: Counter<'kind' | 'outcome'>;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -46,6 +48,13 @@ export class ControllerMetrics {
     for (const reason of ['max_deliveries', 'terminated', 'not_started', 'deadline'] as const) {
       this.#settled.inc({ reason }, 0);
     }
+    this.#tasks = new Counter({
+      name: 'webcapture_tasks_total',
+      help: 'Expiries, refreshes, notices and jobs that the leader saw to: done, or failed and to come again.',
+      labelNames: ['kind', 'outcome'],
+      registers,
+    });
+    for (const kind of taskKinds) this.#tasks.inc({ kind, outcome: 'done' }, 0);
   }
 
   /** Shows what was read. */
@@ -71,6 +80,10 @@ export class ControllerMetrics {
   report(report: StatusReport | null): void {
     if (report === null) this.#status.reset();
     for (const { name, status } of report?.components ?? []) this.#status.set({ component: name }, badness(status));
+  }
+
+  task(kind: TaskKind, outcome: 'done' | 'failed'): void {
+    this.#tasks.inc({ kind, outcome });
   }
 
   settled(reason: SettleReason): void {

@@ -101,7 +101,8 @@ function readJob(data: Uint8Array): (SettledJob & { readonly version: unknown })
     return null;
   }
   if (typeof job !== 'object' || job === null) return null;
-  const { version, account, uuid, resultSubject } = job as Record<string, unknown>;
+  const { version, account, uuid, revision, resultSubject } = job as Record<string, unknown>;
   if (typeof account !== 'string' || typeof uuid !== 'string') return null;
-  return { version, account, uuid, ...(typeof resultSubject === 'string' ? { resultSubject } : {}) };
+  const known = { version, account, uuid, revision: typeof revision === 'number' ? revision : 0 };
+  return { ...known, ...(typeof resultSubject === 'string' ? { resultSubject } : {}) };
 }

@@ -1,6 +1,7 @@
 import type { ControllerParts } from '../parts.ts';
 import type { Term } from '../leader/election.ts';
 import { repeat } from '../repeat.ts';
+import { doTasks } from '../tasks/do-tasks.ts';
 import { canaryRounds } from './canary-rounds.ts';
 import { settleDeadLetters } from './dead-letters.ts';
 import { removeOldCanaries } from './old-canaries.ts';
@@ -27,6 +28,7 @@ export async function leadFleet(parts: ControllerParts, term: Term): Promise<voi
     repeat({ what: 'the sweep of old canaries', everyMs: oldCanariesMs, signal, log }, () =>
       removeOldCanaries(session, captures),
     ),
+    doTasks(parts, term),
     settleDeadLetters({ session, jobs, settler, log }, term),
     canaryRounds(
       {

@@ -1,13 +1,16 @@
 import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
+import { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { isOpen } from '@webcapture/shared/state/transitions.ts';
 import { encodeResult } from '@webcapture/shared/state/results.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { ControllerMetrics, SettleReason } from '../apply/metrics.ts';
 
 /** As much of a job as ending its capture takes: also of a job of another version. */
-export type SettledJob = Pick<CaptureJob, 'account' | 'uuid' | 'resultSubject'>;
+export type SettledJob = Pick<CaptureJob, 'account' | 'uuid' | 'revision' | 'resultSubject'>;
 
 export interface Settlement {
   readonly reason: SettleReason;
@@ -20,12 +23,14 @@ export interface Settlement {
 export class Settler {
   readonly #session: NatsSession;
   readonly #captures: Captures;
+  readonly #followUps: FollowUps;
   readonly #metrics: ControllerMetrics;
   readonly #log: Logger;
 
   constructor(session: NatsSession, captures: Captures, metrics: ControllerMetrics, log: Logger) {
     this.#session = session;
     this.#captures = captures;
+    this.#followUps = new FollowUps(new Tasks(session));
     this.#metrics = metrics;
     this.#log = log;
   }
@@ -37,14 +42,14 @@ export class Settler {
   async settle(job: SettledJob, { reason, failure, unlessBegun }: Settlement): Promise<boolean> {
     const before = await this.#captures.get(job.account, job.uuid);
     if (before === null) return true;
-    const end = () =>
-      unlessBegun
-        ? this.#captures.cancelQueued(job.account, job.uuid, failure)
-        : this.#captures.fail(job.account, job.uuid, failure);
-    const record = isOpen(before.value) ? await end() : before.value;
+    const end = () => (unlessBegun ? this.#captures.cancelQueued(job, failure) : this.#captures.fail(job, failure));
+    const wasOpen = isOpen(before.value, job.revision);
+    const record = wasOpen ? await end() : before.value;
     if (record === null) return true;
-    if (isOpen(record)) return false;
-    if (isOpen(before.value) && record.failure?.message === failure.message) {
+    if (isOpen(record, job.revision)) return false;
+    await this.#followUps.arrange(record);
+    const ended = job.revision === 0 ? record.failure : record.refresh?.failure;
+    if (wasOpen && ended?.message === failure.message) {
       this.#metrics.settled(reason);
       this.#log.warn(
         { uuid: job.uuid, account: job.account, region: record.region, reason },

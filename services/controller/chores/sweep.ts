@@ -1,11 +1,11 @@
 import type { StoredMsg } from '@nats-io/jetstream';
 import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureStatus } from '@webcapture/shared/contract/capture-result.ts';
 import { isNotProvisioned } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import { parseJob, type Jobs } from '@webcapture/shared/state/jobs.ts';
+import { stateOf } from '@webcapture/shared/state/transitions.ts';
 import { duration } from '../decide/verdict.ts';
 import type { Term } from '../leader/election.ts';
 import { readJobs } from './read-jobs.ts';
@@ -72,7 +72,7 @@ export class Sweep {
     const now = this.#now() - graceMs;
     if (job === null || now <= Math.min(job.startBy, job.deadline)) return;
     const record = await this.#parts.captures.get(job.account, job.uuid);
-    const due = whatIsDue(job, record?.value.status ?? null, now);
+    const due = whatIsDue(job, record === null ? null : stateOf(record.value, job.revision), now);
     if (due === null || !term.holds()) return;
     if (due === 'remove' || (await this.#parts.settler.settle(job, due))) {
       await this.#parts.jobs.remove({ sequence: message.seq });
@@ -82,11 +82,13 @@ export class Sweep {
 
 /**
  * What is to be done about a job whose time to start, or deadline, has passed. A capture that somebody renders has its
- * deadline to end; one that has ended leaves a job that is only in the way, unless it is a refresh, which has its own.
+ * deadline to end; one that has ended leaves a job that is only in the way.
+ *
+ * @param status of the capture, or of the refresh that the job is for; null when there is no record
  */
 export function whatIsDue(
-  job: Pick<CaptureJob, 'acceptedAt' | 'startBy' | 'deadline' | 'revision'>,
-  status: CaptureStatus | null,
+  job: Pick<CaptureJob, 'acceptedAt' | 'startBy' | 'deadline'>,
+  status: ReturnType<typeof stateOf> | null,
   now: number,
 ): 'remove' | Settlement | null {
   const overdue = now > job.deadline;
@@ -96,7 +98,7 @@ export function whatIsDue(
     const message = `No renderer took the capture within ${duration(waited)}.`;
     return { reason: 'not_started', unlessBegun: true, failure: { code: 'CAPTURE_TIMEOUT', message } };
   }
-  if (status !== 'rendering') return overdue || job.revision === 0 ? 'remove' : null;
+  if (status !== 'rendering') return 'remove';
   if (!overdue) return null;
   const message = `The capture did not end within ${duration(job.deadline - job.acceptedAt)}.`;
   return { reason: 'deadline', unlessBegun: false, failure: { code: 'CAPTURE_TIMEOUT', message } };

@@ -45,13 +45,14 @@ async function read(session: NatsSession, settings: StreamSettings, regions: rea
       if (!isNotProvisioned(error)) throw error;
     },
   );
-  const [names, captures, dead] = await Promise.all([
+  const [names, captures, tasks, dead] = await Promise.all([
     everyPage(jsm.streams.names()),
     consumersOf(session, streamNames.captures),
+    consumersOf(session, streamNames.tasks),
     consumersOf(session, streamNames.dead),
     timed,
   ]);
-  const consumers = new Map([...captures, ...dead].map((info) => [`${info.stream_name}/${info.name}`, info]));
+  const consumers = new Map([...captures, ...tasks, ...dead].map((info) => [`${info.stream_name}/${info.name}`, info]));
   const wantedStreams = streamConfigs(settings).map(({ name }) => name);
   const wantedDurables = consumerConfigs(regions).map(({ stream, config }) => `${stream}/${config.durable_name}`);
   const waiting = await Promise.all(

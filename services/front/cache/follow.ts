@@ -4,7 +4,8 @@ import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
 import { answers, type Cache, type CacheClaim } from '@webcapture/shared/state/cache.ts';
-import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import { isOpen } from '@webcapture/shared/state/transitions.ts';
 import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
 
 export interface FollowDeps {

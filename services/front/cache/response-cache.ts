@@ -6,7 +6,8 @@ import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { answers, cacheSubject, cacheSubjects, type Cache, type CacheEntry } from '@webcapture/shared/state/cache.ts';
-import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import { isOpen } from '@webcapture/shared/state/transitions.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
@@ -143,6 +144,13 @@ export class ResponseCache {
       }
       instead = leader.uuid;
     }
+  }
+
+  /** The candidate, if it may answer: for whoever neither waits for another capture nor has others wait. */
+  hit(candidate: CaptureRecord | null, account: string): CaptureRecord | null {
+    if (candidate?.account !== account) return null;
+    this.#deps.count('hit');
+    return candidate;
   }
 
   /** What stands after claiming; null when the cache is away: then the capture is rendered whatever others do. */

@@ -3,7 +3,7 @@ import type { Format } from '@webcapture/shared/contract/formats.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
+import type { CachePlace, Lane } from '@webcapture/shared/contract/capture-job.ts';
 import { cacheName } from '@webcapture/shared/state/cache-name.ts';
 import { checkRules, type RequestLimits } from '../validation/check-rules.ts';
 import { decodeHtml } from '../validation/decode-html.ts';
@@ -16,8 +16,13 @@ export interface AcceptedRequest {
   readonly options: RenderOptions;
   readonly format: Format;
   readonly region: 'auto' | Region;
+  readonly lane: Lane;
   readonly tokenCost: number;
+  /** How long the file is kept. */
   readonly lifetimeMs: number;
+  /** Undefined when long-term storage was not asked for. */
+  readonly persistence: { readonly refreshIntervalMs: number } | undefined;
+  readonly webhookUrl: string | undefined;
   /** Where it is looked for and kept; undefined when the cache was not asked for. */
   readonly cache?: CachePlace | undefined;
 }
@@ -34,9 +39,9 @@ export function acceptRequest(
   deps: { readonly limits: RequestLimits; readonly policy: Pick<EgressPolicy, 'checkLiteral'> },
 ): AcceptedRequest {
   checkRules(request, deps.limits);
-  refuseNotYet(request, headers);
+  refuseNotYet(headers);
   const options = renderOptions(request);
-  const { enabled, ttl } = request.responseCache;
+  const { responseCache, persistence } = request;
   const source = readSource(request);
   if (source.kind === 'url') deps.policy.checkLiteral(new URL(source.url));
   return {
@@ -44,9 +49,14 @@ export function acceptRequest(
     options,
     format: request.format,
     region: request.region,
+    lane: request.background ? 'background' : 'interactive',
     tokenCost: tokenCost(request),
-    lifetimeMs: request.cdnTtl * 1000,
-    cache: enabled ? { name: cacheName(source, options, request.region), ttl } : undefined,
+    lifetimeMs: 1000 * (persistence.enabled ? deps.limits.persistenceSeconds : request.cdnTtl),
+    persistence: persistence.enabled ? { refreshIntervalMs: persistence.refreshInterval * 1000 } : undefined,
+    webhookUrl: request.webhook?.url,
+    cache: responseCache.enabled
+      ? { name: cacheName(source, options, request.region), ttl: responseCache.ttl }
+      : undefined,
   };
 }
 

@@ -4,7 +4,8 @@ import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
-import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import { isOpen } from '@webcapture/shared/state/transitions.ts';
 import type { ResultAnnouncement } from '@webcapture/shared/state/results.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { NatsLink } from '../nats-link.ts';
@@ -100,15 +101,15 @@ export async function awaitEnd(
 
 /** Reads the record, or settles it when it is time for that. */
 async function look(
-  { account, uuid, deadline, startBy }: CaptureJob,
+  job: CaptureJob,
   now: number,
   clientIsGone: boolean,
   captures: AwaitDeps['captures'],
 ): Promise<CaptureRecord | null> {
-  if (now >= deadline + graceMs) return captures.fail(account, uuid, failures.rendering);
-  if (clientIsGone) return captures.cancelQueued(account, uuid, failures.client);
-  if (now >= startBy + graceMs) return captures.cancelQueued(account, uuid, failures.queue);
-  return (await captures.get(account, uuid))?.value ?? null;
+  if (now >= job.deadline + graceMs) return captures.fail(job, failures.rendering);
+  if (clientIsGone) return captures.cancelQueued(job, failures.client);
+  if (now >= job.startBy + graceMs) return captures.cancelQueued(job, failures.queue);
+  return (await captures.get(job.account, job.uuid))?.value ?? null;
 }
 
 /** When the record has to be looked at next, whatever else happens. */

@@ -1,11 +1,8 @@
 import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
-import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { deadlineOf } from '@webcapture/shared/state/capture-times.ts';
 import type { AcceptedRequest } from './accept-request.ts';
-
-/** Beyond the waits that the request allows: shooting a long page, storing it, and a second try after a death. */
-const marginMs = 60_000;
 
 /** A capture as it is accepted. `acceptedAt` is the time in its uuid, which names the day that its record lies under. */
 export interface Acceptance {
@@ -14,27 +11,24 @@ export interface Acceptance {
   readonly account: string;
   readonly region: Region;
   readonly fileName: string;
-  readonly queueTimeoutMs: number;
+  /** How long it may wait for a renderer. */
+  readonly waitMs: number;
   /** Where it answers for equal requests. */
   readonly cache?: CachePlace | undefined;
 }
 
-/** When a capture that may be begun until `startBy` must have ended; Unix milliseconds. */
-export function deadlineOf(options: RenderOptions, startBy: number): number {
-  return startBy + options.timeout + options.imageTimeout + options.delay + marginMs;
-}
-
-/** The record of a capture that a client waits for; its job is made of it. */
+/** The record of a capture that is about to be queued; its job is made of it. */
 export function buildRecord(request: AcceptedRequest, acceptance: Acceptance): CaptureRecord {
-  const { uuid, account, region, fileName, acceptedAt, queueTimeoutMs, cache } = acceptance;
-  const { options, lifetimeMs } = request;
-  const startBy = acceptedAt + queueTimeoutMs;
+  const { uuid, account, region, fileName, acceptedAt, waitMs, cache } = acceptance;
+  const { source, options, lifetimeMs, persistence, webhookUrl } = request;
+  const startBy = acceptedAt + waitMs;
   return {
     uuid,
     account,
     status: 'queued',
-    lane: 'interactive',
-    url: request.source.kind === 'url' ? request.source.url : 'about:blank',
+    lane: request.lane,
+    url: source.kind === 'url' ? source.url : 'about:blank',
+    ...(keepsHtml(request) ? { html: uuid } : {}),
     options,
     tokenCost: request.tokenCost,
     fileName,
@@ -46,5 +40,12 @@ export function buildRecord(request: AcceptedRequest, acceptance: Acceptance): C
     lifetimeMs,
     expiresAt: acceptedAt + lifetimeMs,
     ...(cache === undefined ? {} : { cache }),
+    ...(persistence === undefined ? {} : { persistence }),
+    ...(webhookUrl === undefined ? {} : { webhook: { url: webhookUrl, state: 'waiting', attempts: 0 } }),
   };
+}
+
+/** Html that is rendered later, or again, is kept beside the record; else it goes along with the job. */
+function keepsHtml({ source, lane, persistence }: AcceptedRequest): boolean {
+  return source.kind === 'html' && (lane === 'background' || persistence !== undefined);
 }

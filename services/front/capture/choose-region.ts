@@ -13,6 +13,8 @@ export interface RegionLoad {
   readonly queued: number;
   /** Captures of this front that are under way there: newer than any heartbeat, but only its own. */
   readonly inFlight: number;
+  /** How long a capture there took on average of late; null when there was none. */
+  readonly renderMs: number | null;
 }
 
 export type RegionChoice =

@@ -1,26 +1,23 @@
 import type { CaptureJob, CaptureSource } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { isStreamFull, isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
+import { toServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
 import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
-import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
+import { deadlineOf } from '@webcapture/shared/state/capture-times.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
 import { jobOf } from '@webcapture/shared/state/job-of.ts';
 import type { Jobs, QueuedJob } from '@webcapture/shared/state/jobs.ts';
+import { isOpen } from '@webcapture/shared/state/transitions.ts';
 import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 import { awaitEnd, type AwaitDeps, type AwaitedEnd } from './await-end.ts';
-import { buildRecord, deadlineOf } from './build-record.ts';
+import { buildRecord } from './build-record.ts';
+import { publishJob, queueAway } from './publish-job.ts';
+import type { HtmlParcels } from './html-parcels.ts';
 import type { InFlight } from './in-flight.ts';
 import type { RegionBoard } from './region-board.ts';
 import type { ResultInbox } from './result-inbox.ts';
-
-/** Html that is too large for the message of its job. */
-interface HtmlParcels {
-  put(name: string, html: string, expiresAt: number): Promise<void>;
-  remove(name: string): Promise<void>;
-}
 
 export interface DispatcherDeps extends AwaitDeps {
   readonly captures: Pick<Captures, 'create' | 'get' | 'fail' | 'cancelQueued'>;
@@ -68,9 +65,9 @@ export class Dispatcher {
     this.#deps = deps;
   }
 
-  /** The longest that this capture can take, from its acceptance on. */
-  longestMs({ options }: AcceptedRequest): number {
-    return deadlineOf(options, this.#deps.queueTimeoutMs);
+  /** When this capture must have ended at the latest, if it is accepted at a time; Unix milliseconds. */
+  deadlineOf({ options }: AcceptedRequest, acceptedAt: number): number {
+    return deadlineOf(options, acceptedAt + this.#deps.queueTimeoutMs);
   }
 
   /**
@@ -85,7 +82,6 @@ export class Dispatcher {
     const region = await regions.choose(request.region);
     const leave = inFlight.add(region);
     const mailbox = inbox.open(uuid);
-    const source = this.#sourceFor(request.source, uuid);
     try {
       const record = buildRecord(request, {
         uuid,
@@ -93,16 +89,18 @@ export class Dispatcher {
         account: options.account,
         region,
         fileName: newFileName(uuid, request.format),
-        queueTimeoutMs,
+        waitMs: queueTimeoutMs,
         cache: options.place,
       });
+      const source = record.html === undefined ? this.#sourceFor(request.source, uuid) : undefined;
       const job = jobOf(record, 0, {
-        source,
+        ...(source === undefined ? {} : { source }),
         resultSubject: inbox.subjectOf(uuid),
         wantsBytes: options.wantsBytes,
       });
-      if (source.kind === 'stored-html' && request.source.kind === 'html') {
-        await this.#deps.parcels.put(source.fileName, request.source.html, job.deadline);
+      if (job.source.kind === 'stored-html' && request.source.kind === 'html') {
+        const until = record.html === undefined ? job.deadline : record.expiresAt;
+        await this.#deps.parcels.put(job.source.fileName, request.source.html, until);
       }
       await this.#create(record);
       options.onAccepted?.(record);
@@ -110,7 +108,7 @@ export class Dispatcher {
       options.onWait?.(true);
       const end = await awaitEnd(job, mailbox, options.clientGone, this.#deps);
       options.onWait?.(false);
-      this.#cleanUp(end, source, queued);
+      this.#cleanUp(end, job, queued);
       return end;
     } finally {
       inbox.close(uuid);
@@ -131,32 +129,28 @@ export class Dispatcher {
     try {
       await retryWhileAway(() => this.#deps.captures.create(record), { deadline: Date.now() + acceptMs });
     } catch (error) {
-      // Nobody else has this uuid: an earlier try, whose answer was lost, has written it.
-      if (!isWriteConflict(error)) throw queueAway(error);
+      throw queueAway(error);
     }
   }
 
   async #publish(job: CaptureJob): Promise<QueuedJob> {
     try {
-      return await retryWhileAway(() => this.#deps.jobs.publish(job), { deadline: Date.now() + acceptMs });
-    } catch (error) {
-      const failure = isStreamFull(error)
-        ? new ServiceError('QUEUE_FULL', 'The queue of captures is full. Try again later.', { cause: error })
-        : queueAway(error);
+      return await publishJob(this.#deps.jobs, job, Date.now() + acceptMs);
+    } catch (failure) {
       // It may lie in the queue all the same; a renderer drops what has failed already.
       const { code, message } = toServiceError(failure);
       this.#inBackground('settling a capture that was not queued', () =>
-        retryWhileAway(() => this.#deps.captures.fail(job.account, job.uuid, { code, message }), job),
+        retryWhileAway(() => this.#deps.captures.fail(job, { code, message }), job),
       );
       throw failure;
     }
   }
 
   /** What is left in the queue and the store of a capture that has ended. */
-  #cleanUp({ record, endedHere }: AwaitedEnd, source: CaptureSource, queued: QueuedJob): void {
+  #cleanUp({ record, endedHere }: AwaitedEnd, { source }: CaptureJob, queued: QueuedJob): void {
     if (isOpen(record)) return;
     if (endedHere) this.#inBackground('taking a job out of the queue', () => this.#deps.jobs.remove(queued));
-    if (source.kind === 'stored-html') {
+    if (source.kind === 'stored-html' && (record.html === undefined || record.status !== 'completed')) {
       this.#inBackground('removing html', () => this.#deps.parcels.remove(source.fileName));
     }
   }
@@ -165,13 +159,4 @@ export class Dispatcher {
   #inBackground(what: string, work: () => Promise<unknown>): void {
     work().catch((error: unknown) => this.#deps.log.debug({ err: error }, `${what} failed`));
   }
-}
-
-function queueAway(cause: unknown): unknown {
-  if (!isTransient(cause)) return cause;
-  return new ServiceError(
-    'INTERNAL_ERROR',
-    'The queue cannot be reached right now. Send the request again in a few seconds.',
-    { cause },
-  );
 }

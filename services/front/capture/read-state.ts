@@ -3,7 +3,9 @@ import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
-import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import type { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
+import { isOpen } from '@webcapture/shared/state/transitions.ts';
 
 const readMs = 3000;
 
@@ -14,7 +16,7 @@ const readMs = 3000;
  * @throws ServiceError CAPTURE_NOT_FOUND, or INTERNAL_ERROR when the record cannot be read
  */
 export async function readState(
-  captures: Pick<Captures, 'get' | 'fail'>,
+  { captures, followUps }: { captures: Pick<Captures, 'get' | 'fail'>; followUps: Pick<FollowUps, 'arrange'> },
   account: string,
   uuid: string,
 ): Promise<CaptureRecord> {
@@ -22,7 +24,9 @@ export async function readState(
   const read = async () => {
     const record = (await captures.get(account, uuid))?.value;
     if (record === undefined || !isOpen(record) || Date.now() <= record.deadline + readMs) return record;
-    return (await captures.fail(account, uuid, abandoned)) ?? undefined;
+    const ended = await captures.fail(record, abandoned);
+    if (ended !== null) await followUps.arrange(ended);
+    return ended ?? undefined;
   };
   try {
     const record = await withDeadline(retryWhileAway(read, { deadline }), readMs, 'reading a capture');

@@ -1,11 +1,12 @@
 import type { InstalledRegion } from '@webcapture/shared/config/regions.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
-import { heartbeatIntervalMs } from '@webcapture/shared/contract/heartbeat.ts';
+import { heartbeatIntervalMs, type RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import type { Fleet } from '@webcapture/shared/state/fleet.ts';
 import type { NatsLink } from '../nats-link.ts';
 import { chooseRegion, type RegionLoad } from './choose-region.ts';
+import { estimateWaitSeconds } from './estimate-wait.ts';
 import type { InFlight } from './in-flight.ts';
 
 /** After a connection came up, every renderer that lives has said so by then. */
@@ -48,6 +49,13 @@ export class RegionBoard {
     }
   }
 
+  /** In how many seconds a capture that is queued now may begin, `auto`: at best; null when nobody can tell. */
+  estimatedWaitSeconds(asked: 'auto' | Region): number | null {
+    const loads = this.loads().filter(({ region }) => asked === 'auto' || region === asked);
+    const waits = loads.flatMap((load) => estimateWaitSeconds(load) ?? []);
+    return waits.length === 0 ? null : Math.min(...waits);
+  }
+
   loads(): readonly RegionLoad[] {
     const { installed, fleet, inFlight, queued } = this.#deps;
     const waiting = queued();
@@ -61,6 +69,7 @@ export class RegionBoard {
         busy: pods.reduce((sum, pod) => sum + pod.busy, 0),
         queued: waiting[region] ?? 0,
         inFlight: inFlight.of(region),
+        renderMs: meanRenderMs(pods),
       };
     });
   }
@@ -80,4 +89,11 @@ export class RegionBoard {
           `No renderer of the region ${asked} is available now. Try again in a minute, or use auto.`,
         );
   }
+}
+
+/** Each renderer's own mean counts as often as it has captured. */
+function meanRenderMs(pods: readonly Pick<RendererHeartbeat, 'recent'>[]): number | null {
+  const ended = pods.reduce((sum, { recent }) => sum + recent.ended, 0);
+  const spent = pods.reduce((sum, { recent }) => sum + recent.ended * (recent.meanRenderMs ?? 0), 0);
+  return ended === 0 || spent === 0 ? null : spent / ended;
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
-import { isOpen } from '@webcapture/shared/state/captures.ts';
+import { isOpen } from '@webcapture/shared/state/transitions.ts';
 import { decodeResult } from '@webcapture/shared/state/results.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import { Mailbox } from './mailbox.ts';

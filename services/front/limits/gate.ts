@@ -7,7 +7,8 @@ import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
 import type { Account } from '@webcapture/shared/state/accounts.ts';
 import type { AdmissionRequest, AdmissionVerdict } from '@webcapture/shared/state/admission.ts';
 import type { Admissions } from '@webcapture/shared/state/admissions.ts';
-import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import { isOpen } from '@webcapture/shared/state/transitions.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 
 /** Limits that cannot be checked within this let nothing through. */

@@ -3,11 +3,20 @@ import type { AccountLimits, AdmissionVerdict } from '@webcapture/shared/state/a
 /** Seconds after which a request that found no place may find one: captures take about as long. */
 const placeSeconds = 2;
 
-/** How an account stands with its rate limit, and when to try again; all times in whole seconds, rounded up. */
-export function limitHeaders(limits: AccountLimits, verdict: AdmissionVerdict): Record<string, string> {
-  const { refused } = verdict;
-  const retryAfter =
-    refused === 'rate' ? seconds(verdict.retryAfterMs) : refused === null || refused === 'quota' ? null : placeSeconds;
+/** A queue may be worked off sooner than one can tell. */
+const maxWaitSeconds = 3600;
+
+/**
+ * How an account stands with its rate limit, and when to try again; all times in whole seconds, rounded up.
+ *
+ * @param waitSeconds how long a background capture waits now; null when nobody can tell
+ */
+export function limitHeaders(
+  limits: AccountLimits,
+  verdict: AdmissionVerdict,
+  waitSeconds: number | null = null,
+): Record<string, string> {
+  const retryAfter = retryAfterSeconds(verdict, waitSeconds);
   return {
     'x-ratelimit-limit': String(limits.ratePerMinute),
     'x-ratelimit-remaining': String(verdict.remaining),
@@ -16,5 +25,17 @@ export function limitHeaders(limits: AccountLimits, verdict: AdmissionVerdict): 
   };
 }
 
-/** At least one: a client that waits for 0 seconds does not wait. */
-const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
+/** At least one: a client that waits for 0 seconds does not wait. Null: waiting does not help. */
+function retryAfterSeconds({ refused, retryAfterMs }: AdmissionVerdict, waitSeconds: number | null): number | null {
+  switch (refused) {
+    case null:
+    case 'quota':
+      return null;
+    case 'rate':
+      return Math.max(1, Math.ceil(retryAfterMs / 1000));
+    case 'in-flight':
+      return placeSeconds;
+    case 'queued':
+      return Math.min(maxWaitSeconds, Math.max(placeSeconds, waitSeconds ?? 0));
+  }
+}

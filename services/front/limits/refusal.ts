@@ -1,6 +1,6 @@
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import type { AccountLimits, AdmissionVerdict } from '@webcapture/shared/state/admission.ts';
-import { periodOf } from '@webcapture/shared/state/usage.ts';
+import { periodOf } from '@webcapture/shared/state/period.ts';
 
 /** The error of a request that the limits of its account do not let through, or null. `now` in Unix milliseconds. */
 export function refusalOf(

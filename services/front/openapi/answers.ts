@@ -70,3 +70,19 @@ const extraHeaders: Readonly<Record<number, Readonly<Record<string, object>>>> =
   401: { 'www-authenticate': { type: 'string', description: 'Always the scheme Bearer.' } },
   429: { 'retry-after': { type: 'integer', description: 'Seconds after which to try again.' } },
 };
+
+/** The path of one capture. No format: what is no uuid is simply not found. */
+export const captureParams = {
+  type: 'object',
+  properties: { uuid: { type: 'string', description: 'The uuid of the capture.' } },
+};
+
+/** What every route of one capture may answer. */
+export const captureRefusals = [
+  'UNAUTHORIZED',
+  'API_KEY_EXPIRED',
+  'API_KEY_REVOKED',
+  'FORBIDDEN',
+  'CAPTURE_NOT_FOUND',
+  'INTERNAL_ERROR',
+] as const satisfies ErrorCode[];

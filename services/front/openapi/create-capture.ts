@@ -1,8 +1,10 @@
 import { captureResultSchema } from '@webcapture/shared/contract/capture-result.ts';
+import { pendingCaptureSchema } from '@webcapture/shared/contract/capture-state.ts';
 import { success, successSchema } from '@webcapture/shared/contract/envelope.ts';
 import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
 import { example, failureAnswers, rateLimitHeaders, type AnswerDocument } from './answers.ts';
-import { resultExample } from './examples.ts';
+import { Type } from 'typebox';
+import { queuedExample, resultExample } from './examples.ts';
 
 const file = { schema: { type: 'string', format: 'binary' } };
 
@@ -12,11 +14,12 @@ export const createCaptureDocument = {
   tags: ['captures'],
   summary: 'Capture a page',
   description:
-    'Renders the page and answers when the capture is there: with its metadata, or with responseType "file" with the file itself. Costs one token, with antiBot two; a capture that fails costs nothing, and neither does an answer from the cache (responseCache).',
+    'Renders the page and answers when the capture is there: with its metadata, or with responseType "file" with the file itself. With background true it answers at once with the place in the queue: follow it by GET /captures/{uuid}, or have a webhook told. Costs one token, with antiBot two; a capture that fails costs nothing, and neither does an answer from the cache (responseCache).',
   security: [{ apiKey: [] }],
   response: {
     200: {
-      description: 'The capture: its metadata, or with responseType "file" the file.',
+      description:
+        'The capture: its metadata, with responseType "file" the file, with background its place in the queue.',
       headers: {
         'x-request-id': { type: 'string', description: 'The id of the request, for the operator.' },
         ...rateLimitHeaders,
@@ -24,13 +27,14 @@ export const createCaptureDocument = {
       },
       content: {
         'application/json': {
-          schema: successSchema(captureResultSchema),
+          schema: successSchema(Type.Union([captureResultSchema, pendingCaptureSchema])),
           examples: {
             completed: example('A capture', success(resultExample)),
             cached: example(
               'From the cache',
               success({ ...resultExample, fromCache: true, tokenCost: 0, processingTimeMs: 2 }),
             ),
+            queued: example('In the background', success(queuedExample)),
           },
         },
         ...Object.fromEntries(Object.values(mimeTypes).map((type) => [type, file])),

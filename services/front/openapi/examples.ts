@@ -82,6 +82,20 @@ export const pendingExample: PendingCapture = {
   metadata: asked,
 };
 
+export const refreshExample: CaptureResult = {
+  ...resultExample,
+  refresh: {
+    state: 'queued',
+    error: null,
+    acceptedAt: '2025-08-19T10:30:00.000Z',
+    endedAt: null,
+    nextAt: '2025-08-20T09:30:01.432Z',
+    tokensCharged: 0,
+  },
+};
+
+export const queuedExample: PendingCapture = { ...pendingExample, status: 'queued', estimatedWaitSeconds: 4 };
+
 export const failedExample: FailedCapture = {
   uuid,
   status: 'failed',

@@ -3,10 +3,11 @@ import { captureRequestSchema, type CaptureRequest } from '@webcapture/shared/co
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { success } from '@webcapture/shared/contract/envelope.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
-import type { Account } from '@webcapture/shared/state/accounts.ts';
+import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CacheAnswer } from '../cache/response-cache.ts';
-import { acceptRequest, type AcceptedRequest } from '../capture/accept-request.ts';
+import { acceptRequest } from '../capture/accept-request.ts';
+import { queueForLater, type Question } from '../capture/queue-for-later.ts';
 import { resultView } from '@webcapture/shared/contract/capture-view.ts';
 import type { FrontDeps } from '../deps.ts';
 import { clientGone } from '../http/client-gone.ts';
@@ -27,7 +28,8 @@ export const maxBodyBytes = 8 * 1024 * 1024;
 /** POST /capture, in the order that the interface fixes: validate, cache, key, limits, queue, wait, answer. */
 export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
   const { config, authenticator, policy, responseCache } = deps;
-  const limits = { minRefreshSeconds: config.minRefreshSeconds };
+  const { minRefreshSeconds, persistenceSeconds } = config;
+  const limits = { minRefreshSeconds, persistenceSeconds };
 
   app.post<{ Body: CaptureRequest }>('/capture', {
     schema: { ...createCaptureDocument, body: captureRequestSchema },
@@ -43,7 +45,13 @@ export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
       request.facts.account = account.id;
       let outcome: CaptureOutcomeLabel = 'INTERNAL_ERROR';
       try {
-        const end = await waitForEnd({ accepted, account, candidate }, request, reply, deps);
+        const question = { accepted, account, candidate };
+        if (accepted.lane === 'background') {
+          const data = await queueForLater(question, request, reply, deps);
+          outcome = data.status === 'queued' ? 'queued' : 'completed';
+          return reply.send(success(data));
+        }
+        const end = await waitForEnd(question, request, reply, deps);
         if (end === null) {
           outcome = 'client_gone';
           return reply.hijack();
@@ -59,13 +67,6 @@ export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
       }
     },
   });
-}
-
-/** What is to be answered: from the cache, if there is a candidate that still stands, or by rendering. */
-interface Question {
-  readonly accepted: AcceptedRequest;
-  readonly account: Account;
-  readonly candidate: CaptureRecord | null;
 }
 
 /** The completed capture, rendered or not, or null when the client has gone. Throws the failure of one that failed. */
@@ -93,14 +94,19 @@ async function waitForEnd(
     place: accepted.cache,
     candidate,
     wantsFile,
-    lastsMs: dispatcher.longestMs(accepted),
+    lastsMs: dispatcher.deadlineOf(accepted, 0),
     clientGone: gone,
     onWait,
   };
   const end = await responseCache.answer(cacheable, async (lead) => {
     // Only what is rendered counts against the limits.
     const uuid = lead?.uuid ?? randomUUIDv7();
-    const place = await takePlace({ account, uuid, accepted }, reply, deps);
+    const until = dispatcher.deadlineOf(accepted, timeOfUuid(uuid) ?? deps.now());
+    const place = await takePlace(
+      { account, id: uuid, tokens: accepted.tokenCost, lane: 'interactive', until, waitSeconds: null },
+      reply,
+      deps,
+    );
     let record: CaptureRecord | undefined;
     try {
       const rendered = await dispatcher.capture(accepted, {

@@ -1,6 +1,6 @@
 import { usageSchema } from '@webcapture/shared/contract/account.ts';
 import { success } from '@webcapture/shared/contract/envelope.ts';
-import { periodOf } from '@webcapture/shared/state/usage.ts';
+import { periodOf } from '@webcapture/shared/state/period.ts';
 import type { FastifyInstance } from 'fastify';
 import type { FrontDeps } from '../deps.ts';
 import { usageExample } from '../openapi/account-examples.ts';

@@ -5,6 +5,8 @@ import { describeValue } from './describe-schema.ts';
 /** What the operator decides about requests. */
 export interface RequestLimits {
   readonly minRefreshSeconds: number;
+  /** How long persisted files are kept. */
+  readonly persistenceSeconds: number;
 }
 
 /** A rule that no schema can say: null when it holds, else what is wrong. */

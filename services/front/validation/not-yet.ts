@@ -1,4 +1,3 @@
-import type { CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 
 /**
@@ -6,11 +5,8 @@ import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
  *
  * @throws ServiceError VALIDATION_ERROR
  */
-export function refuseNotYet(request: CaptureRequest, headers: Readonly<Record<string, unknown>>): void {
+export function refuseNotYet(headers: Readonly<Record<string, unknown>>): void {
   const wanted = {
-    'persistence.enabled': request.persistence.enabled,
-    background: request.background,
-    webhook: request.webhook !== undefined,
     'The Idempotency-Key header': headers['idempotency-key'] !== undefined,
   };
   const names = Object.entries(wanted).flatMap(([name, isWanted]) => (isWanted ? [name] : []));

@@ -10,6 +10,7 @@ interface Ended {
   readonly at: number;
   readonly failedByUs: boolean;
   readonly queueWaitMs: number | null;
+  readonly renderMs: number;
 }
 
 /** The captures of the last five minutes, for the heartbeat. */
@@ -22,11 +23,12 @@ export class Recent {
   }
 
   /** `queueWaitMs` is null for a background capture: nobody waits for it, so its time in the queue tells nothing. */
-  add(capture: { failure: ErrorCode | null; queueWaitMs: number | null }): void {
+  add(capture: { failure: ErrorCode | null; queueWaitMs: number | null; renderMs: number }): void {
     this.#ended.push({
       at: this.#now(),
       failedByUs: capture.failure !== null && ourFailures.has(capture.failure),
       queueWaitMs: capture.queueWaitMs,
+      renderMs: capture.renderMs,
     });
   }
 
@@ -34,8 +36,10 @@ export class Recent {
     const oldest = this.#now() - windowMs;
     this.#ended = this.#ended.filter(({ at }) => at >= oldest);
     const waits = this.#ended.flatMap(({ queueWaitMs }) => queueWaitMs ?? []).toSorted((a, b) => a - b);
+    const spent = this.#ended.reduce((sum, { renderMs }) => sum + renderMs, 0);
     return {
       ended: this.#ended.length,
+      ...(this.#ended.length === 0 ? {} : { meanRenderMs: Math.round(spent / this.#ended.length) }),
       failedByUs: this.#ended.filter(({ failedByUs }) => failedByUs).length,
       queueWaitP95Ms: Math.round(waits[Math.ceil(waits.length * 0.95) - 1] ?? 0),
     };

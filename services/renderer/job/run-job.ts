@@ -5,7 +5,9 @@ import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
 import { jobAckWaitMs, jobMaxDeliveries } from '@webcapture/shared/nats/streams.ts';
 import type { Cache } from '@webcapture/shared/state/cache.ts';
-import { isOpen, type Captures } from '@webcapture/shared/state/captures.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import type { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
+import { isOpen } from '@webcapture/shared/state/transitions.ts';
 import { parseJob } from '@webcapture/shared/state/jobs.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
@@ -25,6 +27,7 @@ export interface JobDeps {
   readonly captures: Captures;
   readonly store: FileStore;
   readonly cache: Pick<Cache, 'fill' | 'release'>;
+  readonly followUps: Pick<FollowUps, 'arrange'>;
   /** Html that was too large for the message. */
   readonly takeHtml: (fileName: string) => Promise<string>;
   /** Tells whoever waits for the capture how it ended. */
@@ -79,12 +82,15 @@ async function runParsedJob(
   const limits = { deadline: job.deadline };
   const settle = async (record: CaptureRecord | null, bytes: Buffer | null = null) => {
     // Before the announcement: whoever has the answer and asks again is answered from the cache.
-    if (record !== null) await settleCache(job, record, deps.cache, log);
-    if (record !== null) deps.announce(job, record, bytes);
+    if (record !== null) {
+      await settleCache(job, record, deps.cache, log);
+      deps.announce(job, record, bytes);
+      await deps.followUps.arrange(record);
+    }
     await retryWhileAway(() => message.ack(), limits);
   };
   const fail = async (failure: CaptureFailure) => {
-    await settle(await retryWhileAway(() => deps.captures.fail(job.account, job.uuid, failure), limits));
+    await settle(await retryWhileAway(() => deps.captures.fail(job, failure), limits));
   };
 
   const startedAt = Date.now();
@@ -94,8 +100,8 @@ async function runParsedJob(
     log.warn({ queueMs }, 'dropped a job that had passed its deadline');
     return fail(toFailure(failure));
   }
-  const begun = await retryWhileAway(() => deps.captures.begin(job.account, job.uuid), limits);
-  if (begun === null || !isOpen(begun)) return settle(begun);
+  const begun = await retryWhileAway(() => deps.captures.begin(job), limits);
+  if (begun === null || !isOpen(begun, job.revision)) return settle(begun);
 
   const start = performance.now();
   const end = (failure: CaptureFailure | null) =>
@@ -109,12 +115,9 @@ async function runParsedJob(
       signal,
       deadline: job.deadline,
     });
-    const lifetimeMs = begun.expiresAt - begun.acceptedAt;
+    const { lifetimeMs } = begun;
     const { outcome, expiresAt } = await storeRendering(rendering, { job, lifetimeMs, queueMs }, deps.store);
-    const record = await retryWhileAway(
-      () => deps.captures.complete(job.account, job.uuid, outcome, expiresAt),
-      limits,
-    );
+    const record = await retryWhileAway(() => deps.captures.complete(job, outcome, expiresAt), limits);
     if (record?.status !== 'completed') await deps.store.remove(job.fileName);
     await settle(record, rendering.bytes);
     end(null);

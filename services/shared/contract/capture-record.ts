@@ -59,7 +59,7 @@ export interface WebhookDelivery {
 }
 
 /** Tokens and captures that were charged. */
-export interface Charge {
+interface Charge {
   readonly tokens: number;
   readonly captures: number;
 }

@@ -1,6 +1,8 @@
-import { Type, type Static } from 'typebox';
+import { Type, type Static, type TSchema } from 'typebox';
+import { errorCodes, type ErrorCode } from '../errors/table.ts';
 import { formats, mimeTypes } from './formats.ts';
 import { regions } from './regions.ts';
+import { webhookEvents, webhookStates } from './webhook.ts';
 
 const enumOf = <const T extends readonly string[]>(values: T, options: object = {}) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options });
@@ -31,6 +33,42 @@ const reportSchema = Type.Object({
 
 export type CaptureReport = Static<typeof reportSchema>;
 export type SoftTimeout = CaptureReport['softTimeouts'][number];
+
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const date = (description: string) => nullable(Type.String({ format: 'date-time', description }));
+
+export const errorSchema = Type.Object({
+  code: Type.Unsafe<ErrorCode>({ type: 'string', enum: [...errorCodes] }),
+  message: Type.String(),
+});
+
+/** How the refreshes of a capture stand; there with persistence, and once a refresh was asked for. */
+const refreshSchema = Type.Object({
+  state: enumOf(['idle', 'queued', 'rendering', 'completed', 'failed'], {
+    description: 'Of the latest refresh; idle: there was none yet.',
+  }),
+  error: nullable(errorSchema),
+  acceptedAt: date('When the latest refresh was accepted.'),
+  endedAt: date('When it ended.'),
+  nextAt: date('When the capture is refreshed by itself next; null: never.'),
+  tokensCharged: Type.Integer({ minimum: 0, description: 'What all refreshes of the capture have cost so far.' }),
+});
+
+/** How the notice about the latest event of a capture stands. */
+export const webhookSchema = Type.Object({
+  url: Type.String(),
+  state: enumOf(webhookStates, {
+    description: 'waiting for an event, pending until it was told, delivered, or failed: given up.',
+  }),
+  event: nullable(enumOf(webhookEvents)),
+  attempts: Type.Integer({ minimum: 0 }),
+  lastStatus: nullable(Type.Integer({ description: 'HTTP status of the last answer.' })),
+  lastError: nullable(Type.String({ description: 'Why the last attempt did not succeed.' })),
+  nextAttemptAt: date('When it is tried again.'),
+});
+
+export type RefreshView = Static<typeof refreshSchema>;
+export type WebhookView = Static<typeof webhookSchema>;
 
 /** States of a capture. */
 const captureStatuses = ['queued', 'rendering', 'completed', 'failed', 'expired', 'deleted'] as const;
@@ -64,6 +102,8 @@ export const captureResultSchema = Type.Object({
     expiresAt: Type.String({ format: 'date-time', description: 'When the file is removed.' }),
   }),
   report: reportSchema,
+  refresh: Type.Optional(refreshSchema),
+  webhook: Type.Optional(webhookSchema),
 });
 
 export type CaptureResult = Static<typeof captureResultSchema>;

@@ -1,6 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { errorCodes, type ErrorCode } from '../errors/table.ts';
-import { captureResultSchema } from './capture-result.ts';
+import { captureResultSchema, errorSchema, webhookSchema } from './capture-result.ts';
 import { formats } from './formats.ts';
 import { regions } from './regions.ts';
 
@@ -20,7 +19,7 @@ const askedSchema = Type.Object({
 });
 
 /** The `data` of a capture that has still to end. */
-const pendingCaptureSchema = Type.Object(
+export const pendingCaptureSchema = Type.Object(
   {
     uuid: Type.String({ format: 'uuid' }),
     status: enumOf(['queued', 'rendering']),
@@ -29,7 +28,13 @@ const pendingCaptureSchema = Type.Object(
     tokenCost: Type.Integer({ minimum: 0, description: 'Tokens that it costs when it completes.' }),
     region: enumOf(regions, { description: 'Where it waits or is rendered.' }),
     acceptedAt: Type.String({ format: 'date-time' }),
+    estimatedWaitSeconds: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+        description: 'In the answer to a background capture: until it begins, by how the queue is; null: unknown.',
+      }),
+    ),
     metadata: askedSchema,
+    webhook: Type.Optional(webhookSchema),
   },
   { title: 'PendingCapture' },
 );
@@ -44,18 +49,36 @@ const failedCaptureSchema = Type.Object(
     region: enumOf(regions),
     processingTimeMs: Type.Integer({ minimum: 0, description: 'From acceptance to the failure.' }),
     acceptedAt: Type.String({ format: 'date-time' }),
-    error: Type.Object({
-      code: Type.Unsafe<ErrorCode>({ type: 'string', enum: [...errorCodes] }),
-      message: Type.String(),
-    }),
+    error: errorSchema,
     metadata: askedSchema,
+    webhook: Type.Optional(webhookSchema),
   },
   { title: 'FailedCapture' },
 );
 
+/** The `data` of a capture that was deleted before it had a file. */
+const deletedCaptureSchema = Type.Object(
+  {
+    uuid: Type.String({ format: 'uuid' }),
+    status: enumOf(['deleted']),
+    fromCache: Type.Boolean(),
+    tokenCost: Type.Integer({ minimum: 0, description: 'Always 0: there was no capture.' }),
+    region: enumOf(regions),
+    acceptedAt: Type.String({ format: 'date-time' }),
+    metadata: askedSchema,
+  },
+  { title: 'DeletedCapture' },
+);
+
 /** The `data` of `GET /captures/{uuid}`: `status` tells which of the shapes it is. */
-export const captureStateSchema = Type.Union([captureResultSchema, pendingCaptureSchema, failedCaptureSchema]);
+export const captureStateSchema = Type.Union([
+  captureResultSchema,
+  pendingCaptureSchema,
+  failedCaptureSchema,
+  deletedCaptureSchema,
+]);
 
 export type PendingCapture = Static<typeof pendingCaptureSchema>;
 export type FailedCapture = Static<typeof failedCaptureSchema>;
+export type DeletedCapture = Static<typeof deletedCaptureSchema>;
 export type CaptureState = Static<typeof captureStateSchema>;

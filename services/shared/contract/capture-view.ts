@@ -1,6 +1,6 @@
 import type { CaptureRecord } from './capture-record.ts';
-import type { CaptureResult } from './capture-result.ts';
-import type { CaptureState, FailedCapture, PendingCapture } from './capture-state.ts';
+import type { CaptureResult, RefreshView, WebhookView } from './capture-result.ts';
+import type { CaptureState, DeletedCapture, FailedCapture, PendingCapture } from './capture-state.ts';
 
 export interface ViewOptions {
   /** Files are at `<cdnUrl>/<name>`. */
@@ -16,13 +16,14 @@ export function captureView(record: CaptureRecord, options: ViewOptions): Captur
   switch (record.status) {
     case 'queued':
     case 'rendering':
-      return pendingView(record, record.status, options);
+      return pendingView(record, options);
     case 'failed':
       return failedView(record);
     case 'completed':
     case 'expired':
-    case 'deleted':
       return resultView(record, options);
+    case 'deleted':
+      return record.outcome === undefined ? deletedView(record) : resultView(record, options);
   }
 }
 
@@ -54,19 +55,23 @@ export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: 
       expiresAt: new Date(record.expiresAt).toISOString(),
     },
     report: outcome.report,
+    ...refreshView(record),
+    ...webhookView(record),
   };
 }
 
-function pendingView(record: CaptureRecord, status: PendingCapture['status'], { cdnUrl }: ViewOptions): PendingCapture {
+/** The `data` of a capture that has still to end. */
+export function pendingView(record: CaptureRecord, { cdnUrl }: Pick<ViewOptions, 'cdnUrl'>): PendingCapture {
   return {
     uuid: record.uuid,
-    status,
+    status: record.status === 'rendering' ? 'rendering' : 'queued',
     fileUrl: fileUrl(record, cdnUrl),
     fromCache: false,
     tokenCost: record.tokenCost,
     region: record.region,
     acceptedAt: new Date(record.acceptedAt).toISOString(),
     metadata: asked(record),
+    ...webhookView(record),
   };
 }
 
@@ -82,8 +87,55 @@ function failedView(record: CaptureRecord): FailedCapture {
     acceptedAt: new Date(record.acceptedAt).toISOString(),
     error: { code, message },
     metadata: asked(record),
+    ...webhookView(record),
   };
 }
+
+function deletedView(record: CaptureRecord): DeletedCapture {
+  return {
+    uuid: record.uuid,
+    status: 'deleted',
+    fromCache: false,
+    tokenCost: 0,
+    region: record.region,
+    acceptedAt: new Date(record.acceptedAt).toISOString(),
+    metadata: asked(record),
+  };
+}
+
+function refreshView(record: CaptureRecord): { readonly refresh?: RefreshView } {
+  const { refresh, persistence, nextRefreshAt, refreshCharges = {} } = record;
+  if (refresh === undefined && persistence === undefined) return {};
+  const { code, message } = refresh?.failure ?? {};
+  return {
+    refresh: {
+      state: refresh?.state ?? 'idle',
+      error: code === undefined || message === undefined ? null : { code, message },
+      acceptedAt: isoOrNull(refresh?.acceptedAt),
+      endedAt: isoOrNull(refresh?.endedAt),
+      nextAt: isoOrNull(nextRefreshAt),
+      tokensCharged: Object.values(refreshCharges).reduce((sum, { tokens }) => sum + tokens, 0),
+    },
+  };
+}
+
+function webhookView({ webhook }: CaptureRecord): { readonly webhook?: WebhookView } {
+  if (webhook === undefined) return {};
+  const { url, state, event, attempts, lastStatus, lastError, nextAttemptAt } = webhook;
+  return {
+    webhook: {
+      url,
+      state,
+      event: event ?? null,
+      attempts,
+      lastStatus: lastStatus ?? null,
+      lastError: lastError ?? null,
+      nextAttemptAt: isoOrNull(nextAttemptAt),
+    },
+  };
+}
+
+const isoOrNull = (time: number | undefined) => (time === undefined ? null : new Date(time).toISOString());
 
 const asked = ({ url, options: { format, viewport, isFullPage } }: CaptureRecord) => ({
   url,

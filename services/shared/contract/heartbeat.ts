@@ -12,7 +12,13 @@ export interface RendererHeartbeat {
   /** Pulls no more jobs: it is about to stop. */
   readonly draining: boolean;
   /** Captures that ended in the last five minutes, and those of them that failed for our own reasons. */
-  readonly recent: { readonly ended: number; readonly failedByUs: number; readonly queueWaitP95Ms: number };
+  readonly recent: {
+    readonly ended: number;
+    readonly failedByUs: number;
+    readonly queueWaitP95Ms: number;
+    /** From the start of rendering to the settled record; absent before the first. */
+    readonly meanRenderMs?: number;
+  };
   /** Unix milliseconds. */
   readonly at: number;
 }

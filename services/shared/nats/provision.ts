@@ -20,6 +20,9 @@ export async function provision(jsm: JetStreamManager, settings: StreamSettings,
     if (config.allow_atomic === true && info.config.allow_atomic !== true) {
       throw new Error('the NATS server does not know atomic batches; upgrade nats-server');
     }
+    if (config.allow_msg_schedules === true && info.config.allow_msg_schedules !== true) {
+      throw new Error('the NATS server does not know schedules; upgrade nats-server');
+    }
     if (config.allow_msg_ttl === true && info.config.allow_msg_ttl !== true) {
       throw new Error('the NATS server does not know a message TTL; upgrade nats-server');
     }

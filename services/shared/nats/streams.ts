@@ -10,6 +10,7 @@ export const streamNames = {
   live: 'KV_live',
   cache: 'KV_cache',
   captures: 'CAPTURES',
+  tasks: 'TASKS',
   dead: 'DEAD',
   files: 'FILES',
 } as const;
@@ -28,6 +29,21 @@ export const captureSubject = (region: Region, lane: Lane, shard = 0): string =>
 
 export const captureDurable = (region: Region, lane: Lane, shard = 0): string =>
   lane === 'interactive' ? `${region}-interactive` : `${region}-background-${shard}`;
+
+/** Kinds of work that the leader of the fleet does at its time; each has a durable of its own. */
+export const taskKinds = ['dispatch', 'expiry', 'refresh', 'webhook'] as const;
+export type TaskKind = (typeof taskKinds)[number];
+
+/** Where a task waits for the leader. `name` is unique to what it is about. */
+export const taskSubject = (kind: TaskKind, name: string): string => `tasks.${kind}.${name}`;
+
+/** Where a task waits for its time. */
+export const laterSubject = (kind: TaskKind, name: string): string => `later.${kind}.${name}`;
+
+export const taskDurable = (kind: TaskKind): string => `tasks-${kind}`;
+
+/** How long the leader may be silent about a task before it is delivered again. */
+export const taskAckWaitMs = 30_000;
 
 /** What the operator decides about all streams. */
 export interface StreamSettings {
@@ -73,6 +89,15 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
       duplicate_window: nanos(10 * 60_000),
     },
     {
+      ...common('tasks'),
+      subjects: ['tasks.>', 'later.>'],
+      retention: 'workqueue',
+      // The server has schedules with this policy only.
+      discard: 'old',
+      allow_msg_schedules: true,
+      allow_direct: true,
+    },
+    {
       ...common('dead'),
       subjects: [
         `$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${streamNames.captures}.>`,
@@ -95,7 +120,7 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
   ];
 }
 
-/** The wanted durables, by stream: one for each region and lane, and one for the dead letters. */
+/** The wanted durables, by stream: one for each region and lane, for each kind of task, and for the dead letters. */
 export function consumerConfigs(regions: readonly Region[]): readonly { stream: string; config: ConsumerSettings }[] {
   const captures = regions.flatMap((region) => [
     captureConsumer(region, 'interactive', 0),
@@ -103,6 +128,7 @@ export function consumerConfigs(regions: readonly Region[]): readonly { stream: 
   ]);
   return [
     ...captures.map((config) => ({ stream: streamNames.captures, config })),
+    ...taskKinds.map((kind) => ({ stream: streamNames.tasks, config: taskConsumer(kind) })),
     {
       stream: streamNames.dead,
       config: { durable_name: deadLetterDurable, ack_policy: 'explicit', ack_wait: nanos(30_000) },
@@ -124,5 +150,15 @@ function captureConsumer(region: Region, lane: Lane, shard: number): ConsumerSet
     max_ack_pending: 20_000,
     // Every slot of every renderer may have a request waiting; the default of 512 is soon passed.
     max_waiting: 4096,
+  };
+}
+
+/** A task is delivered until it is done: what it is about ends it, not the number of tries. */
+function taskConsumer(kind: TaskKind): ConsumerSettings {
+  return {
+    durable_name: taskDurable(kind),
+    filter_subject: `tasks.${kind}.>`,
+    ack_policy: 'explicit',
+    ack_wait: nanos(taskAckWaitMs),
   };
 }

@@ -42,6 +42,8 @@ export interface AdmissionRequest {
   readonly id: string;
   readonly tokens: number;
   readonly lane: Lane;
+  /** No request of a client: the rate limit does not count it. */
+  readonly unrated?: boolean;
   /** When the hold lapses by itself, Unix ms. */
   readonly until: number;
 }
@@ -87,8 +89,10 @@ export function admit(
   function refusal(request: AdmissionRequest): AdmissionVerdict['refused'] {
     // An earlier try, whose answer was lost, has admitted it.
     if (holds.has(request.id)) return null;
-    if (tat + intervalMs - now > windowMs + 1e-6) return 'rate';
-    tat += intervalMs;
+    if (request.unrated !== true) {
+      if (tat + intervalMs - now > windowMs + 1e-6) return 'rate';
+      tat += intervalMs;
+    }
     const inLane = [...holds.values()].filter(([, , lane]) => lane === request.lane).length;
     const held = [...holds.values()].reduce((sum, [tokens]) => sum + tokens, 0);
     if (usage.tokens + usage.reserved + held + request.tokens > limits.tokenQuota) return 'quota';

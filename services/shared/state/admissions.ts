@@ -19,8 +19,8 @@ import type { Precision } from './account-usage.ts';
 export interface AdmissionsDeps {
   /** The account's usage of the month of `now`: quickly, or as the leader knows it. */
   readonly readUsage: (account: string, now: number, precision: Precision) => Promise<UsageSum>;
-  /** Which of these captures have ended, so that the books have them already. */
-  readonly endedOf: (account: string, holds: readonly string[]) => Promise<readonly string[]>;
+  /** Which of these holds stand for what the books have already. */
+  readonly bookedOf: (account: string, holds: readonly string[]) => Promise<readonly string[]>;
   readonly now?: () => number;
 }
 
@@ -141,18 +141,18 @@ export class Admissions {
 
   /**
    * The usage is read after the holds, so that a capture that ends meanwhile is counted twice rather than not at all.
-   * Before a request is refused for want of quota or room, the holds of captures that have ended are sorted out: those
-   * counted twice, and those of a front that has died.
+   * Before a request is refused for want of quota or room, the holds of what the books have are sorted out: those counted
+   * twice, and those of a front that has died.
    */
   async #decide(account: string, state: AdmissionState, limits: AccountLimits, admits: readonly Admit[]) {
     const requests = admits.map(({ request }) => request);
     const usage = await this.#usage(account, state, limits, requests);
     const decision = admit(state, limits, usage, requests, this.#now());
-    if (!decision.verdicts.some(({ refused }) => refused === 'quota' || refused === 'in-flight')) return decision;
-    const ended = await this.#deps.endedOf(account, Object.keys(state.holds));
-    if (ended.length === 0) return decision;
+    if (decision.verdicts.every(({ refused }) => refused === null || refused === 'rate')) return decision;
+    const booked = await this.#deps.bookedOf(account, Object.keys(state.holds));
+    if (booked.length === 0) return decision;
     const settled = await this.#usage(account, state, limits, requests);
-    return admit(release(state, ended), limits, settled, requests, this.#now());
+    return admit(release(state, booked), limits, settled, requests, this.#now());
   }
 
   async #usage(

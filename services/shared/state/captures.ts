@@ -2,15 +2,26 @@ import { createHash } from 'node:crypto';
 import type { CaptureFailure, CaptureOutcome, CaptureRecord } from '../contract/capture-record.ts';
 import { delay } from '../lifecycle/delay.ts';
 import { isTransient, isWriteConflict } from '../nats/api-errors.ts';
-import { commitBatch } from '../nats/atomic-batch.ts';
+import { commitBatch, type BatchWrite } from '../nats/atomic-batch.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
-import { timeOfUuid } from './uuid.ts';
+import { begin, cancelQueued, complete, fail, type Transition } from './transitions.ts';
 import { difference, noUsage, sum, usageKey, usageOf, type Usage } from './usage.ts';
+import { timeOfUuid } from './uuid.ts';
+
+/** A capture, or with a `revision` its refresh of that number: a job or a record is one too. */
+export interface CaptureRef {
+  readonly account: string;
+  readonly uuid: string;
+  readonly revision?: number;
+}
 
 const attempts = 50;
 
-/** The records of captures, and the one place where a capture ends and is charged. */
+/** A record without a file is kept for so long, for the books and for whoever asks: 90 days. */
+const retentionSeconds = 90 * 86_400;
+
+/** The records of captures, and the one place where they change and where captures are charged. */
 export class Captures {
   readonly #session: NatsSession;
   readonly #db: Entries;
@@ -20,8 +31,19 @@ export class Captures {
     this.#db = new Entries(session, 'db');
   }
 
+  /** Writes a new record, with what it sets aside in the books. Writing it twice is harmless. */
   async create(record: CaptureRecord): Promise<void> {
-    await this.#db.create(captureKey(record.account, record.uuid), record);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#write(null, record);
+        return;
+      } catch (error) {
+        // Nobody else has this uuid: an earlier try, whose answer was lost, has written it.
+        if (isWriteConflict(error) && (await this.get(record.account, record.uuid)) !== null) return;
+        if (!isWriteConflict(error) || attempt >= attempts) throw error;
+        await delay(Math.random() * attempt * 4);
+      }
+    }
   }
 
   /** The record, or null when the account has no capture of that uuid. */
@@ -31,42 +53,29 @@ export class Captures {
   }
 
   /**
-   * Marks a queued capture as being rendered. Returns the record as it stands afterwards: another status than
-   * `rendering` means that there is nothing to do (cancelled, already ended); null that there is no record.
+   * Marks a queued capture as being rendered. Returns the record as it stands afterwards: if it is not open, there is
+   * nothing to do (cancelled, already ended); null: there is no record.
    */
-  async begin(account: string, uuid: string): Promise<CaptureRecord | null> {
-    return this.#change(account, uuid, (record) =>
-      record.status === 'queued' ? { ...record, status: 'rendering' } : null,
-    );
+  begin(ref: CaptureRef): Promise<CaptureRecord | null> {
+    return this.change(ref, begin(ref.revision ?? 0));
   }
 
   /**
    * Ends a capture as completed, and charges it. `expiresAt` is that of the stored file. However many renderers finish
    * a capture, it completes once. Returns the record that stands afterwards.
    */
-  async complete(
-    account: string,
-    uuid: string,
-    outcome: CaptureOutcome,
-    expiresAt: number,
-  ): Promise<CaptureRecord | null> {
-    return this.#change(account, uuid, (record) =>
-      isOpen(record) ? { ...record, status: 'completed', outcome, expiresAt, endedAt: Date.now() } : null,
-    );
+  complete(ref: CaptureRef, outcome: CaptureOutcome, expiresAt: number): Promise<CaptureRecord | null> {
+    return this.change(ref, complete(ref.revision ?? 0, outcome, expiresAt));
   }
 
   /** Ends an open capture as failed, uncharged. Returns the record that stands afterwards. */
-  async fail(account: string, uuid: string, failure: CaptureFailure): Promise<CaptureRecord | null> {
-    return this.#change(account, uuid, (record) =>
-      isOpen(record) ? { ...record, status: 'failed', failure, endedAt: Date.now() } : null,
-    );
+  fail(ref: CaptureRef, failure: CaptureFailure): Promise<CaptureRecord | null> {
+    return this.change(ref, fail(ref.revision ?? 0, failure));
   }
 
   /** As `fail`, but only while nobody has begun to render it. */
-  async cancelQueued(account: string, uuid: string, failure: CaptureFailure): Promise<CaptureRecord | null> {
-    return this.#change(account, uuid, (record) =>
-      record.status === 'queued' ? { ...record, status: 'failed', failure, endedAt: Date.now() } : null,
-    );
+  cancelQueued(ref: CaptureRef, failure: CaptureFailure): Promise<CaptureRecord | null> {
+    return this.change(ref, cancelQueued(ref.revision ?? 0, failure));
   }
 
   /** Forgets a capture altogether: for test captures of the service itself, which nobody is to see. */
@@ -74,15 +83,14 @@ export class Captures {
     await this.#db.delete(captureKey(account, uuid));
   }
 
-  /** Compare-and-set until it holds; `next` answers null to leave the record as it is. */
-  async #change(
-    account: string,
-    uuid: string,
-    next: (record: CaptureRecord) => CaptureRecord | null,
-  ): Promise<CaptureRecord | null> {
+  /**
+   * Lets a record become what the transition makes of it, by compare-and-set until it holds. Returns the record that
+   * stands afterwards, whoever made it so; null when there is none.
+   */
+  async change({ account, uuid }: CaptureRef, transition: Transition): Promise<CaptureRecord | null> {
     for (let attempt = 1; ; attempt++) {
       const found = await this.get(account, uuid);
-      const wanted = found === null ? null : next(found.value);
+      const wanted = found === null ? null : transition(found.value, Date.now());
       if (found === null || wanted === null) return found?.value ?? null;
       try {
         await this.#write(found, wanted);
@@ -96,27 +104,29 @@ export class Captures {
   }
 
   /** Writes a record, and in the same atomic batch what the change means for the account's usage. */
-  async #write(found: Entry<CaptureRecord>, wanted: CaptureRecord): Promise<void> {
-    const { account, uuid, acceptedAt } = wanted;
+  async #write(found: Entry<CaptureRecord> | null, wanted: CaptureRecord): Promise<void> {
+    const { account, uuid, status } = wanted;
     const key = captureKey(account, uuid);
-    const charge = difference(usageOf(wanted), usageOf(found.value));
-    if (charge === null) {
-      await this.#db.update(key, wanted, found.revision);
+    const revision = found?.revision ?? 0;
+    const ttl = ['failed', 'expired', 'deleted'].includes(status) ? { ttlSeconds: retentionSeconds } : {};
+    const changes = difference(usageOf(wanted), found === null ? new Map() : usageOf(found.value));
+    if (changes.length === 0) {
+      await this.#db.update(key, wanted, revision, ttl);
       return;
     }
-    const shardKey = usageKey(account, acceptedAt, uuid);
-    const shard = await this.#db.get<Usage>(shardKey);
-    const usage = sum(shard?.value ?? noUsage, charge);
-    await commitBatch(this.#session.nc, [
-      { subject: this.#db.subject(shardKey), data: JSON.stringify(usage), expectedSequence: shard?.revision ?? 0 },
-      { subject: this.#db.subject(key), data: JSON.stringify(wanted), expectedSequence: found.revision },
-    ]);
+    const shards = await Promise.all(
+      changes.map(async ({ month, change }): Promise<BatchWrite> => {
+        const shardKey = usageKey(account, month, uuid);
+        const shard = await this.#db.get<Usage>(shardKey);
+        return this.#writing(shardKey, sum({ ...noUsage, ...shard?.value }, change), shard?.revision ?? 0);
+      }),
+    );
+    await commitBatch(this.#session.nc, [...shards, { ...this.#writing(key, wanted, revision), ...ttl }]);
   }
-}
 
-/** Whether a capture has still to end. */
-export function isOpen(record: CaptureRecord): boolean {
-  return record.status === 'queued' || record.status === 'rendering';
+  #writing(key: string, value: unknown, expectedSequence: number): BatchWrite {
+    return { subject: this.#db.subject(key), data: JSON.stringify(value), expectedSequence };
+  }
 }
 
 /** `capture.<account>.<yyyymmdd>.<uuid>`: the day is the one that the UUIDv7 itself tells. */

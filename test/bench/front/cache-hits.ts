@@ -60,7 +60,7 @@ async function startQueue(parts: AsyncDisposableStack): Promise<NatsSession> {
   const log = createLogger({ service: 'bench', pod: 'bench', level: 'fatal' });
   const session = await connectNats({ url: nats.url, name: 'bench', log, signal: AbortSignal.timeout(10_000) });
   parts.defer(() => session.nc.close());
-  const maxBytes = { db: -1, live: -1, cache: 64 * 1024 * 1024, captures: -1, dead: -1, files: -1 };
+  const maxBytes = { db: -1, live: -1, cache: 64 * 1024 * 1024, captures: -1, tasks: -1, dead: -1, files: -1 };
   await provision(session.jsm, { replicas: 1, maxBytes }, ['us-east']);
   return session;
 }

@@ -62,9 +62,9 @@ describe('dead letters', () => {
 
   test('a capture that had completed stays completed', async () => {
     const capture = await queueCapture(on().session);
-    await on().captures.begin('acme', capture.job.uuid);
+    await on().captures.begin(capture.job);
     const { outcome } = completed();
-    await on().captures.complete('acme', capture.job.uuid, outcome, Date.now() + 60_000);
+    await on().captures.complete(capture.job, outcome, Date.now() + 60_000);
     await exhaust();
     const stop = lead();
     await until('the letter to be settled', async () => (await on().letters()) === 0);

@@ -31,7 +31,7 @@ describe('the sweep', () => {
     const young = await queueCapture(on().session);
     const justLate = await queueCapture(on().session, { startInMs: -1000 });
     const rendering = await queueCapture(on().session, { startInMs: -5000 });
-    await on().captures.begin('acme', rendering.job.uuid);
+    await on().captures.begin(rendering.job);
     await sweep().pass(always);
     const states = await Promise.all(
       [young, justLate, rendering].map(async (queued) => (await queued.record())?.status),
@@ -42,7 +42,7 @@ describe('the sweep', () => {
 
   test('fails a capture whose renderer is gone once its deadline has passed', async () => {
     const lost = await queueCapture(on().session, { startInMs: -20_000, deadlineInMs: -5000 });
-    await on().captures.begin('acme', lost.job.uuid);
+    await on().captures.begin(lost.job);
     await sweep().pass(always);
     expect((await lost.record())?.failure).toEqual({
       code: 'CAPTURE_TIMEOUT',
@@ -53,7 +53,7 @@ describe('the sweep', () => {
 
   test('removes jobs whose captures have ended or are no longer known', async () => {
     const ended = await queueCapture(on().session, { startInMs: -5000 });
-    await on().captures.cancelQueued('acme', ended.job.uuid, {
+    await on().captures.cancelQueued(ended.job, {
       code: 'CAPTURE_FAILED',
       message: 'The client went away.',
     });
@@ -70,7 +70,7 @@ describe('the sweep', () => {
       const late = await queueCapture(on().session, { startInMs: -5000 });
       const begin = async () => {
         await sleep(round / 6);
-        return on().captures.begin('acme', late.job.uuid);
+        return on().captures.begin(late.job);
       };
       const [begun] = await Promise.all([begin(), sweep().pass(always)]);
       const record = await late.record();
@@ -103,7 +103,7 @@ describe('the sweep', () => {
     const late = await queueCapture(on().session, { startInMs: -5000 });
     const message = await pull();
     await sweep().pass(always);
-    expect((await on().captures.begin('acme', late.job.uuid))?.status).toBe('failed');
+    expect((await on().captures.begin(late.job))?.status).toBe('failed');
     await message?.ack();
     expect(await on().waiting()).toBe(0);
   });
@@ -123,13 +123,8 @@ describe('the sweep', () => {
     [null, 0, null],
     [null, 1000, 'remove'],
   ] as const)('a capture that is %s, %i ms past its deadline: %s', (status, past, due) => {
-    const job = { acceptedAt: 0, startBy: 1000, deadline: 5000, revision: 0 };
+    const job = { acceptedAt: 0, startBy: 1000, deadline: 5000 };
     const answer = whatIsDue(job, status, 5000 + past);
     expect(answer === null || answer === 'remove' ? answer : answer.reason).toBe(due);
-  });
-
-  test('the job of a refresh is kept for its own deadline, since its capture had completed before', () => {
-    const job = { acceptedAt: 0, startBy: 1000, deadline: 5000, revision: 1 };
-    expect([whatIsDue(job, 'completed', 2000), whatIsDue(job, 'completed', 5001)]).toEqual([null, 'remove']);
   });
 });

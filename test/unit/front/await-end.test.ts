@@ -22,10 +22,8 @@ class Book {
       this.#call('get');
       return { value: this.record, revision: 1 };
     },
-    fail: async (_account: string, _uuid: string, failure: CaptureFailure) =>
-      this.#end('fail', ['queued', 'rendering'], failure),
-    cancelQueued: async (_account: string, _uuid: string, failure: CaptureFailure) =>
-      this.#end('cancel', ['queued'], failure),
+    fail: async (_ref: object, failure: CaptureFailure) => this.#end('fail', ['queued', 'rendering'], failure),
+    cancelQueued: async (_ref: object, failure: CaptureFailure) => this.#end('cancel', ['queued'], failure),
   };
 
   #end(name: string, from: readonly string[], failure: CaptureFailure): CaptureRecord {

@@ -52,7 +52,7 @@ test('the front of the first request is killed: those who wait on another one ge
   let finish = () => {};
   const mayFinish = new Promise<void>((resolve) => (finish = resolve));
   renderer.behaviour = async (job, self) => {
-    await self.captures.begin(job.account, job.uuid);
+    await self.captures.begin(job);
     await mayFinish;
     await self.complete(job);
   };
@@ -73,7 +73,7 @@ test('the front of the first request is killed: those who wait on another one ge
 
 test('NATS is restarted under them: one capture answers all the same, and later ones are hits', async () => {
   renderer.behaviour = async (job, self) => {
-    await self.captures.begin(job.account, job.uuid);
+    await self.captures.begin(job);
     await nats.restart();
     await until('the renderer to be connected again', () => self.session.connected());
     await self.complete(job, { silently: true });

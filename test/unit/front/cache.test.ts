@@ -278,7 +278,7 @@ describe('equal captures at once', () => {
   test('are not held up by a first client that goes away', async () => {
     const [url, before] = [newUrl(), renders()];
     fronts.stand.renderer.behaviour = async (job, self) => {
-      await self.captures.begin(job.account, job.uuid);
+      await self.captures.begin(job);
       await slowly(500);
       await self.complete(job);
     };

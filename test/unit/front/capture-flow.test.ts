@@ -181,7 +181,7 @@ describe('a client that goes away', () => {
     let release = () => undefined as void;
     const released = new Promise<void>((resolve) => (release = resolve));
     stand.renderer.behaviour = async (job, renderer) => {
-      await renderer.captures.begin(job.account, job.uuid);
+      await renderer.captures.begin(job);
       await released;
       await renderer.complete(job);
     };

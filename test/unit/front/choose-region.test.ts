@@ -10,6 +10,7 @@ const load = (region: Region, changes: Partial<RegionLoad> = {}): RegionLoad => 
   busy: 0,
   queued: 0,
   inFlight: 0,
+  renderMs: null,
   ...changes,
 });
 const dead = { renderers: 0, slots: 0 };

@@ -15,8 +15,11 @@ const request = (source: AcceptedRequest['source']): AcceptedRequest => ({
   options: { format: 'png', timeout: 5000, imageTimeout: 0, delay: 0, pdf: pdfOptions() } as AcceptedRequest['options'],
   format: 'png',
   region: 'auto',
+  lane: 'interactive',
   tokenCost: 1,
   lifetimeMs: 1000,
+  persistence: undefined,
+  webhookUrl: undefined,
 });
 const urlRequest = request({ kind: 'url', url: 'https://example.com/' });
 
@@ -36,7 +39,7 @@ function dispatcher(publish: (job: CaptureJob, mailbox: Mailbox) => Promise<void
       create: note('create'),
       get: unexpected,
       cancelQueued: unexpected,
-      fail: async (_account: string, _uuid: string, failure: CaptureFailure) => {
+      fail: async (_ref: object, failure: CaptureFailure) => {
         failures.push(failure);
         return null;
       },

@@ -42,7 +42,8 @@ async function booked(account: string): Promise<number> {
   const { session } = stand.nats;
   const keys = await keysMatching(session, 'db', `capture.${account}.>`);
   const records = await readMany<CaptureRecord>(session, 'db', keys);
-  return [...records.values()].reduce((sum, record) => sum + usageOf(record).tokens, 0);
+  const months = [...records.values()].flatMap((record) => [...usageOf(record).values()]);
+  return months.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 const limitState = (account: string) => new Entries(stand.nats.session, 'live').get<AdmissionState>(`limit.${account}`);
@@ -194,7 +195,7 @@ describe('a place is given back', () => {
     const released = new Promise<void>((resolve) => (release = resolve));
     let begun = false;
     stand.renderer.behaviour = async (job, renderer) => {
-      await renderer.captures.begin(job.account, job.uuid);
+      await renderer.captures.begin(job);
       begun = true;
       await released;
       await renderer.complete(job);

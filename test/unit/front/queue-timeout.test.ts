@@ -43,7 +43,7 @@ test('a renderer that comes to an empty region takes what waits there', async ()
 
 test('rendering that has begun is given its own time', async () => {
   stand.renderer.behaviour = async (job, renderer) => {
-    await renderer.captures.begin(job.account, job.uuid);
+    await renderer.captures.begin(job);
     await sleep(2500);
     await renderer.complete(job);
   };

@@ -74,7 +74,7 @@ export class StandInRenderer {
 
   /** Stores the file, settles the record and announces it; with `silently`, the announcement gets lost. */
   async complete(job: CaptureJob, options: { silently?: boolean } = {}): Promise<void> {
-    await this.captures.begin(job.account, job.uuid);
+    await this.captures.begin(job);
     const { format, viewport } = job.options;
     const stored = await this.store.create({
       name: job.fileName,
@@ -91,13 +91,13 @@ export class StandInRenderer {
       width: viewport.width,
       height: viewport.height,
     });
-    const record = await this.captures.complete(job.account, job.uuid, outcome, stored.expiresAt);
+    const record = await this.captures.complete(job, outcome, stored.expiresAt);
     if (record !== null && job.cache !== undefined) await this.cache.fill(job.account, job.cache, record);
     if (options.silently !== true) this.announce(job, record);
   }
 
   async fail(job: CaptureJob, code: 'NAVIGATION_FAILED', message: string): Promise<void> {
-    const record = await this.captures.fail(job.account, job.uuid, { code, message });
+    const record = await this.captures.fail(job, { code, message });
     if (job.cache !== undefined) await this.cache.release(job.account, job.cache.name, job.uuid);
     this.announce(job, record);
   }

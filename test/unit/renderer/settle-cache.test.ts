@@ -63,6 +63,7 @@ async function lead(name: string) {
       engine: { render } as RenderEngine,
       captures,
       cache,
+      followUps: { arrange: async () => undefined },
       store: new EmbeddedStore(nats.session),
       takeHtml: async () => '',
       announce: () => undefined,

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { pageOf } from '@webcapture/shared/nats/read-many.ts';
-import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
+import { AccountUsage, refreshHold } from '@webcapture/shared/state/account-usage.ts';
 import { Admissions } from '@webcapture/shared/state/admissions.ts';
 import { captureKey } from '@webcapture/shared/state/captures.ts';
-import { periodOf } from '@webcapture/shared/state/usage.ts';
+import { periodOf } from '@webcapture/shared/state/period.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { newRecord } from '../../harness/records.ts';
 
 let nats: TestNats;
 let db: Entries;
@@ -33,7 +33,12 @@ describe('the usage of a month', () => {
     for (const shard of [0, 7, 15]) await db.put(`usage.sum.202611.${shard}`, { tokens: shard + 1, captures: 1 });
     await db.put('usage.sum.202612.0', { tokens: 1000, captures: 1 });
     for (const precision of ['rough', 'exact'] as const) {
-      expect(await usage.read('sum', lastOfNovember, precision)).toEqual({ tokens: 25, reserved: 0, queued: 0 });
+      expect(await usage.read('sum', lastOfNovember, precision)).toEqual({
+        tokens: 25,
+        captures: 3,
+        reserved: 0,
+        queued: 0,
+      });
       expect(await usage.read('nobody', lastOfNovember, precision)).toMatchObject({ tokens: 0 });
     }
   });
@@ -43,7 +48,7 @@ describe('the usage of a month', () => {
     let now = lastOfNovember;
     const admissions = new Admissions(nats.session, {
       readUsage: (account, time, precision) => usage.read(account, time, precision),
-      endedOf: (account, uuids) => usage.endedOf(account, uuids),
+      bookedOf: (account, holds) => usage.bookedOf(account, holds),
       now: () => now,
     });
     const limits = { tokenQuota: 10, ratePerMinute: 60_000, burst: 1000, maxInFlight: 10, maxQueued: 0 };
@@ -67,7 +72,7 @@ test('near the quota the books are read to the last entry, far from it quickly',
       asked.push(precision);
       return { tokens: 0, reserved: 0, queued: 0 };
     },
-    endedOf: async () => [],
+    bookedOf: async () => [],
   });
   const limits = { tokenQuota: 1000, ratePerMinute: 100, burst: 100, maxInFlight: 10, maxQueued: 0 };
   const request = { tokens: 1, lane: 'interactive', until: Date.now() + 1000 } as const;
@@ -80,7 +85,7 @@ test('near the quota the books are read to the last entry, far from it quickly',
 test('an admission that is given up while it is under way leaves no hold behind', async () => {
   const admissions = new Admissions(nats.session, {
     readUsage: async () => ({ tokens: 0, reserved: 0, queued: 0 }),
-    endedOf: async () => [],
+    bookedOf: async () => [],
   });
   const limits = { tokenQuota: 1000, ratePerMinute: 1000, burst: 1000, maxInFlight: 10, maxQueued: 0 };
   const request = (id: string) => ({ id, tokens: 1, lane: 'interactive', until: Date.now() + 60_000 }) as const;
@@ -96,7 +101,7 @@ test('an admission that is given up while it is under way leaves no hold behind'
 test('an admission whose answer was lost is not counted again', async () => {
   const admissions = new Admissions(nats.session, {
     readUsage: async () => ({ tokens: 0, reserved: 0, queued: 0 }),
-    endedOf: async () => [],
+    bookedOf: async () => [],
   });
   const limits = { tokenQuota: 1, ratePerMinute: 1, burst: 1, maxInFlight: 1, maxQueued: 0 };
   const request = { id: 'same', tokens: 1, lane: 'interactive', until: Date.now() + 60_000 } as const;
@@ -106,17 +111,19 @@ test('an admission whose answer was lost is not counted again', async () => {
   expect((await admissions.admit('again', limits, { ...request, id: 'other' })).refused).toBe('rate');
 });
 
-test('captures that have ended are told from those that have not, and from those that are not there', async () => {
-  const [open, ended, missing] = [
-    '01a1fd8a-28f4-7407-b5a7-118e86daad01',
-    '01a1fd8a-28f4-7407-b5a7-118e86daad02',
-    '01a1fd8a-28f4-7407-b5a7-118e86daad03',
-  ] as const;
-  const put = (uuid: string, status: CaptureRecord['status']) => db.put(captureKey('ends', uuid), { uuid, status });
-  await put(open, 'rendering');
-  await put(ended, 'failed');
-  expect(await usage.endedOf('ends', [open, ended, missing])).toEqual([ended]);
-  expect(await usage.endedOf('ends', [])).toEqual([]);
+test('holds of what the books have are told from those that still count', async () => {
+  const interactive = newRecord({ account: 'holds' });
+  const waiting = newRecord({ account: 'holds', lane: 'background' });
+  const ended = newRecord({ account: 'holds', status: 'failed' });
+  const refreshed = { ...newRecord({ account: 'holds', status: 'completed' }), refresh: { revision: 2 } };
+  for (const record of [interactive, waiting, ended, refreshed]) {
+    await db.put(captureKey('holds', record.uuid), record);
+  }
+  const missing = newRecord().uuid;
+  const [second, third] = [refreshHold(refreshed.uuid, 2), refreshHold(refreshed.uuid, 3)];
+  const holds = [interactive.uuid, waiting.uuid, ended.uuid, second, third, missing];
+  expect(await usage.bookedOf('holds', holds)).toEqual([waiting.uuid, ended.uuid, second]);
+  expect(await usage.bookedOf('holds', [])).toEqual([]);
 });
 
 test.each([

@@ -12,7 +12,7 @@ beforeAll(async () => {
     (session) =>
       new Admissions(session, {
         readUsage: () => Promise.resolve({ tokens: 0, reserved: 0, queued: 0 }),
-        endedOf: () => Promise.resolve([]),
+        bookedOf: () => Promise.resolve([]),
       }),
   );
 });

@@ -77,11 +77,11 @@ export class StandInRenderer {
   async #answer(job: CaptureJob): Promise<void> {
     this.seen.push(job);
     const captures = new Captures(this.#session);
-    await captures.begin(job.account, job.uuid);
+    await captures.begin(job);
     const record =
       this.behaviour === 'fail'
-        ? await captures.fail(job.account, job.uuid, { code: 'CAPTURE_FAILED', message: 'The browser is unwell.' })
-        : await captures.complete(job.account, job.uuid, outcomeOf(job), Date.now() + 60_000);
+        ? await captures.fail(job, { code: 'CAPTURE_FAILED', message: 'The browser is unwell.' })
+        : await captures.complete(job, outcomeOf(job), Date.now() + 60_000);
     if (record !== null && job.resultSubject !== undefined) {
       this.#session.nc.publish(job.resultSubject, encodeResult(record, null, 1_000_000));
     }

@@ -1,0 +1,21 @@
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import type { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { expire } from '@webcapture/shared/state/transitions.ts';
+import type { TaskOf } from './run-tasks.ts';
+
+export interface ExpiryDeps {
+  readonly captures: Pick<Captures, 'change'>;
+  readonly tasks: Pick<Tasks, 'schedule'>;
+  readonly clearAway: (record: CaptureRecord) => Promise<void>;
+}
+
+/**
+ * Ends a capture whose time is over, and clears away what is left of one that has ended so or was deleted. A refresh may
+ * have given its file more time: then it comes again.
+ */
+export async function expireCapture(task: TaskOf<'expiry'>, { captures, tasks, clearAway }: ExpiryDeps): Promise<void> {
+  const record = await captures.change(task, expire);
+  if (record?.status === 'completed') await tasks.schedule(task, record.expiresAt);
+  if (record?.status === 'expired' || record?.status === 'deleted') await clearAway(record);
+}

@@ -1,0 +1,91 @@
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { pullOne } from '@webcapture/shared/nats/pull.ts';
+import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import { streamNames, taskAckWaitMs, taskDurable, type TaskKind } from '@webcapture/shared/nats/streams.ts';
+import { parseTask, type Task } from '@webcapture/shared/state/tasks.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { ControllerMetrics } from '../apply/metrics.ts';
+import type { Term } from '../leader/election.ts';
+
+const pullMs = 2000;
+
+/** A task that could not be done comes again after this. */
+const retryMs = 5000;
+
+export type TaskOf<K extends TaskKind> = Extract<Task, { readonly kind: K }>;
+
+export interface TaskWork<K extends TaskKind> {
+  readonly kind: K;
+  /** How many are done at a time. */
+  readonly parallel: number;
+  /** Does it; may be called again for the same task. What it throws has the task come again. */
+  readonly run: (task: TaskOf<K>) => Promise<void>;
+}
+
+export interface RunTasksDeps {
+  readonly session: NatsSession;
+  readonly metrics: Pick<ControllerMetrics, 'task'>;
+  readonly log: Logger;
+}
+
+/** Does the tasks of one kind as they come, for as long as the term lasts. Never throws. */
+export async function runTasks<K extends TaskKind>(work: TaskWork<K>, deps: RunTasksDeps, term: Term): Promise<void> {
+  await Promise.all(Array.from({ length: work.parallel }, () => serve(work, deps, term)));
+}
+
+async function serve<K extends TaskKind>(work: TaskWork<K>, deps: RunTasksDeps, term: Term): Promise<void> {
+  while (term.holds()) {
+    let message: PulledMessage | null;
+    try {
+      message = await pull(deps.session, work.kind, term);
+    } catch {
+      // That nothing can be had is no news: the state of the queue tells.
+      await delay(1000, term.signal);
+      continue;
+    }
+    if (message !== null) await handle(message, work, deps);
+  }
+}
+
+/** Waits a while for a task. A term that ends does not wait for the wait: what comes late goes to the successor. */
+async function pull(session: NatsSession, kind: TaskKind, term: Term): Promise<PulledMessage | null> {
+  const pulling = pullOne(session.nc, streamNames.tasks, taskDurable(kind), pullMs);
+  const ended = new Promise<null>((resolve) => {
+    term.signal.addEventListener('abort', () => resolve(null), { once: true });
+  });
+  const message = await Promise.race([pulling, ended]);
+  if (term.holds()) return message;
+  pulling.then((late) => late?.handBack(1)).catch(() => undefined);
+  return null;
+}
+
+async function handle<K extends TaskKind>(
+  message: PulledMessage,
+  { kind, run }: TaskWork<K>,
+  { metrics, log }: RunTasksDeps,
+): Promise<void> {
+  const heartbeat = setInterval(() => message.working(), taskAckWaitMs * 0.3);
+  try {
+    const task = read(message, log);
+    if (task?.kind === kind) await run(task as TaskOf<K>);
+    metrics.task(kind, 'done');
+    await message.ack();
+  } catch (error) {
+    metrics.task(kind, 'failed');
+    log.warn({ err: error, kind, delivery: message.delivery }, 'a task could not be done; it comes again');
+    message.handBack(retryMs);
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
+
+/** Null for what nobody will ever be able to do. */
+function read(message: PulledMessage, log: Logger): Task | null {
+  try {
+    return parseTask(message.data);
+  } catch (error) {
+    log.error({ err: error, subject: message.subject }, 'a message among the tasks is none');
+    return null;
+  }
+}

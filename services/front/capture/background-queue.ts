@@ -1,0 +1,145 @@
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import { toServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { isStreamFull } from '@webcapture/shared/nats/api-errors.ts';
+import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
+import { backgroundWaitMs, deadlineOf } from '@webcapture/shared/state/capture-times.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import { jobOf } from '@webcapture/shared/state/job-of.ts';
+import type { Jobs } from '@webcapture/shared/state/jobs.ts';
+import type { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { isOpen, startRefresh } from '@webcapture/shared/state/transitions.ts';
+import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
+import { newFileName } from '@webcapture/shared/storage/file-name.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { AcceptedRequest } from './accept-request.ts';
+import { buildRecord } from './build-record.ts';
+import type { HtmlParcels } from './html-parcels.ts';
+import { publishJob, queueAway } from './publish-job.ts';
+import type { RegionBoard } from './region-board.ts';
+
+export interface BackgroundQueueDeps {
+  readonly captures: Pick<Captures, 'create' | 'change' | 'fail'>;
+  readonly jobs: Pick<Jobs, 'publish'>;
+  readonly tasks: Pick<Tasks, 'schedule' | 'cancel'>;
+  readonly regions: Pick<RegionBoard, 'choose'>;
+  readonly parcels: HtmlParcels;
+  readonly log: Logger;
+}
+
+export interface EnqueueOptions {
+  /** The name of the capture; a UUIDv7 of this moment. */
+  readonly uuid: string;
+  readonly account: string;
+  /** Where it answers for all equal ones. */
+  readonly place?: CachePlace | undefined;
+}
+
+/** How long accepting one capture may take while the server is away. */
+const acceptMs = 3000;
+
+/** When a front has died between the record and the job, the leader queues the job after this. */
+const dispatchAfterMs = 20_000;
+
+/**
+ * Queues captures and refreshes that nobody waits for. What was accepted is rendered, whatever dies: the record comes
+ * before the job, and a task before both has the leader see to the job if this front cannot.
+ */
+export class BackgroundQueue {
+  readonly #deps: BackgroundQueueDeps;
+
+  constructor(deps: BackgroundQueueDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Queues a capture. Its tokens are set aside in the books from now on.
+   *
+   * @throws ServiceError REGION_UNAVAILABLE, QUEUE_FULL, STORAGE_FAILED, INTERNAL_ERROR; then nothing is rendered
+   */
+  async enqueue(request: AcceptedRequest, { uuid, account, place }: EnqueueOptions): Promise<CaptureRecord> {
+    const { captures, regions, parcels, tasks } = this.#deps;
+    const region = await regions.choose(request.region);
+    const record = buildRecord(request, {
+      uuid,
+      acceptedAt: timeOfUuid(uuid) ?? Date.now(),
+      account,
+      region,
+      fileName: newFileName(uuid, request.format),
+      waitMs: backgroundWaitMs,
+      cache: place,
+    });
+    const { html, persistence, deadline, expiresAt } = record;
+    if (html !== undefined && request.source.kind === 'html') {
+      await parcels.put(html, request.source.html, persistence === undefined ? deadline : expiresAt);
+    }
+    const guard = { kind: 'dispatch', account, uuid, revision: 0 } as const;
+    const accept = { deadline: Date.now() + acceptMs };
+    try {
+      await tasks.schedule(guard, Date.now() + dispatchAfterMs, accept.deadline);
+      await retryWhileAway(() => captures.create(record), accept);
+    } catch (error) {
+      // The record may have been written, and only the answer got lost: the client is told that nothing was accepted.
+      this.#failInBackground(record, 0, error);
+      throw queueAway(error);
+    }
+    await this.#publish(record, 0, guard);
+    return record;
+  }
+
+  /**
+   * Queues the next refresh of a completed capture, unless one is under way; returns the record that stands afterwards,
+   * or null when there is none.
+   *
+   * @throws ServiceError QUEUE_FULL, INTERNAL_ERROR
+   */
+  async enqueueRefresh(record: CaptureRecord, region: Region): Promise<CaptureRecord | null> {
+    const { captures, tasks } = this.#deps;
+    const { account, uuid, options } = record;
+    const revision = (record.refresh?.revision ?? 0) + 1;
+    const acceptedAt = Date.now();
+    const startBy = acceptedAt + backgroundWaitMs;
+    const order = { by: 'request', region, acceptedAt, startBy, deadline: deadlineOf(options, startBy) } as const;
+    const guard = { kind: 'dispatch', account, uuid, revision } as const;
+    const accept = { deadline: acceptedAt + acceptMs };
+    let queued: CaptureRecord | null;
+    try {
+      await tasks.schedule(guard, Date.now() + dispatchAfterMs, accept.deadline);
+      queued = await retryWhileAway(() => captures.change(record, startRefresh(order)), accept);
+    } catch (error) {
+      throw queueAway(error);
+    }
+    if (queued !== null && isOpen(queued, revision)) await this.#publish(queued, revision, guard);
+    return queued;
+  }
+
+  async #publish(
+    record: CaptureRecord,
+    revision: number,
+    guard: Parameters<BackgroundQueueDeps['tasks']['cancel']>[0],
+  ): Promise<void> {
+    const { jobs, tasks, log } = this.#deps;
+    try {
+      await publishJob(jobs, jobOf(record, revision), Date.now() + acceptMs);
+    } catch (error) {
+      if (error instanceof Error && isStreamFull(error.cause)) {
+        this.#failInBackground(record, revision, error);
+        throw error;
+      }
+      // It is accepted: the leader queues it as soon as the queue can be reached.
+      log.warn({ err: error, uuid: record.uuid }, 'a job could not be queued; the leader will do it');
+      return;
+    }
+    tasks.cancel(guard).catch((error: unknown) => log.debug({ err: error }, 'cancelling a task failed'));
+  }
+
+  #failInBackground(record: CaptureRecord, revision: number, error: unknown): void {
+    const { code, message } = toServiceError(queueAway(error));
+    const { account, uuid } = record;
+    const failing = () => this.#deps.captures.fail({ account, uuid, revision }, { code, message, cancelled: true });
+    retryWhileAway(failing, { deadline: Date.now() + dispatchAfterMs }).catch((failure: unknown) => {
+      this.#deps.log.warn({ err: failure, uuid }, 'a capture that was not accepted could not be settled');
+    });
+  }
+}

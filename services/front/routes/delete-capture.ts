@@ -1,0 +1,46 @@
+import { captureStateSchema } from '@webcapture/shared/contract/capture-state.ts';
+import { captureView } from '@webcapture/shared/contract/capture-view.ts';
+import { success } from '@webcapture/shared/contract/envelope.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { remove } from '@webcapture/shared/state/transitions.ts';
+import type { FastifyInstance } from 'fastify';
+import { changeCapture } from '../capture/change-capture.ts';
+import type { FrontDeps } from '../deps.ts';
+import { captureParams, captureRefusals, example, failureAnswers, successAnswer } from '../openapi/answers.ts';
+import { resultExample } from '../openapi/examples.ts';
+
+/** DELETE /captures/{uuid}: cancels a capture that waits, removes the file of one that has ended. */
+export function deleteCaptureRoute(app: FastifyInstance, deps: FrontDeps): void {
+  const { authenticator, followUps, clearAway, config, log } = deps;
+  app.delete<{ Params: { uuid: string } }>('/captures/:uuid', {
+    schema: {
+      operationId: 'deleteCapture',
+      tags: ['captures'],
+      summary: 'Delete a capture, or cancel one that waits',
+      description:
+        'Needs the scope capture. File and cache entry go at once and refreshes end; the record stays as deleted for 90 days, for the books: what was charged stays charged. A capture that is being rendered cannot be deleted before it has ended.',
+      security: [{ apiKey: [] }],
+      params: captureParams,
+      response: {
+        200: successAnswer('The capture as it stands.', captureStateSchema, {
+          deleted: example('Deleted', success({ ...resultExample, status: 'deleted' })),
+        }),
+        ...failureAnswers([...captureRefusals, 'CONFLICT']),
+      },
+    },
+    handler: async (request, reply) => {
+      const { account } = await authenticator.authenticate(request.headers.authorization, 'capture');
+      request.facts.account = account.id;
+      const record = await changeCapture(deps, account.id, request.params.uuid, remove);
+      request.facts.record = record;
+      if (record.status !== 'deleted') {
+        throw new ServiceError('CONFLICT', 'The capture is being rendered. Delete it when it has ended.');
+      }
+      await followUps.arrange(record);
+      // The leader does the same again, so what fails here is only late.
+      await clearAway(record).catch((error: unknown) => log.warn({ err: error }, 'a file was not removed at once'));
+      const view = captureView(record, { cdnUrl: config.cdnUrl, now: Date.now() });
+      return reply.header('cache-control', 'no-store').send(success(view));
+    },
+  });
+}

@@ -1,0 +1,77 @@
+import type { WebhookEvent } from '../contract/webhook.ts';
+import type { NatsSession } from '../nats/connect.ts';
+import { retryWhileAway } from '../nats/retry.ts';
+import { laterSubject, streamNames, taskKinds, taskSubject, type TaskKind } from '../nats/streams.ts';
+
+interface CaptureTask {
+  readonly account: string;
+  readonly uuid: string;
+}
+
+/**
+ * Work that the leader of the fleet does at its time. A task names a capture and leaves it to the record what is to be
+ * done, so that doing it twice, or late, is harmless. Times are Unix milliseconds.
+ */
+export type Task =
+  /** Sees to it that the job of an accepted capture (revision 0), or of a refresh, lies in the queue. */
+  | (CaptureTask & { readonly kind: 'dispatch'; readonly revision: number })
+  /** Clears away what is left of a capture whose time is over, or that was deleted. */
+  | (CaptureTask & { readonly kind: 'expiry' })
+  /** Refreshes a capture whose interval has passed. */
+  | (CaptureTask & { readonly kind: 'refresh' })
+  /** Tells the account holder's webhook of an event. `attempt` counts from 1; the first one was due at `firstAt`. */
+  | (CaptureTask & {
+      readonly kind: 'webhook';
+      readonly revision: number;
+      readonly event: WebhookEvent;
+      readonly occurredAt: number;
+      readonly attempt: number;
+      readonly firstAt: number;
+    });
+
+const callMs = 3000;
+
+/** How long handing a task over may take while the server is away. */
+const patienceMs = 10_000;
+
+/** Hands tasks over to the leader, now or later. */
+export class Tasks {
+  readonly #session: NatsSession;
+
+  constructor(session: NatsSession) {
+    this.#session = session;
+  }
+
+  /** To be done at once. */
+  async publish(task: Task, deadline = Date.now() + patienceMs): Promise<void> {
+    const options = { timeout: callMs, expect: { streamName: streamNames.tasks } };
+    const subject = taskSubject(task.kind, nameOf(task));
+    await retryWhileAway(() => this.#session.js.publish(subject, JSON.stringify(task), options), { deadline });
+  }
+
+  /** To be done at a time, or soon afterwards. One of the same capture and kind that was to come is replaced. */
+  async schedule(task: Task, at: number, deadline = Date.now() + patienceMs): Promise<void> {
+    const name = nameOf(task);
+    const schedule = { specification: new Date(at), target: taskSubject(task.kind, name) };
+    const options = { timeout: callMs, expect: { streamName: streamNames.tasks }, schedule };
+    const subject = laterSubject(task.kind, name);
+    await retryWhileAway(() => this.#session.js.publish(subject, JSON.stringify(task), options), { deadline });
+  }
+
+  /** Forgets what was scheduled; what is due already is done all the same. */
+  async cancel(task: TaskName): Promise<void> {
+    await this.#session.jsm.streams.purge(streamNames.tasks, { filter: laterSubject(task.kind, nameOf(task)) });
+  }
+}
+
+type TaskName = CaptureTask & { readonly kind: TaskKind; readonly revision?: number };
+
+const nameOf = ({ account, uuid, revision = 0 }: TaskName) => `${account}.${uuid}.${revision}`;
+
+/** Throws when the message is no task that this process knows. */
+export function parseTask(data: Uint8Array): Task {
+  const task = JSON.parse(new TextDecoder().decode(data)) as Task | null;
+  const isTask = typeof task === 'object' && task !== null && taskKinds.includes(task.kind);
+  if (!isTask || typeof task.uuid !== 'string' || typeof task.account !== 'string') throw new TypeError('not a task');
+  return task;
+}

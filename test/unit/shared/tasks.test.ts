@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { pullOne } from '@webcapture/shared/nats/pull.ts';
+import { streamNames, taskDurable, type TaskKind } from '@webcapture/shared/nats/streams.ts';
+import { parseTask, Tasks, type Task } from '@webcapture/shared/state/tasks.ts';
+import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { until } from '../../harness/until.ts';
+
+let nats: TestNats;
+beforeAll(async () => {
+  nats = await startTestNats(['us-east']);
+});
+afterAll(() => nats[Symbol.asyncDispose]());
+
+const next = async (kind: TaskKind, waitMs: number): Promise<Task | null> => {
+  const message = await pullOne(nats.session.nc, streamNames.tasks, taskDurable(kind), waitMs);
+  await message?.ack();
+  return message === null ? null : parseTask(message.data);
+};
+const waiting = async () => (await nats.session.jsm.streams.info(streamNames.tasks)).state.messages;
+const uuid = '01a1fd8a-28f4-7407-b5a7-118e86daad01';
+const expiry = { kind: 'expiry', account: 'a', uuid } as const;
+const refresh = { kind: 'refresh', account: 'a', uuid } as const;
+
+test('a task is handed over at once', async () => {
+  const tasks = new Tasks(nats.session);
+  await tasks.publish(expiry);
+  expect(await next('refresh', 0)).toBeNull();
+  expect(await next('expiry', 1000)).toEqual(expiry);
+  expect(await next('expiry', 0)).toBeNull();
+});
+
+test('a task comes at its time and not before, and leaves nothing behind', async () => {
+  const tasks = new Tasks(nats.session);
+  const at = Date.now() + 1500;
+  await tasks.schedule(refresh, at);
+  expect(await next('refresh', 0)).toBeNull();
+  expect(await next('refresh', 5000)).toEqual(refresh);
+  expect(Date.now()).toBeGreaterThanOrEqual(at);
+  expect(await waiting()).toBe(0);
+});
+
+test('a task whose time has passed comes at once', async () => {
+  await new Tasks(nats.session).schedule(expiry, Date.now() - 60_000);
+  expect(await next('expiry', 5000)).toEqual(expiry);
+});
+
+test('the same task scheduled again comes once, at the later time; a cancelled one never comes', async () => {
+  const tasks = new Tasks(nats.session);
+  const other = { ...refresh, account: 'b' };
+  await tasks.schedule(refresh, Date.now() + 500);
+  await tasks.schedule(other, Date.now() + 500);
+  const at = Date.now() + 1500;
+  await tasks.schedule(refresh, at);
+  await tasks.cancel(other);
+  expect(await next('refresh', 5000)).toEqual(refresh);
+  expect(Date.now()).toBeGreaterThanOrEqual(at);
+  expect(await waiting()).toBe(0);
+});
+
+test('a notice is a task of its own for each event', async () => {
+  const tasks = new Tasks(nats.session);
+  const notice = {
+    kind: 'webhook',
+    account: 'a',
+    uuid,
+    event: 'capture.completed',
+    occurredAt: 1,
+    attempt: 1,
+  } as const;
+  const events = [0, 1].map((revision): Task => ({ ...notice, revision, firstAt: 1 }));
+  await Promise.all(events.map((event) => tasks.schedule(event, Date.now() + 300)));
+  const told = [await next('webhook', 5000), await next('webhook', 5000)];
+  expect(told.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))).toEqual(events);
+});
+
+test('what was scheduled comes after the server was killed, also when its time passed meanwhile', async () => {
+  const tasks = new Tasks(nats.session);
+  const [soon, later] = [
+    { ...expiry, account: 'soon' },
+    { ...expiry, account: 'later' },
+  ];
+  await tasks.schedule(soon, Date.now() + 200);
+  await tasks.schedule(later, Date.now() + 4000);
+  await nats.restart();
+  const told: (string | undefined)[] = [];
+  await until('both tasks', async () => {
+    const task = await next('expiry', 500).catch(() => null);
+    if (task !== null) told.push(task.account);
+    return told.length === 2;
+  });
+  expect(told).toEqual(['soon', 'later']);
+});
+
+test('what is no task is refused', () => {
+  for (const text of ['', 'x', 'null', '{}', '{"kind":"other","account":"a","uuid":"u"}', '{"kind":"expiry"}']) {
+    expect(() => parseTask(Buffer.from(text)), text).toThrow();
+  }
+});
