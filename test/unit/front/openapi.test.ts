@@ -50,6 +50,8 @@ test('it has every route', () => {
   expect(operations().map(({ path, method }) => `${method} ${path}`)).toEqual([
     'post /capture',
     'get /captures/{uuid}',
+    'delete /captures/{uuid}',
+    'post /captures/{uuid}/refresh',
     'get /files/{name}',
     'head /files/{name}',
     'get /keys',

@@ -7,13 +7,15 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
-import { captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { Cache } from '@webcapture/shared/state/cache.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
+import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/state/fleet.ts';
 import { parseJob } from '@webcapture/shared/state/jobs.ts';
 import { encodeResult } from '@webcapture/shared/state/results.ts';
+import { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import { Lanes } from '../../../services/renderer/job/lanes.ts';
 import { newOutcome } from '../../harness/records.ts';
 
 /** What the stand-in does with one job; the default is to complete it at once. */
@@ -26,6 +28,7 @@ export class StandInRenderer {
   readonly captures: Captures;
   readonly cache: Cache;
   readonly store: EmbeddedStore;
+  readonly followUps: FollowUps;
   /** Every job that it was given, in order. */
   readonly jobs: CaptureJob[] = [];
   behaviour: Behaviour = (job, renderer) => renderer.complete(job);
@@ -33,14 +36,17 @@ export class StandInRenderer {
   /** Of the files that it stores. */
   lifetimeMs = 60_000;
   readonly #stop = new AbortController();
+  readonly #lanes: Lanes;
   readonly #loops: Promise<void>[] = [];
 
   constructor(session: NatsSession, region: Region) {
     this.session = session;
     this.region = region;
+    this.#lanes = new Lanes((stream, durable, waitMs) => pullOne(session.nc, stream, durable, waitMs), region);
     this.captures = new Captures(session);
     this.cache = new Cache(session);
     this.store = new EmbeddedStore(session);
+    this.followUps = new FollowUps(new Tasks(session));
   }
 
   /** Says that it is there and pulls jobs, `slots` at a time. */
@@ -94,12 +100,14 @@ export class StandInRenderer {
     const record = await this.captures.complete(job, outcome, stored.expiresAt);
     if (record !== null && job.cache !== undefined) await this.cache.fill(job.account, job.cache, record);
     if (options.silently !== true) this.announce(job, record);
+    if (record !== null) await this.followUps.arrange(record);
   }
 
   async fail(job: CaptureJob, code: 'NAVIGATION_FAILED', message: string): Promise<void> {
     const record = await this.captures.fail(job, { code, message });
     if (job.cache !== undefined) await this.cache.release(job.account, job.cache.name, job.uuid);
     this.announce(job, record);
+    if (record !== null) await this.followUps.arrange(record);
   }
 
   announce(job: CaptureJob, record: CaptureRecord | null): void {
@@ -110,8 +118,7 @@ export class StandInRenderer {
 
   async #serve(): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      const durable = captureDurable(this.region, 'interactive');
-      const message = await pullOne(this.session.nc, streamNames.captures, durable, 500).catch(() => null);
+      const message = await this.#lanes.next().catch(() => null);
       if (message !== null) await this.#run(message);
     }
   }
