@@ -12,7 +12,7 @@ import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import { BrowserLostError } from '../browser/browser-lost-error.ts';
 import type { RenderEngine, RenderSource } from '../capture/engine.ts';
 import { settleCache } from './settle-cache.ts';
-import { storeRendering } from './store.ts';
+import { replaceableCacheSeconds, storeRendering } from './store.ts';
 
 /** A job of a version that this renderer does not know goes back for so long: a newer renderer may be on its way. */
 const unknownVersionDelayMs = 5000;
@@ -110,7 +110,16 @@ async function runParsedJob(
       deadline: job.deadline,
     });
     const lifetimeMs = begun.expiresAt - begun.acceptedAt;
-    const { outcome, expiresAt } = await storeRendering(rendering, { job, lifetimeMs, queueMs }, deps.store);
+    const { outcome, expiresAt } = await storeRendering(
+      rendering,
+      {
+        job,
+        lifetimeMs,
+        queueMs,
+        ...(begun.persistence === undefined ? {} : { cacheSeconds: replaceableCacheSeconds }),
+      },
+      deps.store,
+    );
     const record = await retryWhileAway(
       () => deps.captures.complete(job.account, job.uuid, outcome, expiresAt),
       limits,
