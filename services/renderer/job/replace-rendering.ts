@@ -7,7 +7,7 @@ import type { Rendering } from '../capture/engine.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { isSamePicture } from './same-picture.ts';
 
-/** Somebody else replaces the file at the same time only when a job is delivered twice. */
+/** Somebody else replaces the file at the same time only when a job is delivered twice; or the store is away. */
 const mostTries = 5;
 
 export interface Replaced {
@@ -43,34 +43,35 @@ export async function replaceRendering(
     height: rendering.height,
     ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
   };
-  for (let attempt = 1; attempt <= mostTries; attempt++) {
-    const written = await write(file, store);
-    if (written !== null) {
-      const { stored, isSame } = written;
-      const storeMs = performance.now() - start;
-      const outcome = outcomeOf(rendering, stored, { region: job.region, queueMs, capturedAt, storeMs });
-      return { outcome, expiresAt: stored.expiresAt, isSame };
-    }
-    // A replica that lags behind still tells of the old file.
-    await delay(backoffMs(attempt, 50, 500));
-  }
-  throw new ServiceError('STORAGE_FAILED', 'The file of the capture was replaced by somebody else again and again.');
+  const { stored, isSame } = await write(file, store);
+  const storeMs = performance.now() - start;
+  const outcome = outcomeOf(rendering, stored, { region: job.region, queueMs, capturedAt, storeMs });
+  return { outcome, expiresAt: stored.expiresAt, isSame };
 }
 
-/** Null when the file became another one meanwhile. */
-async function write(file: NewFile, store: FileStore): Promise<{ stored: StoredFile; isSame: boolean } | null> {
-  const present = await store.stat(file.name);
-  if (present === null) {
-    const stored = await store.create(file);
-    return { stored, isSame: false };
+async function write(file: NewFile, store: FileStore): Promise<{ stored: StoredFile; isSame: boolean }> {
+  for (let attempt = 1; ; attempt++) {
+    const present = await store.stat(file.name).catch((error: unknown) => {
+      if (attempt === mostTries) throw error;
+      return undefined;
+    });
+    if (present === null) return { stored: await store.create(file), isSame: false };
+    if (present !== undefined) {
+      const shown = await bytesShowingTheSame(present, file, store);
+      const stands = shown !== null && isKeptAlike(present, file);
+      const stored = stands ? present : await store.replace({ ...file, bytes: shown ?? file.bytes }, present);
+      if (stored !== null) return { stored, isSame: shown !== null };
+    }
+    if (attempt === mostTries) {
+      throw new ServiceError('STORAGE_FAILED', 'The file of the capture was replaced by others again and again.');
+    }
+    // A replica that lags behind tells of the old file for a while.
+    await delay(backoffMs(attempt, 50, 1000));
   }
-  const shown = await bytesShowingTheSame(present, file, store);
-  if (shown !== null && present.expiresAt === file.expiresAt && present.cacheSeconds === file.cacheSeconds) {
-    return { stored: present, isSame: true };
-  }
-  const stored = await store.replace({ ...file, bytes: shown ?? file.bytes }, present);
-  return stored === null ? null : { stored, isSame: shown !== null };
 }
+
+const isKeptAlike = (present: StoredFile, file: NewFile) =>
+  present.expiresAt === file.expiresAt && present.cacheSeconds === file.cacheSeconds;
 
 /** The bytes of the file that is there, if they show what the new ones show. */
 async function bytesShowingTheSame(present: StoredFile, file: NewFile, store: FileStore): Promise<Buffer | null> {

@@ -12,7 +12,7 @@ type ImageType = Exclude<MimeType, 'application/pdf'>;
 const mostPixels: Record<ImageType, number> = {
   'image/png': 150_000_000,
   'image/jpeg': 150_000_000,
-  'image/webp': 25_000_000,
+  'image/webp': 16_000_000,
 };
 
 /** Pixels are decoded a strip at a time: a picture of 100,000 px is half a gigabyte undone. */

@@ -2,7 +2,16 @@ import { ServiceError } from '../errors/service-error.ts';
 import { delay } from '../lifecycle/delay.ts';
 import { isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { headOf, headSubject, newHead, partsFilter, partSize, partSubject, ttlSecondsOf, type Head } from './embedded-head.ts';
+import {
+  headOf,
+  headSubject,
+  newHead,
+  partsFilter,
+  partSize,
+  partSubject,
+  ttlSecondsOf,
+  type Head,
+} from './embedded-head.ts';
 import { FileMessages } from './file-messages.ts';
 import type { ByteRange, FileStore, NewFile, StoredFile } from './file-store.ts';
 
@@ -41,7 +50,7 @@ export class EmbeddedStore implements FileStore {
         const existing = await this.stat(file.name);
         if (existing === null) throw error;
         // Either our own head, whose acknowledgement was lost, or that of another renderer of the same capture.
-        if ((existing as Head).generation !== head.generation) await this.#purgeParts(head);
+        if ((existing as Head).generation !== head.generation) await this.#dropParts(head);
         return existing;
       }
     });
@@ -50,18 +59,20 @@ export class EmbeddedStore implements FileStore {
   replace(file: NewFile, previous: StoredFile): Promise<StoredFile | null> {
     return orStorageFailed(async () => {
       const deadline = Date.now() + writeDeadlineMs;
-      const message = await this.#messages.lastOfLeader(headSubject(file.name));
+      const message = await this.#messages.lastOfLeader(headSubject(file.name), deadline);
       const current = headOf(message);
       if (message === null || current === null || current.generation !== (previous as Head).generation) return null;
       const head = newHead(file, current);
       await this.#writeParts(head, file.bytes, deadline);
       if (!(await this.#swapHead(head, message.seq, deadline))) {
-        await this.#purgeParts(head);
+        await this.#dropParts(head);
         return null;
       }
-      // Those that were being read at the replacement before this one. What stays when this fails expires by itself.
-      const { previousGeneration: old } = current;
-      if (old !== undefined) await this.#purgeParts({ name: file.name, generation: old }).catch(() => undefined);
+      // The parts of `current` stay for those who are reading them; those of the file before it have had their time.
+      const { previousGeneration } = current;
+      if (previousGeneration !== undefined) {
+        await this.#dropParts({ name: file.name, generation: previousGeneration });
+      }
       return head;
     });
   }
@@ -110,7 +121,7 @@ export class EmbeddedStore implements FileStore {
     } catch (error) {
       // No head will ever name them, and a full store has room for nothing else.
       await Promise.allSettled(writing);
-      await this.#purgeParts(head).catch(() => undefined);
+      await this.#dropParts(head);
       throw error;
     }
   }
@@ -128,7 +139,7 @@ export class EmbeddedStore implements FileStore {
         return true;
       } catch (error) {
         if (!isWriteConflict(error)) throw error;
-        const message = await this.#messages.lastOfLeader(headSubject(head.name));
+        const message = await this.#messages.lastOfLeader(headSubject(head.name), deadline);
         const found = headOf(message);
         // Our own, whose acknowledgement was lost; somebody may even have replaced it since.
         if (found?.generation === head.generation || found?.previousGeneration === head.generation) return true;
@@ -146,8 +157,9 @@ export class EmbeddedStore implements FileStore {
     return message.data;
   }
 
-  async #purgeParts({ name, generation }: Pick<Head, 'name' | 'generation'>): Promise<void> {
-    await this.#messages.purge(partsFilter(name, generation));
+  /** What stays when this fails goes with the file, or expires. */
+  async #dropParts({ name, generation }: Pick<Head, 'name' | 'generation'>): Promise<void> {
+    await this.#messages.purge(partsFilter(name, generation)).catch(() => undefined);
   }
 }
 

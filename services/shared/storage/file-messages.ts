@@ -19,16 +19,20 @@ export class FileMessages {
 
   /** The last message of a subject. Any replica may answer, and one that lags may not have it yet: then the leader is asked. */
   async last(subject: string): Promise<StoredMsg | null> {
-    return (await this.#ask(this.#session.jsm.direct, subject)) ?? (await this.lastOfLeader(subject));
-  }
-
-  /** The last message of a subject as the leader has it: what a compare-and-set will be held against. */
-  lastOfLeader(subject: string): Promise<StoredMsg | null> {
-    return this.#ask(this.#session.jsm.streams, subject);
+    const { direct, streams } = this.#session.jsm;
+    return (await this.#ask(direct, subject)) ?? (await this.#ask(streams, subject));
   }
 
   /**
-   * Publishes, again and again while the server is away. `expected` is the sequence that the subject's last message
+   * The last message of a subject as the leader has it: what a compare-and-set will be held against. Asks again and
+   * again while the server is away, until `deadline` (Unix ms).
+   */
+  lastOfLeader(subject: string, deadline: number): Promise<StoredMsg | null> {
+    return retryWhileAway(() => this.#ask(this.#session.jsm.streams, subject), { deadline });
+  }
+
+  /**
+   * Publishes, again and again while the server is away, until `deadline` (Unix ms). `expected` is the sequence that the subject's last message
    * must have, 0 for none; a write conflict may come of an earlier attempt of this very call.
    */
   async publish(
