@@ -15,6 +15,7 @@ import { keysRoutes } from './routes/keys.ts';
 import { metaRoutes } from './routes/meta.ts';
 import { statusRoutes } from './routes/status.ts';
 import { usageRoute } from './routes/usage.ts';
+import { webhooksRoutes } from './routes/webhooks.ts';
 import { serverOptions } from './server-options.ts';
 
 /** The HTTP application of a front, ready to listen or to be injected into; it opens no port by itself. */
@@ -50,6 +51,7 @@ export async function buildApp(deps: FrontDeps): Promise<FastifyInstance> {
   capturesRoutes(app, deps);
   filesRoutes(app, deps);
   keysRoutes(app, deps);
+  webhooksRoutes(app, deps);
   usageRoute(app, deps);
   await adminRoutes(app, deps);
   statusRoutes(app, deps);

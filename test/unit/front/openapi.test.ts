@@ -56,6 +56,8 @@ test('it has every route', () => {
     'post /keys',
     'post /keys/{id}/rotate',
     'delete /keys/{id}',
+    'get /webhooks/secret',
+    'post /webhooks/secret/rotate',
     'get /usage',
     'get /admin/accounts',
     'post /admin/accounts',
