@@ -16,7 +16,9 @@ export type RotateWebhookSecret = Static<typeof rotateWebhookSecretSchema>;
 
 /** What the notices to an account are signed with. */
 export const webhookSecretSchema = Type.Object({
-  secret: Type.String({ description: 'whsec_ and the base64 of 32 bytes, as the Standard Webhooks libraries take it.' }),
+  secret: Type.String({
+    description: 'whsec_ and the base64 of 32 bytes, as the Standard Webhooks libraries take it.',
+  }),
   previous: Type.Array(
     Type.Object({
       secret: Type.String(),

@@ -4,7 +4,7 @@ import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
 
 /** A secret that has been replaced. It signs beside the new one until `until` (Unix milliseconds). */
-export interface FormerSecret {
+interface FormerSecret {
   readonly secret: string;
   readonly until: number;
 }
