@@ -35,11 +35,7 @@ test('it tells what happened, when, and how the capture stands', () => {
 test('of a capture that failed it tells why', () => {
   const failure = { code: 'NAVIGATION_FAILED', message: 'The name has no address.' } as const;
   const record = newRecord({ status: 'failed', failure });
-  const { body } = buildNotice(
-    record,
-    { event: 'capture.failed', revision: 0, occurredAt },
-    { cdnUrl, now, secrets },
-  );
+  const { body } = buildNotice(record, { event: 'capture.failed', revision: 0, occurredAt }, { cdnUrl, now, secrets });
   expect(JSON.parse(body)).toMatchObject({ type: 'capture.failed', data: { status: 'failed', error: failure } });
 });
 

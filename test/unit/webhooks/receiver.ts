@@ -1,5 +1,6 @@
 import http, { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
+import type { Socket } from 'node:net';
 import { listen, type Site } from '../egress/sites.ts';
 
 /** A request that a receiver has had, whole. */
@@ -14,6 +15,8 @@ export interface Received {
 export interface Receiver extends Site {
   /** What it has had so far, in order. */
   readonly received: readonly Received[];
+  /** Connections that stand. */
+  open(): number;
 }
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;
@@ -43,5 +46,10 @@ export async function startReceiver(
     });
   };
   const server = tls === undefined ? http.createServer(onRequest) : https.createServer(tls, onRequest);
-  return { ...(await listen(server, address)), received };
+  let open = 0;
+  server.on('connection', (socket: Socket) => {
+    open += 1;
+    socket.once('close', () => (open -= 1));
+  });
+  return { ...(await listen(server, address)), received, open: () => open };
 }
