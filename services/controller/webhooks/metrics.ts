@@ -2,7 +2,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import { webhookEvents, type WebhookEvent } from '@webcapture/shared/contract/webhook.ts';
 
 /** What came of a try: told, to be tried again, or not to be tried any more. */
-export const tryOutcomes = ['delivered', 'retried', 'given_up'] as const;
+const tryOutcomes = ['delivered', 'retried', 'given_up'] as const;
 export type TryOutcome = (typeof tryOutcomes)[number];
 
 /** The metrics of webhooks. */

@@ -31,7 +31,7 @@ const webhookWithoutUser: Rule = ({ webhook }) => {
   const { username, password } = new URL(webhook.url);
   return username === '' && password === ''
     ? null
-    : 'webhook.url must not carry a user or a password: notices are signed, which GET /webhooks/secret is for';
+    : 'webhook.url must not carry a user or a password; verify the signature of each notice instead (GET /webhooks/secret)';
 };
 
 const pixels: Rule = ({ viewport: { width, height, deviceScaleFactor } }) => {
