@@ -2,6 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { captureView } from '@webcapture/shared/contract/capture-view.ts';
 import type { WebhookEvent } from '@webcapture/shared/contract/webhook.ts';
+import type { WebhookNotice } from '@webcapture/shared/contract/webhook-notice.ts';
 import { version } from '@webcapture/shared/lifecycle/version.ts';
 
 /** What an account is to be told: something that happened to one of its captures. */
@@ -24,7 +25,7 @@ export interface NoticeOptions {
 /** A notice as it goes out. */
 export interface Notice {
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON of {type, timestamp, data}. */
+  /** JSON of a {@link WebhookNotice}. */
   readonly body: string;
 }
 
@@ -35,11 +36,12 @@ export interface Notice {
 export function buildNotice(record: CaptureRecord, subject: NoticeSubject, options: NoticeOptions): Notice {
   const { cdnUrl, now, secrets } = options;
   const id = noticeId(record.uuid, subject.revision);
-  const body = JSON.stringify({
+  const content: WebhookNotice = {
     type: subject.event,
     timestamp: new Date(subject.occurredAt).toISOString(),
     data: captureView(record, { cdnUrl, now }),
-  });
+  };
+  const body = JSON.stringify(content);
   const signatures = secrets.map((secret) => new Webhook(secret).sign(id, new Date(now), body));
   return {
     headers: {

@@ -1,4 +1,5 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import { noticesDocument } from './notices.ts';
 
 /** The version of the interface; paths carry none. */
 export const interfaceVersion = '1.0.0';
@@ -27,6 +28,7 @@ export function documentOptions(publicUrl: string): FastifyDynamicSwaggerOptions
         { name: 'admin', description: 'For the operator: accounts and their keys. Not there without an admin token.' },
         { name: 'meta', description: 'The interface about itself.' },
       ],
+      webhooks: noticesDocument,
       components: {
         securitySchemes: {
           apiKey: { type: 'http', scheme: 'bearer', description: 'The API key of an account.' },

@@ -113,12 +113,13 @@ describe('a receiver that is slow', () => {
   const timeoutMs = 400;
 
   test('whose answer never begins has its time, and no more', async () => {
-    const { port } = await receiver(publicAddress, () => undefined);
+    const site = await receiver(publicAddress, () => undefined);
     const started = performance.now();
-    const result = await send(`http://hooks.example:${port}/`, { timeoutMs });
+    const result = await send(`http://hooks.example:${site.port}/`, { timeoutMs });
     expect(result).toMatchObject(failure('no answer within 0.4 s'));
     expect(performance.now() - started).toBeGreaterThan(timeoutMs - 5);
     expect(performance.now() - started).toBeLessThan(timeoutMs + 1500);
+    await until('the connection to be cut', () => site.open() === 0);
   });
 
   test('whose head dribbles has its time in all, not for each byte', async () => {
@@ -366,9 +367,10 @@ describe('the egress policy', () => {
 
 test('a try that is cut short by the end of its process is no failure', async () => {
   const stop = new AbortController();
-  const { port, received } = await receiver(publicAddress, () => undefined);
-  const sending = send(`http://hooks.example:${port}/`, { signal: stop.signal });
-  await until('the notice to be there', () => received.length === 1);
+  const site = await receiver(publicAddress, () => undefined);
+  const sending = send(`http://hooks.example:${site.port}/`, { signal: stop.signal });
+  await until('the notice to be there', () => site.received.length === 1);
   stop.abort(new Error('stopping'));
   await expect(sending).rejects.toThrow('stopping');
+  await until('the connection to be cut', () => site.open() === 0);
 });
