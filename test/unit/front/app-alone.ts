@@ -50,6 +50,7 @@ export function buildAppAlone(
       onChange: beyond,
       now: Date.now,
     }),
+    webhookSecrets: { get: beyond, rotate: beyond },
     usage: { read: beyond },
     admissions: { inFlight: beyond },
     gate: {
