@@ -33,7 +33,7 @@ export type CaptureReport = Static<typeof reportSchema>;
 export type SoftTimeout = CaptureReport['softTimeouts'][number];
 
 /** States of a capture. */
-const captureStatuses = ['queued', 'rendering', 'completed', 'failed', 'expired', 'deleted'] as const;
+export const captureStatuses = ['queued', 'rendering', 'completed', 'failed', 'expired', 'deleted'] as const;
 export type CaptureStatus = (typeof captureStatuses)[number];
 
 /** The `data` of a completed capture: shapes A and B of the interface at once. */
