@@ -1,4 +1,5 @@
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { CaptureList } from '@webcapture/shared/state/capture-list.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
@@ -38,6 +39,7 @@ export interface FrontDeps {
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly captures: Pick<Captures, 'get' | 'fail'>;
+  readonly captureList: Pick<CaptureList, 'list'>;
   readonly dispatcher: Dispatcher;
   readonly responseCache: ResponseCache;
   readonly store: FileStore;

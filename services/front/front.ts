@@ -4,6 +4,7 @@ import { Accounts } from '@webcapture/shared/state/accounts.ts';
 import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
 import { Admissions } from '@webcapture/shared/state/admissions.ts';
 import { Cache } from '@webcapture/shared/state/cache.ts';
+import { CaptureList } from '@webcapture/shared/state/capture-list.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { Fleet } from '@webcapture/shared/state/fleet.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
@@ -114,6 +115,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     gate: new Gate({ admissions, captures, log, signal }),
     now,
     captures,
+    captureList: new CaptureList(session),
     dispatcher,
     responseCache,
     store,

@@ -57,6 +57,7 @@ export function buildAppAlone(
     } as unknown as FrontDeps['gate'],
     now: Date.now,
     captures: { get: beyond, fail: beyond },
+    captureList: { list: beyond },
     dispatcher: { capture: options.capture ?? beyond, longestMs: () => 0 } as unknown as FrontDeps['dispatcher'],
     responseCache: {
       candidate: async () => null,
