@@ -11,18 +11,26 @@ const timeoutMs = 5000;
 
 interface InfoReply {
   readonly total?: number;
-  readonly state?: { readonly subjects?: Readonly<Record<string, number>> };
+  readonly state: { readonly subjects?: Readonly<Record<string, number>>; readonly last_seq: number };
 }
 
-/** The keys of a bucket that match a filter with wildcards, however many; in no order. */
-export async function allKeys(session: NatsSession, bucket: string, filter: string): Promise<string[]> {
+export interface KeysAt {
+  /** In no order. */
+  readonly keys: readonly string[];
+  /** Stream sequence: what was written up to it is among the keys. */
+  readonly sequence: number;
+}
+
+/** The keys of a bucket that match a filter with wildcards, however many, as the leader knows them. */
+export async function allKeys(session: NatsSession, bucket: string, filter: string): Promise<KeysAt> {
   const prefix = `$KV.${bucket}.`;
   const keys: string[] = [];
-  for (;;) {
+  for (let sequence: number | undefined; ;) {
     const { total = 0, state } = await subjectInfo(session, bucket, filter, keys.length);
-    const page = Object.keys(state?.subjects ?? {});
+    sequence ??= state.last_seq;
+    const page = Object.keys(state.subjects ?? {});
     for (const subject of page) keys.push(subject.slice(prefix.length));
-    if (page.length < serverLimit || keys.length >= total) return keys;
+    if (page.length < serverLimit || keys.length >= total) return { keys, sequence };
   }
 }
 

@@ -2,7 +2,7 @@ import { isMessageMissing } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { allKeys } from '../nats/key-page.ts';
 import { capturesOfDay } from './captures.ts';
-import { firstUuidOf, timeOfUuid } from './uuid.ts';
+import { timeOfUuid } from './uuid.ts';
 
 export const dayMs = 86_400_000;
 
@@ -15,19 +15,19 @@ const mostKeys = 300_000;
 /** Records go in time: a day is asked for anew after this long. */
 const keepMs = 600_000;
 
-/** So long after its time a capture has its record, whatever the clocks, and every replica knows of it. */
+/** So long after its time a capture has its record, whatever the clocks of fronts. */
 const settleMs = 120_000;
 
-/** Records read, at most, to find what is new since a day was asked for. */
-const mostNew = 1000;
+/** Records read, at once and in all, to find what is new since a day was asked for. */
+const newRecords = { atOnce: 1000, most: 4000 };
 
 interface Day {
   /** Newest first. */
   readonly uuids: readonly string[];
-  /** Unix ms. */
+  /** When all of it was asked for, Unix ms. */
   readonly askedAt: number;
-  /** No capture of an earlier time (Unix ms) is missing. */
-  readonly settled: number;
+  /** Stream sequence: captures written up to it are there. */
+  readonly sequence: number;
 }
 
 /**
@@ -60,14 +60,14 @@ export class DayKeys {
     await this.#asking.get(prefix);
     const kept = this.#kept.get(prefix);
     if (kept === undefined || this.#now() - kept.askedAt > keepMs) return this.#ask(prefix);
-    if (until < kept.settled) return kept;
+    if (until < kept.askedAt - settleMs) return kept;
     return (await this.#renew(prefix, kept)) ?? this.#ask(prefix);
   }
 
   #ask(prefix: string): Promise<Day> {
     const askedAt = this.#now();
     const asking = allKeys(this.#session, 'db', `${prefix}*`)
-      .then((keys) => ({ uuids: newestFirst(keys, prefix), askedAt, settled: askedAt - settleMs }))
+      .then(({ keys, sequence }) => ({ uuids: newestFirst(keys, prefix), askedAt, sequence }))
       .finally(() => this.#asking.delete(prefix));
     this.#asking.set(prefix, asking);
     return asking;
@@ -75,12 +75,15 @@ export class DayKeys {
 
   /** The day with what has come to it since; null when that is too much. */
   async #renew(prefix: string, day: Day): Promise<Day | null> {
-    const settled = this.#now() - settleMs;
-    const written = await this.#writtenSince(prefix, day.settled);
-    if (written === null) return null;
-    const edge = firstUuidOf(day.settled);
-    const fresh = newestFirst(written, prefix).filter((uuid) => uuid >= edge);
-    return { ...day, uuids: [...fresh, ...day.uuids.slice(indexBelow(day.uuids, edge))], settled };
+    const written = new Set<string>();
+    for (let { sequence } = day; ;) {
+      const { keys, last } = await this.#writtenAfter(sequence, prefix);
+      for (const key of keys) written.add(key);
+      // Any replica answers, perhaps one that is behind: only what it knew has been seen.
+      sequence = last;
+      if (keys.length < newRecords.atOnce) return { ...day, sequence, uuids: merged(day.uuids, written, prefix) };
+      if (written.size >= newRecords.most) return null;
+    }
   }
 
   #keep(prefix: string, day: Day): void {
@@ -95,22 +98,34 @@ export class DayKeys {
     }
   }
 
-  /** The keys written since that time (Unix ms), new or not; null when there are too many. */
-  async #writtenSince(prefix: string, time: number): Promise<string[] | null> {
+  /** Keys written after that stream sequence, new or not, and the sequence of the last of them. */
+  async #writtenAfter(sequence: number, prefix: string): Promise<{ keys: string[]; last: number }> {
     const bucket = '$KV.db.';
     const keys: string[] = [];
+    let last = sequence;
     try {
       const messages = await this.#session.jsm.direct.getBatch('KV_db', {
-        start_time: new Date(time),
+        seq: sequence + 1,
         next_by_subj: `${bucket}${prefix}*`,
-        batch: mostNew,
+        batch: newRecords.atOnce,
       });
-      for await (const message of messages) keys.push(message.subject.slice(bucket.length));
+      for await (const { subject, seq } of messages) {
+        keys.push(subject.slice(bucket.length));
+        last = seq;
+      }
     } catch (error) {
       if (!isMessageMissing(error)) throw error;
     }
-    return keys.length < mostNew ? keys : null;
+    return { keys, last };
   }
+}
+
+/** The uuids with those of the keys that are not among them. */
+function merged(uuids: readonly string[], keys: Iterable<string>, prefix: string): readonly string[] {
+  const fresh = newestFirst([...keys], prefix).filter((uuid) => uuids[indexBelow(uuids, uuid) - 1] !== uuid);
+  const [newest = ''] = uuids;
+  const all = [...fresh, ...uuids];
+  return fresh.every((uuid) => uuid > newest) ? all : all.toSorted().toReversed();
 }
 
 /** Bare uuids, sorted. */

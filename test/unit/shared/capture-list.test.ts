@@ -96,10 +96,20 @@ describe('all captures, newest first and each once', () => {
     const first = await page();
     expect(first.uuids).toEqual(uuids.slice(0, 100));
     expect((await page(uuids[1234])).uuids).toEqual(uuids.slice(1235, 1335));
-    const [fresh = ''] = await fill('many', [Date.now()]);
+    const later = await fill('many', [Date.now(), Date.now() - 1]);
     await captures.fail('many', uuids[5] ?? '', { code: 'CAPTURE_FAILED', message: 'changed, not new' });
-    expect((await page()).uuids).toEqual([fresh, ...uuids.slice(0, 99)]);
+    expect((await page()).uuids).toEqual([...later, ...uuids.slice(0, 98)]);
+    expect((await page()).uuids).toEqual([...later, ...uuids.slice(0, 98)]);
     expect((await page(first.nextCursor ?? '')).uuids).toEqual(uuids.slice(100, 200));
+    // One whose front was slow to write it.
+    const [between = ''] = await fill('many', [(timeOfUuid(uuids[2] ?? '') ?? 0) + 1]);
+    expect((await page()).uuids).toEqual([...later, ...uuids.slice(0, 2), between, ...uuids.slice(2, 97)]);
+    // More than is read one by one.
+    const burst = await fill(
+      'many',
+      Array.from({ length: 5000 }, (_, index) => Date.now() + 10 + index),
+    );
+    expect((await page(firstUuidOf(Date.now() + 60_000))).uuids).toEqual(burst.slice(0, 100));
   });
 
   test('none, and none of another account', async () => {

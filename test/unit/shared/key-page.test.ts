@@ -19,7 +19,8 @@ test('more keys than one answer of the server holds are all there, each once', a
     if (index % 5000 === 0) await nc.flush();
   }
   await js.publish('$KV.db.other.0', '1');
-  const keys = await allKeys(nats.session, 'db', 'big.*');
+  const { keys, sequence } = await allKeys(nats.session, 'db', 'big.*');
+  expect(sequence).toBe(many + 1);
   expect(keys.length).toBe(many);
   expect(new Set(keys).size).toBe(many);
   expect(keys.every((key) => /^big\.\d+$/.test(key))).toBe(true);
@@ -27,7 +28,7 @@ test('more keys than one answer of the server holds are all there, each once', a
 }, 60_000);
 
 test('no keys', async () => {
-  expect(await allKeys(nats.session, 'db', 'none.*')).toEqual([]);
+  expect((await allKeys(nats.session, 'db', 'none.*')).keys).toEqual([]);
   expect(await countKeys(nats.session, 'db', 'none.*')).toBe(0);
 });
 
