@@ -66,7 +66,9 @@ export class CaptureList {
       if (left.days === 0) return part(edge);
       const most = Math.min(width, left.days, day - lastDay + 1);
       const { passed, days } = await this.#daysWith(wanted(), account, day, most);
-      const uuids = (await Promise.all(days.map((each) => this.#days.uuidsOf(account, each * dayMs, cursor)))).flat();
+      // One more than may be read tells that the days are not done with.
+      const within = { before: cursor, most: left.records + 1 };
+      const uuids = (await Promise.all(days.map((each) => this.#days.uuidsOf(account, each * dayMs, within)))).flat();
       width = uuids.length >= wanted() ? 1 : Math.min(2 * width, widest.days);
       for (let start = 0, size = limit; start < uuids.length; start += size) {
         if (left.records === 0) return part(uuids[start - 1] ?? edge);

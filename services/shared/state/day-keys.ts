@@ -47,13 +47,15 @@ export class DayKeys {
     this.#now = now;
   }
 
-  /** Newest first, and only those before a uuid where one is given. `dayStart` in Unix ms. */
-  async uuidsOf(account: string, dayStart: number, before?: string): Promise<readonly string[]> {
+  /** Newest first, and only those before a uuid where one is given; at most so many. `dayStart` in Unix ms. */
+  async uuidsOf(account: string, dayStart: number, part: { before?: string | undefined; most: number }) {
+    const { before, most } = part;
     const prefix = capturesOfDay(account, dayStart);
     const until = Math.min(dayStart + dayMs, timeOfUuid(before ?? '') ?? Number.POSITIVE_INFINITY);
     const day = await this.#dayUntil(prefix, until);
     this.#keep(prefix, day);
-    return before === undefined ? day.uuids : day.uuids.slice(indexBelow(day.uuids, before));
+    const start = before === undefined ? 0 : indexBelow(day.uuids, before);
+    return day.uuids.slice(start, start + most);
   }
 
   async #dayUntil(prefix: string, until: number): Promise<Day> {
@@ -123,6 +125,7 @@ export class DayKeys {
 /** The uuids with those of the keys that are not among them. */
 function merged(uuids: readonly string[], keys: Iterable<string>, prefix: string): readonly string[] {
   const fresh = newestFirst([...keys], prefix).filter((uuid) => uuids[indexBelow(uuids, uuid) - 1] !== uuid);
+  if (fresh.length === 0) return uuids;
   const [newest = ''] = uuids;
   const all = [...fresh, ...uuids];
   return fresh.every((uuid) => uuid > newest) ? all : all.toSorted().toReversed();

@@ -169,6 +169,15 @@ describe('bounds of one request', () => {
     expect((await walk('rare', { status: 'completed', since: now - 60 * dayMs }, bounds)).uuids).toEqual(uuids);
   });
 
+  test('records, within a day: the rest of it is not passed over', async () => {
+    const [last] = await fill('dense', [now - 7_200_000], { status: 'failed' });
+    const uuids = await fill('dense', hours(30, 0.01));
+    const bounds = { days: 400, records: 10 };
+    const first = await part('dense', { status: 'failed' }, bounds);
+    expect(first).toEqual({ uuids: [], nextCursor: uuids[9] });
+    expect((await walk('dense', { status: 'failed', since: now - dayMs }, bounds)).uuids).toEqual([last]);
+  });
+
   test('it ends also with the smallest of bounds', async () => {
     const uuids = await fill('small', hours(5, 30));
     expect((await walk('small', { since: now - 9 * dayMs }, { days: 1, records: 1 })).uuids).toEqual(uuids);
