@@ -2,6 +2,7 @@ import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.t
 import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { toServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { isStreamFull } from '@webcapture/shared/nats/api-errors.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
 import { backgroundWaitMs, deadlineOf } from '@webcapture/shared/state/capture-times.ts';
@@ -107,7 +108,8 @@ export class BackgroundQueue {
     let queued: CaptureRecord | null;
     try {
       await tasks.schedule(guard, Date.now() + dispatchAfterMs, accept.deadline);
-      queued = await retryWhileAway(() => captures.change(record, startRefresh(order)), accept);
+      const changing = retryWhileAway(() => captures.change(record, startRefresh(order)), accept);
+      queued = await withDeadline(changing, acceptMs, 'queueing a refresh');
     } catch (error) {
       throw queueAway(error);
     }

@@ -24,6 +24,15 @@ afterEach(() => {
   completeJobs(stand.renderer);
 });
 
+/** What the queue of a front needs beside the records. */
+const fakes = {
+  jobs: { publish: async () => ({ sequence: 1 }) },
+  tasks: { schedule: async () => undefined, cancel: async () => undefined },
+  regions: { choose: async () => 'us-east' as const },
+  parcels: { put: async () => undefined, remove: async () => undefined },
+  log: silentLog,
+};
+
 async function completed(holder: Holder, body: object = {}) {
   const { uuid } = await holder.queue(body);
   return { uuid, state: await holder.until(uuid, 'completed') };
@@ -93,17 +102,23 @@ test('another one that began and ended meanwhile is not followed by one whose jo
   await untilRefresh(holder, uuid, 'completed');
   const published: number[] = [];
   const queue = new BackgroundQueue({
+    ...fakes,
     captures: new Captures(stand.nats.session),
     jobs: { publish: async ({ revision }) => ({ sequence: published.push(revision) }) },
-    tasks: { schedule: async () => undefined, cancel: async () => undefined },
-    regions: { choose: async () => 'us-east' },
-    parcels: { put: async () => undefined, remove: async () => undefined },
-    log: silentLog,
   });
   const after = await queue.enqueueRefresh(stale, 'us-east');
   expect(after?.refresh).toMatchObject({ revision: 1, state: 'completed' });
   expect(await queue.enqueueRefresh(await holder.record(uuid), 'us-east')).toMatchObject({ refresh: { revision: 2 } });
   expect(published).toEqual([2]);
+});
+
+test('one whose record cannot be reached is refused within seconds', async () => {
+  const change = () => new Promise<never>(() => undefined);
+  const queue = new BackgroundQueue({ ...fakes, captures: { create: async () => undefined, change, fail: change } });
+  const start = performance.now();
+  const refused = queue.enqueueRefresh(newRecord({ status: 'completed', outcome: newOutcome() }), 'us-east');
+  await expect(refused).rejects.toMatchObject({ code: 'INTERNAL_ERROR', message: expect.stringContaining('again') });
+  expect(performance.now() - start).toBeLessThan(4500);
 });
 
 test('one that fails leaves the file as it was, costs nothing and says why', async () => {
