@@ -23,7 +23,16 @@ test('the job of a capture has all that its record says', () => {
     revision: 0,
     wantsBytes: false,
     source: { kind: 'url', url },
-    ...{ uuid, account, region, lane, acceptedAt, startBy, deadline, fileName, options, cache },
+    uuid,
+    account,
+    region,
+    lane,
+    acceptedAt,
+    startBy,
+    deadline,
+    fileName,
+    options,
+    cache,
   });
 });
 
