@@ -11,11 +11,11 @@ export interface ExpiryDeps {
 }
 
 /**
- * Ends a capture whose time is over, and clears away what is left of one that has ended so or was deleted. A refresh may
- * have given its file more time: then it comes again.
+ * Ends a capture whose time is over, and clears away what is left of one that has ended so, has failed or was
+ * deleted. A refresh may have given its file more time: then it comes again.
  */
 export async function expireCapture(task: TaskOf<'expiry'>, { captures, tasks, clearAway }: ExpiryDeps): Promise<void> {
   const record = await captures.change(task, expire);
   if (record?.status === 'completed') await tasks.schedule(task, record.expiresAt);
-  if (record?.status === 'expired' || record?.status === 'deleted') await clearAway(record);
+  if (record !== null && ['expired', 'deleted', 'failed'].includes(record.status)) await clearAway(record);
 }

@@ -9,7 +9,7 @@ import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { Fleet } from '@webcapture/shared/state/fleet.ts';
 import type { Jobs } from '@webcapture/shared/state/jobs.ts';
 import type { Tasks } from '@webcapture/shared/state/tasks.ts';
-import { isRefreshable, refuseRefresh, startRefresh } from '@webcapture/shared/state/transitions.ts';
+import { isRefreshable, nextRevision, refuseRefresh, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { dispatchJob } from './dispatch-job.ts';
 import type { TaskOf } from './run-tasks.ts';
 
@@ -59,7 +59,9 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   const { account: id, uuid, tokenCost, options } = record;
   if (!isRefreshable(record)) return record;
   const startBy = now + backgroundWaitMs;
+  const revision = nextRevision(record);
   const order = {
+    revision,
     by: 'interval',
     region: regionFor(record, deps),
     acceptedAt: now,
@@ -70,7 +72,6 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   const account = await accountOf(id, deps);
   if (account === null) return captures.change(record, refuseRefresh(order, failures.suspended, next));
 
-  const revision = (record.refresh?.revision ?? 0) + 1;
   const hold = refreshHold(uuid, revision);
   const place = { id: hold, tokens: tokenCost, lane: 'background', unrated: true, until: now + placeMs } as const;
   const { refused } = await admissions.admit(id, account, place);

@@ -82,13 +82,13 @@ function failed(record: CaptureRecord, revision: number, failure: CaptureFailure
 }
 
 /** What whoever asks for a refresh decides about it. */
-export type RefreshOrder = Pick<CaptureRefresh, 'by' | 'region' | 'acceptedAt' | 'startBy' | 'deadline'>;
+export type RefreshOrder = Pick<CaptureRefresh, 'revision' | 'by' | 'region' | 'acceptedAt' | 'startBy' | 'deadline'>;
 
-/** The next refresh is queued, unless one is under way or there is nothing to refresh. */
+/** The refresh of that number is queued, unless it is not the next one, one is under way or there is nothing to refresh. */
 export function startRefresh(order: RefreshOrder, nextRefreshAt?: number): Transition {
   return (record) => {
-    if (!isRefreshable(record)) return null;
-    const refresh: CaptureRefresh = { ...order, revision: (record.refresh?.revision ?? 0) + 1, state: 'queued' };
+    if (!isRefreshable(record) || order.revision !== nextRevision(record)) return null;
+    const refresh: CaptureRefresh = { ...order, state: 'queued' };
     return { ...record, refresh, ...(nextRefreshAt === undefined ? {} : { nextRefreshAt }) };
   };
 }
@@ -96,12 +96,14 @@ export function startRefresh(order: RefreshOrder, nextRefreshAt?: number): Trans
 /** The next refresh is not even queued (quota, suspension): `failure` tells why, and when the one after is due. */
 export function refuseRefresh(order: RefreshOrder, failure: CaptureFailure, nextRefreshAt: number): Transition {
   return (record) => {
-    if (!isRefreshable(record)) return null;
-    const revision = (record.refresh?.revision ?? 0) + 1;
-    const refresh: CaptureRefresh = { ...order, revision, state: 'failed', failure, endedAt: order.acceptedAt };
+    if (!isRefreshable(record) || order.revision !== nextRevision(record)) return null;
+    const refresh: CaptureRefresh = { ...order, state: 'failed', failure, endedAt: order.acceptedAt };
     return { ...record, refresh, nextRefreshAt };
   };
 }
+
+/** The number that the next refresh will have. */
+export const nextRevision = ({ refresh }: CaptureRecord) => (refresh?.revision ?? 0) + 1;
 
 /** Whether a refresh could be queued now. */
 export function isRefreshable(record: CaptureRecord): boolean {
