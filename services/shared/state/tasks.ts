@@ -1,5 +1,6 @@
 import type { WebhookEvent } from '../contract/webhook.ts';
 import type { NatsSession } from '../nats/connect.ts';
+import { isKeyPart } from '../nats/read-many.ts';
 import { retryWhileAway } from '../nats/retry.ts';
 import { laterSubject, streamNames, taskKinds, taskSubject, type TaskKind } from '../nats/streams.ts';
 
@@ -71,7 +72,13 @@ const nameOf = ({ account, uuid, revision = 0 }: TaskName) => `${account}.${uuid
 /** Throws when the message is no task that this process knows. */
 export function parseTask(data: Uint8Array): Task {
   const task = JSON.parse(new TextDecoder().decode(data)) as Task | null;
-  const isTask = typeof task === 'object' && task !== null && taskKinds.includes(task.kind);
-  if (!isTask || typeof task.uuid !== 'string' || typeof task.account !== 'string') throw new TypeError('not a task');
+  if (typeof task !== 'object' || task === null || !taskKinds.includes(task.kind)) throw new TypeError('not a task');
+  const { account, uuid } = task;
+  if (typeof uuid !== 'string' || typeof account !== 'string' || !isKeyPart(account)) {
+    throw new TypeError('a task that names no capture');
+  }
+  if ((task.kind === 'dispatch' || task.kind === 'webhook') && !Number.isInteger(task.revision)) {
+    throw new TypeError('a task that names no revision');
+  }
   return task;
 }
