@@ -4,12 +4,12 @@ import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { toServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { isStreamFull } from '@webcapture/shared/nats/api-errors.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
-import { backgroundWaitMs, deadlineOf } from '@webcapture/shared/state/capture-times.ts';
+import { backgroundWaitMs, deadlineOf, dispatchAfterMs, overdueAt } from '@webcapture/shared/state/capture-times.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import { jobOf } from '@webcapture/shared/state/job-of.ts';
 import type { Jobs } from '@webcapture/shared/state/jobs.ts';
-import type { Tasks } from '@webcapture/shared/state/tasks.ts';
-import { isOpen, startRefresh } from '@webcapture/shared/state/transitions.ts';
+import type { Task, Tasks } from '@webcapture/shared/state/tasks.ts';
+import { isOpen, nextRevision, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
@@ -22,7 +22,7 @@ import type { RegionBoard } from './region-board.ts';
 export interface BackgroundQueueDeps {
   readonly captures: Pick<Captures, 'create' | 'change' | 'fail'>;
   readonly jobs: Pick<Jobs, 'publish'>;
-  readonly tasks: Pick<Tasks, 'schedule' | 'cancel'>;
+  readonly tasks: Pick<Tasks, 'schedule'>;
   readonly regions: Pick<RegionBoard, 'choose'>;
   readonly parcels: HtmlParcels;
   readonly log: Logger;
@@ -39,12 +39,9 @@ export interface EnqueueOptions {
 /** How long accepting one capture may take while the server is away. */
 const acceptMs = 3000;
 
-/** When a front has died between the record and the job, the leader queues the job after this. */
-const dispatchAfterMs = 20_000;
-
 /**
  * Queues captures and refreshes that nobody waits for. What was accepted is rendered, whatever dies: the record comes
- * before the job, and a task before both has the leader see to the job if this front cannot.
+ * before the job, and a task before both has the leader see to the job if this front cannot, and to the end if nobody does.
  */
 export class BackgroundQueue {
   readonly #deps: BackgroundQueueDeps;
@@ -97,10 +94,11 @@ export class BackgroundQueue {
   async enqueueRefresh(record: CaptureRecord, region: Region): Promise<CaptureRecord | null> {
     const { captures, tasks } = this.#deps;
     const { account, uuid, options } = record;
-    const revision = (record.refresh?.revision ?? 0) + 1;
+    const revision = nextRevision(record);
     const acceptedAt = Date.now();
     const startBy = acceptedAt + backgroundWaitMs;
-    const order = { by: 'request', region, acceptedAt, startBy, deadline: deadlineOf(options, startBy) } as const;
+    const deadline = deadlineOf(options, startBy);
+    const order = { revision, by: 'request', region, acceptedAt, startBy, deadline } as const;
     const guard = { kind: 'dispatch', account, uuid, revision } as const;
     const accept = { deadline: acceptedAt + acceptMs };
     let queued: CaptureRecord | null;
@@ -114,14 +112,11 @@ export class BackgroundQueue {
     return queued;
   }
 
-  async #publish(
-    record: CaptureRecord,
-    revision: number,
-    guard: Parameters<BackgroundQueueDeps['tasks']['cancel']>[0],
-  ): Promise<void> {
+  async #publish(record: CaptureRecord, revision: number, guard: Task): Promise<void> {
     const { jobs, tasks, log } = this.#deps;
+    const job = jobOf(record, revision);
     try {
-      await publishJob(jobs, jobOf(record, revision), Date.now() + acceptMs);
+      await publishJob(jobs, job, Date.now() + acceptMs);
     } catch (error) {
       if (error instanceof Error && isStreamFull(error.cause)) {
         this.#failInBackground(record, revision, error);
@@ -131,7 +126,10 @@ export class BackgroundQueue {
       log.warn({ err: error, uuid: record.uuid }, 'a job could not be queued; the leader will do it');
       return;
     }
-    tasks.cancel(guard).catch((error: unknown) => log.debug({ err: error }, 'cancelling a task failed'));
+    // In place of the one that was to queue it. If that does not work, the leader finds the job there and does the same.
+    tasks
+      .schedule(guard, overdueAt(job.deadline))
+      .catch((error: unknown) => log.debug({ err: error }, 'a task could not be put off'));
   }
 
   #failInBackground(record: CaptureRecord, revision: number, error: unknown): void {
