@@ -79,12 +79,7 @@ const table: readonly [name: string, Transition, time: number, Readonly<Record<s
   ['complete 3', complete(3, outcome, later), now, {}],
   ['fail 0', fail(0, failure), now, { queued: 'failed', rendering: 'failed' }],
   ['fail 1', fail(1, failure), now, {}],
-  [
-    'fail 2',
-    fail(2, failure),
-    now,
-    { 'refresh queued': 'completed/failed', 'refresh rendering': 'completed/failed' },
-  ],
+  ['fail 2', fail(2, failure), now, { 'refresh queued': 'completed/failed', 'refresh rendering': 'completed/failed' }],
   ['cancel 0', cancelQueued(0, failure), now, { queued: 'failed' }],
   ['cancel 2', cancelQueued(2, failure), now, { 'refresh queued': 'completed/failed' }],
   ['start 1', startRefresh(orderOf(1)), now, { completed: 'completed/queued' }],
@@ -209,7 +204,10 @@ describe('what the record tells afterwards', () => {
       record = startRefresh(orderOf(revision, time))(record, time) ?? record;
       record = complete(revision, outcome, record.expiresAt)(record, december + day) ?? record;
     }
-    expect(record.refreshCharges).toEqual({ '202611': { tokens: 6, captures: 2 }, '202612': { tokens: 3, captures: 1 } });
+    expect(record.refreshCharges).toEqual({
+      '202611': { tokens: 6, captures: 2 },
+      '202612': { tokens: 3, captures: 1 },
+    });
     expect(Object.fromEntries(usageOf(record))).toEqual({
       '202611': { tokens: 9, captures: 3, reserved: 0, queued: 0 },
       '202612': { tokens: 3, captures: 1, reserved: 0, queued: 0 },
