@@ -92,7 +92,12 @@ test('what was scheduled comes after the server was killed, also when its time p
 });
 
 test('what is no task is refused', () => {
-  for (const text of ['', 'x', 'null', '{}', '{"kind":"other","account":"a","uuid":"u"}', '{"kind":"expiry"}']) {
-    expect(() => parseTask(Buffer.from(text)), text).toThrow();
-  }
+  const garbage = ['', 'x', 'null', '{}', '{"kind":"other","account":"a","uuid":"u"}', '{"kind":"expiry"}'];
+  // Doing it would fail whenever it came again.
+  const unusable = [
+    '{"kind":"dispatch","account":"a","uuid":"u"}',
+    '{"kind":"webhook","account":"a","uuid":"u","revision":"1"}',
+    '{"kind":"expiry","account":"a b","uuid":"u"}',
+  ];
+  for (const text of [...garbage, ...unusable]) expect(() => parseTask(Buffer.from(text)), text).toThrow();
 });
