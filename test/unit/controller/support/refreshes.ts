@@ -10,7 +10,7 @@ export async function queueRefresh(
   { captures, jobs }: Pick<Settling, 'captures' | 'jobs'>,
   account: string,
   { startInMs = 60_000, deadlineInMs = 120_000 } = {},
-): Promise<{ readonly job: CaptureJob; record(): Promise<CaptureRecord | undefined> }> {
+): Promise<{ readonly job: CaptureJob; readonly record: () => Promise<CaptureRecord | undefined> }> {
   const now = Date.now();
   const capture = newRecord({ account, lane: 'background', tokenCost: 2 });
   await captures.create(capture);

@@ -53,7 +53,7 @@ export function tasking({ session, settler }: Pick<Settling, 'session' | 'settle
     usage: (account: string) => usage.read(account, Date.now(), 'exact'),
     stored: async ({ account, uuid }: CaptureRecord) => (await captures.get(account, uuid))?.value,
     /** A capture that was made in the background and has its file. */
-    async completed(changes: Partial<CaptureRecord> = {}): Promise<CaptureRecord> {
+    completed: async (changes: Partial<CaptureRecord> = {}): Promise<CaptureRecord> => {
       const record = newRecord({ lane: 'background', tokenCost: 2, ...changes, status: 'queued' });
       await captures.create(record);
       const { fileName, expiresAt } = record;
