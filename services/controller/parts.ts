@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
@@ -12,6 +13,7 @@ import { clearAway } from '@webcapture/shared/state/clear-away.ts';
 import { Fleet } from '@webcapture/shared/state/fleet.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
@@ -26,6 +28,7 @@ import { Gatherer } from './gather/gatherer.ts';
 import { StorageProbe } from './gather/storage-probe.ts';
 import { Lease } from './leader/lease.ts';
 import type { ControllerTimes } from './times.ts';
+import { WebhookMetrics } from './webhooks/metrics.ts';
 
 /** Everything that a controller is made of, not yet moving. */
 export type ControllerParts = ReturnType<typeof buildParts>;
@@ -79,6 +82,9 @@ export function buildParts({ config, times, session, registry, log }: BuildConte
     metrics,
     tasks: new Tasks(session),
     accounts: new Accounts(session),
+    secrets: new WebhookSecrets(session),
+    webhookMetrics: new WebhookMetrics(registry),
+    policy: createEgressPolicy({ allow: config.egressAllow }),
     admissions: new Admissions(session, {
       readUsage: (account, now, precision) => usage.read(account, now, precision),
       bookedOf: (account, holds) => usage.bookedOf(account, holds),

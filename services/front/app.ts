@@ -17,6 +17,7 @@ import { metaRoutes } from './routes/meta.ts';
 import { refreshCaptureRoute } from './routes/refresh-capture.ts';
 import { statusRoutes } from './routes/status.ts';
 import { usageRoute } from './routes/usage.ts';
+import { webhooksRoutes } from './routes/webhooks.ts';
 import { serverOptions } from './server-options.ts';
 
 /** The HTTP application of a front, ready to listen or to be injected into; it opens no port by itself. */
@@ -54,6 +55,7 @@ export async function buildApp(deps: FrontDeps): Promise<FastifyInstance> {
   deleteCaptureRoute(app, deps);
   filesRoutes(app, deps);
   keysRoutes(app, deps);
+  webhooksRoutes(app, deps);
   usageRoute(app, deps);
   await adminRoutes(app, deps);
   statusRoutes(app, deps);

@@ -1,11 +1,11 @@
 import { readAddresses } from '@webcapture/shared/config/addresses.ts';
 import { readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
 import { readDefaultLimits } from '@webcapture/shared/config/default-limits.ts';
+import { readEgressAllow } from '@webcapture/shared/config/egress.ts';
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
 import { maxLifetimeSeconds } from '@webcapture/shared/contract/capture-request.ts';
 import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
-import { parseCidrs } from '@webcapture/shared/egress/cidr.ts';
 
 export interface FrontConfig extends CommonConfig {
   readonly host: string;
@@ -45,11 +45,6 @@ export function readFrontConfig(environment: Environment): FrontConfig {
   if (installed.length > 0 && !installed.includes(homeRegion)) {
     env.problem('WEBCAPTURE_HOME_REGION', `must be one of WEBCAPTURE_REGIONS, not ${homeRegion}`);
   }
-  const egressAllow = env.parsed('WEBCAPTURE_EGRESS_ALLOW', '', (value) => {
-    const ranges = value.split(',').flatMap((range) => range.trim() || []);
-    parseCidrs(ranges);
-    return ranges;
-  });
   return env.finish(() => ({
     ...common,
     host: env.string('WEBCAPTURE_HOST', '0.0.0.0'),
@@ -60,7 +55,7 @@ export function readFrontConfig(environment: Environment): FrontConfig {
     adminToken: env.string('WEBCAPTURE_ADMIN_TOKEN'),
     defaultLimits: readDefaultLimits(env),
     homeRegion,
-    egressAllow: egressAllow ?? [],
+    egressAllow: readEgressAllow(env),
     queueTimeoutMs: 1000 * env.integer('WEBCAPTURE_QUEUE_TIMEOUT', 60, { min: 1, max: 300 }),
     minRefreshSeconds: env.integer('WEBCAPTURE_MIN_REFRESH_INTERVAL', 3600, { min: 1, max: maxLifetimeSeconds }),
     persistenceSeconds: 86_400 * env.integer('WEBCAPTURE_PERSISTENCE_DAYS', 3650, { min: 1, max: 36_500 }),

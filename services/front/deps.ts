@@ -9,6 +9,7 @@ import type { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
 import type { Accounts } from '@webcapture/shared/state/accounts.ts';
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
 import type { Keys } from '@webcapture/shared/state/keys.ts';
+import type { WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
 import type { Authenticator } from './accounts/authenticator.ts';
 import type { KeyDesk } from './accounts/key-desk.ts';
 import type { ResponseCache } from './cache/response-cache.ts';
@@ -37,6 +38,7 @@ export interface FrontDeps {
   readonly accounts: Pick<Accounts, 'get' | 'create' | 'change' | 'list'>;
   readonly keys: Pick<Keys, 'list' | 'hasAny'>;
   readonly keyDesk: KeyDesk;
+  readonly webhookSecrets: Pick<WebhookSecrets, 'get' | 'rotate'>;
   readonly usage: Pick<AccountUsage, 'read'>;
   readonly admissions: Pick<Admissions, 'inFlight'>;
   readonly gate: Gate;

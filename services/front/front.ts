@@ -11,6 +11,7 @@ import { Fleet } from '@webcapture/shared/state/fleet.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { Keys } from '@webcapture/shared/state/keys.ts';
 import { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { putHtml, removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
@@ -118,6 +119,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     accounts,
     keys,
     keyDesk: new KeyDesk({ keys, onChange: (hash) => authenticator.forgetKey(hash), now }),
+    webhookSecrets: new WebhookSecrets(session),
     usage,
     admissions,
     gate: new Gate({ admissions, captures, log, signal }),

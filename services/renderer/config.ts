@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
+import { readEgressAllow } from '@webcapture/shared/config/egress.ts';
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
 import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
 
@@ -39,7 +40,7 @@ export function readRendererConfig(environment: Environment): RendererConfig {
     capturesPerBrowser: env.integer('WEBCAPTURE_CAPTURES_PER_BROWSER', 200, { min: 1, max: 100_000 }),
     browserMemoryBytes:
       mebibyte * env.integer('WEBCAPTURE_BROWSER_MEMORY_MB', 1024 + 400 * slots, { min: 256, max: 1_048_576 }),
-    egressAllow: (env.raw('WEBCAPTURE_EGRESS_ALLOW') ?? '').split(',').flatMap((range) => range.trim() || []),
+    egressAllow: readEgressAllow(env),
     filtersPath: env.string('WEBCAPTURE_FILTERS_PATH'),
   }));
 }

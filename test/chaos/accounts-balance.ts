@@ -4,25 +4,33 @@ import type { Fleet } from '../harness/fleet.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * What must hold after any crash: no capture is left open, the usage is the sum of what the completed ones cost, each
- * completed one has its file, whole, and nothing waits in the queue. Returns the records of all captures.
+ * What must hold after any crash: no capture and no refresh is left open, the usage is the sum of what the completed ones
+ * cost and nothing is set aside, each completed one has its file, whole, and nothing waits in the queue. Prints the books
+ * and returns the records of all captures.
  */
 export async function expectBalance({ books, api }: Fleet): Promise<CaptureRecord[]> {
+  const isOpen = ({ status, refresh }: CaptureRecord) =>
+    ['queued', 'rendering'].includes(status) ||
+    (status === 'completed' && ['queued', 'rendering'].includes(refresh?.state ?? ''));
   await until(
     'every capture to have ended and the queue to be empty',
-    async () => {
-      const open = (await books.records()).filter(({ status }) => status === 'queued' || status === 'rendering');
-      return open.length === 0 && (await books.queued()) === 0;
-    },
+    async () => !(await books.records()).some(isOpen) && (await books.queued()) === 0,
     { deadlineMs: 60_000, intervalMs: 200 },
   );
   const records = await books.records();
-  const completed = records.filter(({ status }) => status === 'completed');
-  expect(await books.usage()).toEqual({
-    tokens: completed.reduce((sum, { tokenCost }) => sum + tokenCost, 0),
-    captures: completed.length,
-  });
-  for (const { fileName, outcome } of completed) {
+  const charged = records.flatMap(({ outcome, tokenCost, refreshCharges = {} }) => [
+    ...(outcome === undefined ? [] : [{ tokens: tokenCost, captures: 1 }]),
+    ...Object.values(refreshCharges),
+  ]);
+  const sum = (field: 'tokens' | 'captures') => charged.reduce((total, charge) => total + charge[field], 0);
+  const usage = await books.usage();
+  const states = [...Map.groupBy(records, ({ status }) => status)].map(([status, { length }]) => `${length} ${status}`);
+  process.stdout.write(
+    `books: ${states.join(', ')}; they cost ${sum('tokens')} tokens, the usage says ${usage.tokens}, ` +
+      `${usage.reserved} reserved, ${usage.queued} queued\n`,
+  );
+  expect(usage).toEqual({ tokens: sum('tokens'), captures: sum('captures'), reserved: 0, queued: 0 });
+  for (const { fileName, outcome } of records.filter(({ status }) => status === 'completed')) {
     const response = await api.request(`/files/${fileName}`);
     expect([fileName, response.status]).toEqual([fileName, 200]);
     expect((await response.arrayBuffer()).byteLength).toBe(outcome?.fileSizeBytes);

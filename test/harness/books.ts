@@ -66,19 +66,20 @@ export class Books {
     return { tokens: sum('tokens'), captures: sum('captures'), reserved: sum('reserved'), queued: sum('queued') };
   }
 
-  async record(uuid: string): Promise<CaptureRecord | null> {
-    const entry = await new Captures(this.#session).get(await this.account(), uuid);
+  /** Of the fleet's account, unless another one is named. */
+  async record(uuid: string, account?: string): Promise<CaptureRecord | null> {
+    const entry = await new Captures(this.#session).get(account ?? (await this.account()), uuid);
     return entry?.value ?? null;
   }
 
-  /** The records of every capture of the account. */
-  async records(): Promise<CaptureRecord[]> {
-    const account = await this.account();
+  /** The records of every capture of the fleet's account, or of another one. */
+  async records(of?: string): Promise<CaptureRecord[]> {
+    const account = of ?? (await this.account());
     const subjects = await this.#session.jsm.streams.info(streamNames.db, {
       subjects_filter: `$KV.db.capture.${account}.>`,
     });
     const uuids = Object.keys(subjects.state.subjects ?? {}).map((subject) => subject.split('.').at(-1) ?? '');
-    const records = await Promise.all(uuids.map((uuid) => this.record(uuid)));
+    const records = await Promise.all(uuids.map((uuid) => this.record(uuid, account)));
     return records.filter((record) => record !== null);
   }
 

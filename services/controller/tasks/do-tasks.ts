@@ -1,5 +1,6 @@
 import type { Term } from '../leader/election.ts';
 import type { ControllerParts } from '../parts.ts';
+import { deliverWebhook } from './deliver-webhook.ts';
 import { dispatchJob } from './dispatch-job.ts';
 import { expireCapture } from './expire-capture.ts';
 import { refreshCapture } from './refresh-capture.ts';
@@ -11,6 +12,7 @@ export async function doTasks(parts: ControllerParts, term: Term): Promise<void>
   await Promise.all([
     runTasks({ kind: 'dispatch', parallel: 4, run: (task) => dispatchJob(task, parts) }, parts, term),
     runTasks({ kind: 'expiry', parallel: 8, run: (task) => expireCapture(task, parts) }, parts, term),
+    runTasks({ kind: 'webhook', parallel: 16, run: (task) => deliverWebhook(task, parts, term) }, parts, term),
     runTasks({ kind: 'refresh', parallel: 4, run: (task) => refreshCapture(task, refreshDeps) }, parts, term),
   ]);
 }

@@ -8,6 +8,7 @@ import { cacheName } from '@webcapture/shared/state/cache-name.ts';
 import { checkRules, type RequestLimits } from '../validation/check-rules.ts';
 import { decodeHtml } from '../validation/decode-html.ts';
 import { refuseNotYet } from '../validation/not-yet.ts';
+import { checkWebhook } from './check-webhook.ts';
 import { renderOptions } from './render-options.ts';
 
 /** What is to be captured, once every rule has been checked. */
@@ -29,7 +30,7 @@ export interface AcceptedRequest {
 
 /**
  * All of step 1 that comes after the schema: the rules between fields, what is not available, the html, and the egress
- * policy's word on the address.
+ * policy's word on the addresses.
  *
  * @throws ServiceError VALIDATION_ERROR or URL_BLOCKED
  */
@@ -39,6 +40,7 @@ export function acceptRequest(
   deps: { readonly limits: RequestLimits; readonly policy: Pick<EgressPolicy, 'checkLiteral'> },
 ): AcceptedRequest {
   checkRules(request, deps.limits);
+  checkWebhook(request.webhook, deps.policy);
   refuseNotYet(headers);
   const options = renderOptions(request);
   const { responseCache, persistence } = request;

@@ -16,7 +16,7 @@ import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 import { buildRecord } from './build-record.ts';
 import type { HtmlParcels } from './html-parcels.ts';
-import { publishJob, queueAway } from './publish-job.ts';
+import { acceptMs, publishJob, queueAway } from './publish-job.ts';
 import type { RegionBoard } from './region-board.ts';
 
 export interface BackgroundQueueDeps {
@@ -35,9 +35,6 @@ export interface EnqueueOptions {
   /** Where it answers for all equal ones. */
   readonly place?: CachePlace | undefined;
 }
-
-/** How long accepting one capture may take while the server is away. */
-const acceptMs = 3000;
 
 /**
  * Queues captures and refreshes that nobody waits for. What was accepted is rendered, whatever dies: the record comes

@@ -13,7 +13,7 @@ import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 import { awaitEnd, type AwaitDeps, type AwaitedEnd } from './await-end.ts';
 import { buildRecord } from './build-record.ts';
-import { publishJob, queueAway } from './publish-job.ts';
+import { acceptMs, publishJob, queueAway } from './publish-job.ts';
 import type { HtmlParcels } from './html-parcels.ts';
 import type { InFlight } from './in-flight.ts';
 import type { RegionBoard } from './region-board.ts';
@@ -53,9 +53,6 @@ export interface CaptureEnd {
 
 /** What a job needs beside its html, with room to spare. */
 const jobOverheadBytes = 16 * 1024;
-
-/** How long accepting one capture may take while the server is away. */
-const acceptMs = 3000;
 
 /** From an accepted request to its end: region, record, queue, wait. */
 export class Dispatcher {

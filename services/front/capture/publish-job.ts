@@ -5,6 +5,12 @@ import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
 import type { Jobs, QueuedJob } from '@webcapture/shared/state/jobs.ts';
 
 /**
+ * How long each step of accepting a capture may take while the server is away: a restart is ridden out, with the time-out
+ * of a call that was under way.
+ */
+export const acceptMs = 8000;
+
+/**
  * Puts a job into the queue, trying until `deadline` (Unix ms). One that failed may lie there all the same.
  *
  * @throws ServiceError QUEUE_FULL; INTERNAL_ERROR when the queue cannot be reached

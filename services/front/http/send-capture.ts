@@ -15,13 +15,14 @@ export async function sendCapture(
   store: FileStore,
 ): Promise<FastifyReply> {
   // Two renderers may have finished it; the file is that of the first, and the record tells its size.
-  const body = bytes?.length === outcome.fileSizeBytes ? bytes : await readFile(record.fileName, store);
+  const isIt = bytes?.length === outcome.fileSizeBytes;
+  const { body, size } = isIt ? { body: bytes, size: bytes.length } : await readFile(record.fileName, store);
   giveUpWhenStalled(reply);
   return reply
     .headers({
       ...fileHeaders,
       'content-type': outcome.mimeType,
-      'content-length': outcome.fileSizeBytes,
+      'content-length': size,
       'content-disposition': `inline; filename="${downloadName(record.uuid, record.options.format)}"`,
       'cache-control': 'no-store',
     })
@@ -31,5 +32,5 @@ export async function sendCapture(
 async function readFile(name: string, store: FileStore) {
   const file = await store.stat(name);
   if (file === null) throw new ServiceError('STORAGE_FAILED', 'The file of the capture is no longer there.');
-  return fileBody(store, file);
+  return { body: await fileBody(store, file), size: file.size };
 }

@@ -1,5 +1,6 @@
 import type { AccountView, UsageView } from '@webcapture/shared/contract/account.ts';
 import type { KeyView, NewKeyView } from '@webcapture/shared/contract/api-key.ts';
+import type { WebhookSecretView } from '@webcapture/shared/contract/webhook-secret.ts';
 import { example } from './answers.ts';
 
 /** What the document shows of accounts and keys. A test holds each of these against the schema that it stands beside. */
@@ -41,6 +42,13 @@ export const usageExample: UsageView = {
   inFlight: 3,
 };
 
+export const webhookSecretExample: WebhookSecretView = { secret: 'whsec_…', previous: [] };
+
+export const rotatedSecretExample: WebhookSecretView = {
+  secret: 'whsec_…',
+  previous: [{ secret: 'whsec_…', signsUntil: '2025-08-20T09:30:00.000Z' }],
+};
+
 export const bodyExamples = {
   createAccount: {
     limits: example('With limits of its own', { name: 'Example Ltd', tokenQuota: 5000, maxInFlight: 5 }),
@@ -49,4 +57,5 @@ export const bodyExamples = {
   createAccountKey: { first: example('The first key', { accountId, name: 'First key' }) },
   createKey: { reader: example('A key that reads only', { name: 'Report', scopes: ['read'] }) },
   rotateKey: { day: example('The old key works for a day', { graceSeconds: 86_400 }) },
+  rotateWebhookSecret: { hour: example('The old secret signs for another hour', { graceSeconds: 3600 }) },
 };

@@ -1,4 +1,5 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import { noticesDocument } from './notices.ts';
 
 /** The version of the interface; paths carry none. */
 export const interfaceVersion = '1.0.0';
@@ -18,12 +19,16 @@ export function documentOptions(publicUrl: string): FastifyDynamicSwaggerOptions
       servers: [{ url: publicUrl }],
       tags: [
         { name: 'captures', description: 'Make captures and look after them.' },
-        { name: 'account', description: 'The keys and the usage of the account that a key belongs to.' },
+        {
+          name: 'account',
+          description: 'The keys, the webhook secret and the usage of the account that a key belongs to.',
+        },
         { name: 'files', description: 'The files themselves; whoever knows a name may read it.' },
         { name: 'status', description: 'The health of the service, for people and status pages.' },
         { name: 'admin', description: 'For the operator: accounts and their keys. Not there without an admin token.' },
         { name: 'meta', description: 'The interface about itself.' },
       ],
+      webhooks: noticesDocument,
       components: {
         securitySchemes: {
           apiKey: { type: 'http', scheme: 'bearer', description: 'The API key of an account.' },

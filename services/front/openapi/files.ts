@@ -7,7 +7,7 @@ const headers = {
   etag: text('A strong validator of the bytes.'),
   'last-modified': text('When the file was stored.'),
   'accept-ranges': text('Always bytes.'),
-  'cache-control': text('Ends when the file does.'),
+  'cache-control': text('Ends when the file does, or sooner where the file may be captured again.'),
   'content-disposition': text('inline, with a name to save it under.'),
 };
 

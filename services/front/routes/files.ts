@@ -49,19 +49,25 @@ export function filesRoutes(app: FastifyInstance, { store }: FrontDeps): void {
 }
 
 function headersOf(file: StoredFile): Record<string, string> {
-  const secondsLeft = Math.max(0, Math.floor((file.expiresAt - Date.now()) / 1000));
   const uuid = file.name.slice(0, uuidLength);
   return {
     ...fileHeaders,
     etag: `"${file.etag}"`,
     'last-modified': new Date(file.storedAt).toUTCString(),
     'accept-ranges': 'bytes',
-    'cache-control': `public, max-age=${Math.min(secondsLeft, maxAgeSeconds)}, immutable`,
+    'cache-control': cacheControl(file),
     'content-disposition': `inline; filename="${downloadName(uuid, formatOf(file.contentType))}"`,
     'access-control-allow-origin': '*',
     'access-control-expose-headers': 'Content-Length, Content-Range, ETag',
     'cross-origin-resource-policy': 'cross-origin',
   };
+}
+
+/** A file that may be replaced is asked for again after a while, which costs little where it is the same still. */
+function cacheControl({ expiresAt, cacheSeconds }: StoredFile): string {
+  const secondsLeft = Math.max(0, Math.floor((expiresAt - Date.now()) / 1000));
+  if (cacheSeconds === undefined) return `public, max-age=${Math.min(secondsLeft, maxAgeSeconds)}, immutable`;
+  return `public, max-age=${Math.min(secondsLeft, cacheSeconds)}, must-revalidate`;
 }
 
 function answerUnsatisfiable(reply: FastifyReply, { size }: StoredFile): FastifyReply {

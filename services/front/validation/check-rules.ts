@@ -27,6 +27,15 @@ const webhookUrl: Rule = ({ webhook }) =>
     ? null
     : `webhook.url must be an absolute http or https address, not ${describeValue(webhook.url)}`;
 
+/** It is not shown: its password would go to the log with the message. */
+const webhookWithoutUser: Rule = ({ webhook }) => {
+  if (webhook === undefined || !isHttpUrl(webhook.url)) return null;
+  const { username, password } = new URL(webhook.url);
+  return username === '' && password === ''
+    ? null
+    : 'webhook.url must not carry a user or a password; verify the signature of each notice instead (GET /webhooks/secret)';
+};
+
 const pixels: Rule = ({ viewport: { width, height, deviceScaleFactor } }) => {
   const asked = width * height * deviceScaleFactor ** 2;
   if (asked <= maxViewportPixels) return null;
@@ -54,6 +63,7 @@ const rules = [
   oneSource,
   absoluteUrl,
   webhookUrl,
+  webhookWithoutUser,
   pixels,
   fileNow,
   webhookLater,

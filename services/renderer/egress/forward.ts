@@ -1,6 +1,6 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { EgressFailure, toEgressFailure } from './egress-failure.ts';
+import { EgressFailure, toEgressFailure } from '@webcapture/shared/egress/egress-failure.ts';
 import { endToEndHeaders } from './headers.ts';
 import type { LaneContext } from './lane-context.ts';
 import { refuseMalformed, refuseRequest } from './refusal.ts';

@@ -1,6 +1,6 @@
 import http, { type ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { EgressFailure, toEgressFailure } from './egress-failure.ts';
+import { EgressFailure, toEgressFailure } from '@webcapture/shared/egress/egress-failure.ts';
 import type { LaneDialler } from './lane-dialler.ts';
 import { targetOfAuthority, type Target } from './target.ts';
 

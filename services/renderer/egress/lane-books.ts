@@ -1,4 +1,4 @@
-import type { EgressFailureKind } from './egress-failure.ts';
+import type { EgressFailureKind } from '@webcapture/shared/egress/egress-failure.ts';
 import { targetOfUrl, type Target } from './target.ts';
 
 /** What a lane has seen so far. */

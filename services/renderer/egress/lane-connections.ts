@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { EgressFailure } from './egress-failure.ts';
+import { EgressFailure } from '@webcapture/shared/egress/egress-failure.ts';
 import type { Target } from './target.ts';
 
 /** A connection to a server, and since when it has been silent or owed an answer. */

@@ -1,6 +1,6 @@
 import type { Agent } from 'node:http';
 import type { Socket } from 'node:net';
-import type { EgressFailure } from './egress-failure.ts';
+import type { EgressFailure } from '@webcapture/shared/egress/egress-failure.ts';
 import type { Connection } from './lane-connections.ts';
 import type { Target } from './target.ts';
 

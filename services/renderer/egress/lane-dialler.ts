@@ -1,8 +1,8 @@
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { Lookup, ResolvedAddress } from '@webcapture/shared/egress/lookup.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { connect } from './connect.ts';
-import { EgressFailure } from './egress-failure.ts';
+import { connect } from '@webcapture/shared/egress/connect.ts';
+import { EgressFailure } from '@webcapture/shared/egress/egress-failure.ts';
 import type { LaneBooks } from './lane-books.ts';
 import type { Connection, LaneConnections } from './lane-connections.ts';
 import type { EgressLimits } from './limits.ts';

@@ -2,7 +2,7 @@ import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { EgressFailure, type EgressFailureKind } from './egress-failure.ts';
+import { EgressFailure, type EgressFailureKind } from '@webcapture/shared/egress/egress-failure.ts';
 import type { EgressLog } from './egress-log.ts';
 import { forward, maxHeaderSize } from './forward.ts';
 import { LaneAgent } from './lane-agent.ts';

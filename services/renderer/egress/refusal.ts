@@ -1,6 +1,6 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { EgressFailureKind } from './egress-failure.ts';
+import type { EgressFailureKind } from '@webcapture/shared/egress/egress-failure.ts';
 
 /** Carries the kind of the failure on answers that the proxy gives itself. */
 const egressHeader = 'x-webcapture-egress';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { EgressFailure, toEgressFailure } from './egress-failure.ts';
+import { EgressFailure, toEgressFailure } from '@webcapture/shared/egress/egress-failure.ts';
 import type { LaneContext } from './lane-context.ts';
 import { refuseMalformed, refuseTunnel } from './refusal.ts';
 import { targetOfAuthority } from './target.ts';

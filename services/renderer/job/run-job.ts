@@ -14,7 +14,7 @@ import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import { BrowserLostError } from '../browser/browser-lost-error.ts';
 import type { RenderEngine, RenderSource } from '../capture/engine.ts';
 import { settleCache } from './settle-cache.ts';
-import { storeRendering } from './store.ts';
+import { storeFile } from './store-file.ts';
 
 /** A job of a version that this renderer does not know goes back for so long: a newer renderer may be on its way. */
 const unknownVersionDelayMs = 5000;
@@ -115,8 +115,7 @@ async function runParsedJob(
       signal,
       deadline: job.deadline,
     });
-    const { lifetimeMs } = begun;
-    const { outcome, expiresAt } = await storeRendering(rendering, { job, lifetimeMs, queueMs }, deps.store);
+    const { outcome, expiresAt } = await storeFile(rendering, { job, record: begun, queueMs }, deps.store);
     const record = await retryWhileAway(() => deps.captures.complete(job, outcome, expiresAt), limits);
     if (record?.status !== 'completed') await deps.store.remove(job.fileName);
     await settle(record, rendering.bytes);

@@ -2,17 +2,20 @@ import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureOutcome } from '@webcapture/shared/contract/capture-record.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { Rendering } from '../capture/engine.ts';
+import { outcomeOf } from './outcome-of.ts';
 
 /**
  * Stores what was rendered and tells what the record must say. When a renderer that died had stored the file already,
  * that file stands, and the record tells of it.
+ *
+ * @param capture `cacheSeconds` as in StoredFile: for a file that may be replaced
  */
 export async function storeRendering(
   rendering: Rendering,
-  capture: { job: CaptureJob; lifetimeMs: number; queueMs: number },
+  capture: { job: CaptureJob; lifetimeMs: number; queueMs: number; cacheSeconds?: number },
   store: FileStore,
 ): Promise<{ outcome: CaptureOutcome; expiresAt: number }> {
-  const { job, lifetimeMs, queueMs } = capture;
+  const { job, lifetimeMs, queueMs, cacheSeconds } = capture;
   const start = performance.now();
   const capturedAt = Date.now();
   const stored = await store.create({
@@ -22,27 +25,9 @@ export async function storeRendering(
     expiresAt: capturedAt + lifetimeMs,
     width: rendering.width,
     height: rendering.height,
+    ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
   });
-  const { navigateMs, settleMs, shootMs } = rendering.report.timings;
-  return {
-    expiresAt: stored.expiresAt,
-    outcome: {
-      region: job.region,
-      mimeType: stored.contentType,
-      fileSizeBytes: stored.size,
-      width: stored.width,
-      height: stored.height,
-      capturedAt,
-      report: {
-        ...rendering.report,
-        timings: {
-          queueMs,
-          navigateMs: Math.round(navigateMs),
-          settleMs: Math.round(settleMs),
-          shootMs: Math.round(shootMs),
-          storeMs: Math.round(performance.now() - start),
-        },
-      },
-    },
-  };
+  const storeMs = performance.now() - start;
+  const outcome = outcomeOf(rendering, stored, { region: job.region, queueMs, capturedAt, storeMs });
+  return { outcome, expiresAt: stored.expiresAt };
 }

@@ -132,11 +132,10 @@ function ended({ nextRefreshAt: _none, ...record }: CaptureRecord, status: 'expi
 }
 
 /** How the delivery of the notice about a revision stands; nothing when a later event is to be told already. */
-export function noteDelivery(revision: number, changes: Partial<WebhookDelivery>): Transition {
+export function noteDelivery(revision: number, delivery: WebhookDelivery): Transition {
   return (record) => {
-    const { webhook } = record;
-    if (webhook?.revision !== revision || record.status === 'deleted') return null;
-    return { ...record, webhook: { ...webhook, ...changes } };
+    const isLatest = record.webhook?.revision === revision && record.status !== 'deleted';
+    return isLatest ? { ...record, webhook: delivery } : null;
   };
 }
 

@@ -1,15 +1,19 @@
-import { createHash, randomUUID } from 'node:crypto';
-import type { StoredMsg } from '@nats-io/jetstream';
 import { ServiceError } from '../errors/service-error.ts';
-import { isMessageMissing, isWriteConflict } from '../nats/api-errors.ts';
-import { isTombstone } from '../nats/entries.ts';
+import { delay } from '../lifecycle/delay.ts';
+import { isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { retryWhileAway } from '../nats/retry.ts';
-import { streamNames } from '../nats/streams.ts';
+import {
+  headOf,
+  headSubject,
+  newHead,
+  partsFilter,
+  partSize,
+  partSubject,
+  ttlSecondsOf,
+  type Head,
+} from './embedded-head.ts';
+import { FileMessages } from './file-messages.ts';
 import type { ByteRange, FileStore, NewFile, StoredFile } from './file-store.ts';
-
-/** Bytes of a part: well below the smallest max_payload, and 0.5 ms for a file of 300 KB. */
-const partSize = 256 * 1024;
 
 /** Parts read ahead of the reader. */
 const readAhead = 8;
@@ -19,73 +23,62 @@ const partGraceSeconds = 300;
 
 const writeDeadlineMs = 30_000;
 
-interface Head extends StoredFile {
-  /** The parts belong to one writing of the file, and are numbered from 0. */
-  readonly generation: string;
-  readonly parts: number;
-}
+/** A server that has a write of the same head under way tells it apart this much later. */
+const undecidedDelayMs = 50;
 
 /**
  * The embedded store: files as messages of a JetStream stream, so that a laptop needs no bucket. Parts first, under a
  * generation of their own, then the head that makes them a file. The server removes what has expired.
  */
 export class EmbeddedStore implements FileStore {
-  readonly #session: NatsSession;
+  readonly #messages: FileMessages;
 
   constructor(session: NatsSession) {
-    this.#session = session;
+    this.#messages = new FileMessages(session);
   }
 
-  async create(file: NewFile): Promise<StoredFile> {
-    try {
-      return await this.#create(file);
-    } catch (error) {
-      throw new ServiceError('STORAGE_FAILED', undefined, { cause: error });
-    }
+  create(file: NewFile): Promise<StoredFile> {
+    return orStorageFailed(async () => {
+      const deadline = Date.now() + writeDeadlineMs;
+      const head = newHead(file);
+      await this.#writeParts(head, file.bytes, deadline);
+      try {
+        await this.#writeHead(head, 0, deadline);
+        return head;
+      } catch (error) {
+        if (!isWriteConflict(error)) throw error;
+        const existing = await this.stat(file.name);
+        if (existing === null) throw error;
+        // Either our own head, whose acknowledgement was lost, or that of another renderer of the same capture.
+        if ((existing as Head).generation !== head.generation) await this.#dropParts(head);
+        return existing;
+      }
+    });
   }
 
-  async #create(file: NewFile): Promise<StoredFile> {
-    const ttlSeconds = Math.max(1, Math.ceil((file.expiresAt - Date.now()) / 1000));
-    const head: Head = {
-      name: file.name,
-      contentType: file.contentType,
-      size: file.bytes.length,
-      etag: createHash('sha256').update(file.bytes).digest('hex').slice(0, 32),
-      storedAt: Date.now(),
-      expiresAt: file.expiresAt,
-      width: file.width,
-      height: file.height,
-      generation: randomUUID(),
-      parts: Math.ceil(file.bytes.length / partSize),
-    };
-    const parts = Array.from({ length: head.parts }, (_, part) => part);
-    await Promise.all(
-      parts.map((part) =>
-        this.#publish(
-          partSubject(head, part),
-          file.bytes.subarray(part * partSize, (part + 1) * partSize),
-          ttlSeconds + partGraceSeconds,
-        ),
-      ),
-    );
-    try {
-      await this.#publish(headSubject(file.name), JSON.stringify(head), ttlSeconds, 0);
+  replace(file: NewFile, previous: StoredFile): Promise<StoredFile | null> {
+    return orStorageFailed(async () => {
+      const deadline = Date.now() + writeDeadlineMs;
+      const message = await this.#messages.lastOfLeader(headSubject(file.name), deadline);
+      const current = headOf(message);
+      if (message === null || current === null || current.generation !== (previous as Head).generation) return null;
+      const head = newHead(file, current);
+      await this.#writeParts(head, file.bytes, deadline);
+      if (!(await this.#swapHead(head, message.seq, deadline))) {
+        await this.#dropParts(head);
+        return null;
+      }
+      // The parts of `current` stay for those who are reading them; those of the file before it have had their time.
+      const { previousGeneration } = current;
+      if (previousGeneration !== undefined) {
+        await this.#dropParts({ name: file.name, generation: previousGeneration });
+      }
       return head;
-    } catch (error) {
-      if (!isWriteConflict(error)) throw error;
-      const existing = await this.stat(file.name);
-      if (existing === null) throw error;
-      // Either our own head, whose acknowledgement was lost, or that of another renderer of the same capture.
-      if ((existing as Head).generation !== head.generation) await this.#purgeParts(head);
-      return existing;
-    }
+    });
   }
 
-  async stat(name: string): Promise<StoredFile | null> {
-    const message = await this.#last(headSubject(name));
-    if (message === null || message.data.length === 0 || isTombstone(message.header)) return null;
-    const head = message.json<Head>();
-    return head.expiresAt <= Date.now() ? null : head;
+  stat(name: string): Promise<StoredFile | null> {
+    return orStorageFailed(async () => headOf(await this.#messages.last(headSubject(name))));
   }
 
   async *read(file: StoredFile, range?: ByteRange): AsyncIterable<Uint8Array> {
@@ -108,57 +101,72 @@ export class EmbeddedStore implements FileStore {
     }
   }
 
-  async remove(name: string): Promise<void> {
-    const head = await this.stat(name);
-    await this.#session.jsm.streams.purge(streamNames.files, { filter: headSubject(name) });
-    if (head !== null) await this.#purgeParts(head as Head);
+  remove(name: string): Promise<void> {
+    return orStorageFailed(async () => {
+      await this.#messages.purge(headSubject(name));
+      // Also those of earlier files of that name, and of writings that never came to a head.
+      await this.#messages.purge(partsFilter(name));
+    });
+  }
+
+  async #writeParts(head: Head, bytes: Buffer, deadline: number): Promise<void> {
+    const ttlSeconds = ttlSecondsOf(head) + partGraceSeconds;
+    const parts = Array.from({ length: head.parts }, (_, part) => part);
+    const writing = parts.map((part) => {
+      const slice = bytes.subarray(part * partSize, (part + 1) * partSize);
+      return this.#messages.publish(partSubject(head, part), slice, { ttlSeconds, deadline });
+    });
+    try {
+      await Promise.all(writing);
+    } catch (error) {
+      // No head will ever name them, and a full store has room for nothing else.
+      await Promise.allSettled(writing);
+      await this.#dropParts(head);
+      throw error;
+    }
+  }
+
+  async #writeHead(head: Head, expected: number, deadline: number): Promise<void> {
+    const options = { ttlSeconds: ttlSecondsOf(head), deadline, expected };
+    await this.#messages.publish(headSubject(head.name), JSON.stringify(head), options);
+  }
+
+  /** Writes a head in place of the one of that sequence. False: that one is gone, and the new head will never be there. */
+  async #swapHead(head: Head, expected: number, deadline: number): Promise<boolean> {
+    for (;;) {
+      try {
+        await this.#writeHead(head, expected, deadline);
+        return true;
+      } catch (error) {
+        if (!isWriteConflict(error)) throw error;
+        const message = await this.#messages.lastOfLeader(headSubject(head.name), deadline);
+        const found = headOf(message);
+        // Our own, whose acknowledgement was lost; somebody may even have replaced it since.
+        if (found?.generation === head.generation || found?.previousGeneration === head.generation) return true;
+        if (message?.seq !== expected) return false;
+        // A write is under way that is not there yet: another's, or an attempt of ours.
+        if (Date.now() >= deadline) throw error;
+        await delay(undecidedDelayMs);
+      }
+    }
   }
 
   async #readPart(head: Head, part: number): Promise<Uint8Array> {
-    const message = await this.#last(partSubject(head, part));
+    const message = await orStorageFailed(() => this.#messages.last(partSubject(head, part)));
     if (message === null) throw new ServiceError('STORAGE_FAILED', 'The file was removed while it was being read.');
     return message.data;
   }
 
-  async #purgeParts(head: Head): Promise<void> {
-    await this.#session.jsm.streams.purge(streamNames.files, {
-      filter: `files.part.${token(head.name)}.${head.generation}.*`,
-    });
-  }
-
-  /** The last message of a subject. Any replica may answer, and one that lags may not have it yet: then the leader is asked. */
-  async #last(subject: string): Promise<StoredMsg | null> {
-    const { jsm } = this.#session;
-    const query = { last_by_subj: subject };
-    const ask = async (api: { getMessage(stream: string, q: typeof query): Promise<StoredMsg | null> }) => {
-      try {
-        return await api.getMessage(streamNames.files, query);
-      } catch (error) {
-        if (isMessageMissing(error)) return null;
-        throw error;
-      }
-    };
-    try {
-      return (await ask(jsm.direct)) ?? (await ask(jsm.streams));
-    } catch (error) {
-      throw new ServiceError('STORAGE_FAILED', undefined, { cause: error });
-    }
-  }
-
-  async #publish(subject: string, data: Uint8Array | string, ttlSeconds: number, expected?: number): Promise<void> {
-    await retryWhileAway(
-      () =>
-        this.#session.js.publish(subject, data, {
-          ttl: `${ttlSeconds}s`,
-          timeout: 5000,
-          ...(expected === undefined ? {} : { expect: { lastSubjectSequence: expected } }),
-        }),
-      { deadline: Date.now() + writeDeadlineMs },
-    );
+  /** What stays when this fails goes with the file, or expires. */
+  async #dropParts({ name, generation }: Pick<Head, 'name' | 'generation'>): Promise<void> {
+    await this.#messages.purge(partsFilter(name, generation)).catch(() => undefined);
   }
 }
 
-/** A file name holds one dot; in a subject it would part two tokens. */
-const token = (name: string) => name.replaceAll('.', '_');
-const headSubject = (name: string) => `files.head.${token(name)}`;
-const partSubject = (head: Head, part: number) => `files.part.${token(head.name)}.${head.generation}.${part}`;
+async function orStorageFailed<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw new ServiceError('STORAGE_FAILED', undefined, { cause: error });
+  }
+}

@@ -16,6 +16,7 @@ afterAll(() => nats[Symbol.asyncDispose]());
 const hang = () => new Promise<never>(() => undefined);
 const broken = (part: Partial<FileStore>): FileStore => ({
   create: (file) => store.create(file),
+  replace: (file, previous) => store.replace(file, previous),
   stat: (name) => store.stat(name),
   read: (file) => store.read(file),
   remove: (name) => store.remove(name),

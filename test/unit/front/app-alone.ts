@@ -50,6 +50,7 @@ export function buildAppAlone(
       onChange: beyond,
       now: Date.now,
     }),
+    webhookSecrets: { get: beyond, rotate: beyond },
     usage: { read: beyond },
     admissions: { inFlight: beyond },
     gate: {
@@ -67,7 +68,7 @@ export function buildAppAlone(
       candidate: async () => null,
       answer: async (_ask: unknown, render: () => Promise<object>) => ({ ...(await render()), fromCache: false }),
     } as unknown as FrontDeps['responseCache'],
-    store: { create: beyond, stat: beyond, read: beyond, remove: beyond },
+    store: { create: beyond, replace: beyond, stat: beyond, read: beyond, remove: beyond },
     policy: createEgressPolicy({ allow: [] }),
     status: { view: options.view ?? beyond },
   } satisfies FrontDeps;

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
-import type { StoredFile } from '@webcapture/shared/storage/file-store.ts';
+import type { NewFile, StoredFile } from '@webcapture/shared/storage/file-store.ts';
 import { startStand, type Stand } from './stand.ts';
 
 let stand: Stand;
@@ -12,15 +12,15 @@ const bytes = randomBytes(1_000_000);
 const uuid = randomUUIDv7();
 let file: StoredFile;
 
-const put = (content: Buffer, seconds: number, id = randomUUIDv7()) =>
-  store.create({
-    name: newFileName(id, 'png'),
-    bytes: content,
-    contentType: 'image/png',
-    expiresAt: Date.now() + seconds * 1000,
-    width: 1,
-    height: 1,
-  });
+const newFile = (content: Buffer, seconds: number, id = randomUUIDv7()): NewFile => ({
+  name: newFileName(id, 'png'),
+  bytes: content,
+  contentType: 'image/png',
+  expiresAt: Date.now() + seconds * 1000,
+  width: 1,
+  height: 1,
+});
+const put = (...args: Parameters<typeof newFile>) => store.create(newFile(...args));
 
 beforeAll(async () => {
   stand = await startStand();
@@ -98,6 +98,41 @@ test('what the client has already is 304, without a body', async () => {
     expect(response.headers.get('cache-control')).toContain('max-age');
     expect((await bodyOf(response)).length).toBe(0);
   }
+});
+
+describe('a file that may be replaced', () => {
+  test.each([
+    [3600, 300],
+    [200, 200],
+  ])('of %i seconds is kept by caches for %i, then asked for again', async (seconds, maxAge) => {
+    const replaceable = await store.create({ ...newFile(randomBytes(10), seconds), cacheSeconds: 300 });
+    for (const method of ['GET', 'HEAD']) {
+      const header = (await get(replaceable.name, {}, method)).headers.get('cache-control') ?? '';
+      const [, told] = /^public, max-age=(\d+), must-revalidate$/.exec(header) ?? [];
+      expect(Number(told)).toBeGreaterThan(maxAge - 20);
+      expect(Number(told)).toBeLessThanOrEqual(maxAge);
+    }
+  });
+
+  test('is 304 to who has it until it is another, and then whole', async () => {
+    const old = { ...newFile(randomBytes(10), 3600), cacheSeconds: 300 };
+    const stored = await store.create(old);
+    const known = { 'if-none-match': `"${stored.etag}"` };
+    expect((await get(old.name, known)).status).toBe(304);
+
+    const kept = (await store.replace({ ...old, expiresAt: old.expiresAt + 1000 }, stored)) as StoredFile;
+    expect((await get(old.name, known)).status).toBe(304);
+
+    const bytesNow = randomBytes(600_000);
+    await store.replace({ ...old, bytes: bytesNow }, kept);
+    const response = await get(old.name, known);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('etag')).not.toBe(`"${stored.etag}"`);
+    expect((await bodyOf(response)).equals(bytesNow)).toBe(true);
+    // A range that was meant for the old file is not cut out of the new one.
+    const ranged = await get(old.name, { range: 'bytes=0-4', 'if-range': `"${stored.etag}"` });
+    expect([ranged.status, (await bodyOf(ranged)).length]).toEqual([200, bytesNow.length]);
+  });
 });
 
 describe('404 for', () => {

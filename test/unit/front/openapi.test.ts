@@ -4,6 +4,7 @@ import addFormats from 'ajv-formats';
 import type { FastifyInstance } from 'fastify';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { captureRequestSchema } from '@webcapture/shared/contract/capture-request.ts';
+import { webhookEvents } from '@webcapture/shared/contract/webhook.ts';
 import { errorCodes } from '@webcapture/shared/errors/table.ts';
 import { buildAppAlone } from './app-alone.ts';
 
@@ -13,6 +14,7 @@ interface Media {
 }
 interface Operation {
   readonly operationId: string;
+  readonly parameters?: readonly { readonly name: string }[];
   readonly security?: readonly object[];
   readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Media>> };
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>;
@@ -22,6 +24,7 @@ interface Document {
   readonly info: object;
   readonly servers: readonly object[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>;
 }
 
 let app: FastifyInstance;
@@ -58,6 +61,8 @@ test('it has every route', () => {
     'post /keys',
     'post /keys/{id}/rotate',
     'delete /keys/{id}',
+    'get /webhooks/secret',
+    'post /webhooks/secret/rotate',
     'get /usage',
     'get /admin/accounts',
     'post /admin/accounts',
@@ -136,8 +141,23 @@ test('every JSON answer has examples, and all of them fit', () => {
   }
 });
 
+test('it tells what is sent to webhooks, and how to know that it is from here', () => {
+  const { post } = document.webhooks['capture'] ?? {};
+  const media = post?.requestBody?.content['application/json'];
+  expect(Object.values(media?.examples ?? {}).map(({ value }) => (value as { type: string }).type)).toEqual(
+    webhookEvents,
+  );
+  const names = (post?.parameters ?? []).map(({ name }) => name);
+  expect(names).toEqual(['webhook-id', 'webhook-timestamp', 'webhook-signature']);
+});
+
 test('every body has examples, and all of them fit', () => {
-  for (const { path, method, operation } of operations()) {
+  const notices = Object.entries(document.webhooks).map(([path, { post }]) => ({
+    path,
+    method: 'post',
+    operation: post,
+  }));
+  for (const { path, method, operation } of [...operations(), ...notices]) {
     const media = operation.requestBody?.content['application/json'];
     if (media === undefined) continue;
     const where = `${method} ${path}`;

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { maxBodyBytes } from '../../../services/front/routes/capture.ts';
+import { notationsOf } from '../egress/refused-hosts.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 let app: FastifyInstance;
@@ -137,6 +138,13 @@ describe('is refused, and told why', () => {
     [{ url, block: { ads: 1 } }, 'block.ads must be true or false, not 1'],
     [{ url, webhook: {} }, 'webhook.url is required'],
     [{ url, webhook: { url: 'https://example.com/' } }, 'webhook needs background true'],
+    [
+      { url, background: true, webhook: { url: 'example.com/hook' } },
+      'webhook.url must be an absolute http or https address, not "example.com/hook"',
+    ],
+    [{ url, background: true, webhook: { url: 'ftp://example.com/' } }, 'webhook.url must be an absolute http'],
+    [{ url, background: true, webhook: { url: 'https://user@example.com/' } }, 'webhook.url must not carry a user'],
+    [{ url, background: true, webhook: { url: 'https://:pass@example.com/' } }, 'webhook.url must not carry a user'],
     [{ url, responseType: 'file', background: true }, 'responseType file needs background false'],
     [{ url, colour: 1 }, 'colour is not a field of the request'],
     [{ url, fullPage: true }, 'fullPage is not a field of the request; did you mean isFullPage?'],
@@ -200,6 +208,25 @@ test.each([
   'http://example.com:22/',
 ])('the address %s is refused by the egress policy', async (address) => {
   expect(await ask({ url: address })).toMatchObject({ status: 400, code: 'URL_BLOCKED' });
+});
+
+describe('a webhook', () => {
+  test.each([...notationsOf('127.0.0.1'), 'localhost', 'a.localhost', '10.1.2.3', '[fd00::1]', 'example.com:22'])(
+    'to %s is refused by the egress policy',
+    async (host) => {
+      const answer = await ask({ url, background: true, webhook: { url: `http://${host}/` } });
+      expect(answer.status).toBe(400);
+      // In some notations it is no address at all to a URL parser.
+      const wanted = URL.canParse(`http://${host}/`) ? 'URL_BLOCKED' : 'VALIDATION_ERROR';
+      expect(answer.code).toBe(wanted);
+      expect(answer.message).toContain('webhook.url');
+    },
+  );
+
+  test('is not shown with its password', async () => {
+    const { message } = await ask({ url, background: true, webhook: { url: 'https://user:hunter2@example.com/' } });
+    expect(message).not.toContain('hunter2');
+  });
 });
 
 describe('what is no request body', () => {

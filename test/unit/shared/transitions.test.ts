@@ -260,13 +260,9 @@ describe('what the webhook is told', () => {
 
   test('the delivery is noted on the event that it is about, and not on a later one or a deleted capture', () => {
     const pending = { ...webhook, state: 'pending', event: 'capture.refreshed', revision: 2 } as const;
-    const note = noteDelivery(2, { state: 'delivered', attempts: 1, lastStatus: 204 });
-    expect(note(completed({ webhook: pending }), now)?.webhook).toEqual({
-      ...pending,
-      state: 'delivered',
-      attempts: 1,
-      lastStatus: 204,
-    });
+    const delivery = { ...pending, state: 'delivered', attempts: 1, lastStatus: 204 } as const;
+    const note = noteDelivery(2, delivery);
+    expect(note(completed({ webhook: pending }), now)?.webhook).toEqual(delivery);
     expect(note(completed({ webhook: { ...pending, revision: 3 } }), now)).toBeNull();
     expect(note(completed({ webhook: pending, status: 'deleted' }), now)).toBeNull();
     expect(note(completed(), now)).toBeNull();

@@ -1,9 +1,17 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Routes } from '../exchange.ts';
 
 /** Pages whose pixels are known. */
 export const picturePages: Routes = {
   /** One colour all over: c. */
   '/colour': (exchange) => exchange.page(`<style>body{background:#${exchange.text('c', '00ff00')}}</style>`),
+
+  /** Green until the test lets the visit go on, red from then on. */
+  '/mood': async (exchange) => {
+    const after = exchange.released.then(() => 'ff0000');
+    const colour = await Promise.race([after, setImmediate('00ff00')]);
+    exchange.page(`<style>body{background:#${colour}}</style>`);
+  },
 
   /** Squares of 100 px from the top left: red, lime, blue, black, the rest white; each as sharp as can be. */
   '/quadrants': (exchange) =>

@@ -1,15 +1,15 @@
 import { connect as open, type Socket } from 'node:net';
-import type { ResolvedAddress } from '@webcapture/shared/egress/lookup.ts';
+import type { ResolvedAddress } from './lookup.ts';
 import { EgressFailure } from './egress-failure.ts';
 
-/** More addresses than these are not tried: by then the page has given up. */
+/** More addresses than these are not tried: by then whoever waits has given up. */
 const mostAddresses = 4;
 
 /**
  * Connects to the first address that answers, in their order, by number: nothing is looked up here. Each try gets its
  * share of the time that is left.
  *
- * @throws EgressFailure `unreachable` or `connect-timeout`
+ * @throws EgressFailure `unreachable` (its cause is what the system said), `connect-timeout`, or `closed` by the signal
  */
 export async function connect(
   addresses: readonly ResolvedAddress[],
@@ -35,7 +35,7 @@ export async function connect(
 function connectOnce(to: ResolvedAddress, port: number, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const socket = open({ host: to.address, family: to.family, port, noDelay: true, autoSelectFamily: false });
-  const abort = () => socket.destroy(new EgressFailure('closed', 'the lane or the request was closed'));
+  const abort = () => socket.destroy(new EgressFailure('closed', 'the request was given up'));
   const timer = setTimeout(
     () => socket.destroy(new EgressFailure('connect-timeout', `no connection within ${Math.round(timeoutMs)} ms`)),
     timeoutMs,

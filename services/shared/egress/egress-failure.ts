@@ -1,4 +1,4 @@
-/** Why the browser did not get what it asked for. */
+/** Why something outside could not be reached, or did not answer: for a page's requests, and for webhooks. */
 export type EgressFailureKind =
   /** The policy refuses the host, one of its addresses, or the port. */
   | 'blocked'

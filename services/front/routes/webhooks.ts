@@ -1,0 +1,94 @@
+import { success } from '@webcapture/shared/contract/envelope.ts';
+import {
+  rotateWebhookSecretSchema,
+  webhookSecretSchema,
+  type RotateWebhookSecret,
+  type WebhookSecretView,
+} from '@webcapture/shared/contract/webhook-secret.ts';
+import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
+import type { WebhookSecret } from '@webcapture/shared/state/webhook-secrets.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FrontDeps } from '../deps.ts';
+import { bodyExamples, rotatedSecretExample, webhookSecretExample } from '../openapi/account-examples.ts';
+import { example, failureAnswers, successAnswer } from '../openapi/answers.ts';
+import { jsonBody } from '../validation/json-body.ts';
+
+const security = [{ apiKey: [] }];
+const tags = ['account'];
+const refusals = [
+  'UNAUTHORIZED',
+  'API_KEY_EXPIRED',
+  'API_KEY_REVOKED',
+  'FORBIDDEN',
+  'INTERNAL_ERROR',
+] as const satisfies ErrorCode[];
+
+/** GET /webhooks/secret, POST /webhooks/secret/rotate: what an account's notices are signed with. */
+export function webhooksRoutes(app: FastifyInstance, { authenticator, webhookSecrets, now }: FrontDeps): void {
+  /** Before the body is looked at: who may not do this learns nothing about it. */
+  const onRequest = async (request: FastifyRequest) => {
+    const caller = await authenticator.authenticate(request.headers.authorization, 'manage');
+    request.facts.caller = caller;
+    request.facts.account = caller.account.id;
+  };
+
+  app.get('/webhooks/secret', {
+    schema: {
+      operationId: 'getWebhookSecret',
+      tags,
+      security,
+      summary: 'The secret that verifies webhooks',
+      description:
+        'Needs the scope manage. Notices are signed as Standard Webhooks (standardwebhooks.com) are. The secret is made when it is asked for the first time.',
+      response: {
+        200: successAnswer('The secret.', webhookSecretSchema, {
+          only: example('Never rotated', success(webhookSecretExample)),
+        }),
+        ...failureAnswers(refusals),
+      },
+    },
+    onRequest,
+    handler: async (request, reply) => {
+      const found = await webhookSecrets.get(accountOf(request));
+      return reply.header('cache-control', 'no-store').send(success(secretView(found, now())));
+    },
+  });
+
+  app.post<{ Body: RotateWebhookSecret }>('/webhooks/secret/rotate', {
+    schema: {
+      operationId: 'rotateWebhookSecret',
+      tags,
+      security,
+      summary: 'Replace the secret by a new one',
+      description:
+        'Needs the scope manage. For graceSeconds each notice is signed with the new secret and with those before it, so that receivers can change over without missing one; 0 ends the old ones at once.',
+      body: rotateWebhookSecretSchema,
+      response: {
+        200: successAnswer('The new secret.', webhookSecretSchema, {
+          rotated: example('The old one still signs', success(rotatedSecretExample)),
+        }),
+        ...failureAnswers(['VALIDATION_ERROR', ...refusals]),
+      },
+    },
+    config: { requestExamples: bodyExamples.rotateWebhookSecret },
+    onRequest,
+    ...jsonBody(rotateWebhookSecretSchema, { optional: true }),
+    handler: async (request, reply) => {
+      const rotated = await webhookSecrets.rotate(accountOf(request), request.body.graceSeconds * 1000, now());
+      return reply.header('cache-control', 'no-store').send(success(secretView(rotated, now())));
+    },
+  });
+}
+
+function secretView({ secret, former }: WebhookSecret, now: number): WebhookSecretView {
+  const previous = former.filter(({ until }) => until > now);
+  return {
+    secret,
+    previous: previous.map((old) => ({ secret: old.secret, signsUntil: new Date(old.until).toISOString() })),
+  };
+}
+
+function accountOf({ facts: { caller } }: FastifyRequest): string {
+  if (caller === undefined) throw new TypeError('the key of a request was not checked');
+  return caller.account.id;
+}

@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { outcomeOf, type Answer } from '../harness/api.ts';
+import type { Fleet } from '../harness/fleet.ts';
+import { until } from '../harness/until.ts';
+import { useFleet, useSite } from '../harness/use.ts';
+import { expectBalance } from './accounts-balance.ts';
+
+const fleet = useFleet({ slots: 2, fronts: 2, env: { WEBCAPTURE_MIN_REFRESH_INTERVAL: '1' } });
+const site = useSite();
+
+const first = <T>(items: readonly T[], index = 0): T => {
+  const item = items[index];
+  if (item === undefined) throw new Error(`there is no item ${index}`);
+  return item;
+};
+
+const uuidOf = ({ body }: Answer) => body?.data?.uuid ?? '';
+
+/** Those of the records that were accepted: their clients have been told so. */
+function expectAllCompleted(records: readonly CaptureRecord[], accepted: readonly Answer[]): void {
+  const ends = new Map(records.map(({ uuid, status }) => [uuid, status]));
+  expect(accepted.map((answer) => ends.get(uuidOf(answer)))).toEqual(accepted.map(() => 'completed'));
+}
+
+async function allReady({ controller, fronts, renderers, serving }: Fleet): Promise<void> {
+  for (const part of [controller, ...fronts, ...renderers]) await part.ready();
+  await serving('us-east', 1);
+}
+
+test('NATS killed with SIGKILL while 50 captures are in flight: what was accepted completes, once', async () => {
+  const { api, nats, books, urls } = fleet();
+  const accepted: Answer[] = [];
+  const answers = Array.from({ length: 50 }, async (_, index) => {
+    const background = index % 2 === 0;
+    const url = site().url('/images', { list: `slow:${20 + index * 4}` });
+    const answer = await api.capture({ url, background }, { base: first(urls, index % 2) });
+    if (background && answer.status === 200) accepted.push(answer);
+    return answer;
+  });
+  await until('some to be under way', () => accepted.length >= 5 && books.queued().then((count) => count >= 5));
+  await nats.restart('SIGKILL');
+  const outcomes = (await Promise.all(answers)).map(outcomeOf);
+  await allReady(fleet());
+  const records = await expectBalance(fleet());
+  expectAllCompleted(records, accepted);
+  // A short absence is ridden out; what was refused was refused with an error that asks for another try.
+  const expected = ['completed', 'INTERNAL_ERROR', 'CAPTURE_TIMEOUT'];
+  expect(outcomes.filter((outcome) => !expected.includes(outcome))).toEqual([]);
+  expect(outcomes.filter((outcome) => outcome === 'completed').length).toBeGreaterThanOrEqual(40);
+}, 120_000);
+
+test('a front killed between publish and answer: the same Idempotency-Key finds the capture, charged once', async () => {
+  const { api, books, fronts, urls } = fleet();
+  const before = await books.usage();
+  const page = site().visit('/held');
+  const headers = { 'idempotency-key': 'order 4711' };
+  const lost = api.capture({ url: page.url }, { base: first(urls, 1), headers }).catch(() => null);
+  await page.underWay(lost);
+  await first(fronts, 1).kill('SIGKILL');
+  expect(await lost).toBeNull();
+  const again = api.captured({ url: page.url }, { headers });
+  page.release();
+  const { uuid, tokenCost } = await again;
+  expect(tokenCost).toBe(1);
+  expect(await books.record(uuid)).toMatchObject({ status: 'completed' });
+  expect((await books.usage()).tokens - before.tokens).toBe(1);
+  await first(fronts, 1).start();
+  expect(await api.captured({ url: page.url }, { headers, base: first(urls, 1) })).toMatchObject({ uuid });
+  await expectBalance(fleet());
+});
+
+test('a front killed while background captures pour in: all that it answered complete, the rest ends too', async () => {
+  const { api, fronts, urls } = fleet();
+  const accepted: Answer[] = [];
+  const answers = Array.from({ length: 60 }, () =>
+    api.capture({ url: site().url('/colour'), background: true }, { base: first(urls, 1) }).then(
+      (answer) => answer.status === 200 && accepted.push(answer),
+      () => 'connection lost',
+    ),
+  );
+  await until('some to be accepted', () => accepted.length >= 10);
+  await first(fronts, 1).kill('SIGKILL');
+  await Promise.all(answers);
+  await first(fronts, 1).start();
+  const records = await expectBalance(fleet());
+  expectAllCompleted(records, accepted);
+}, 120_000);
+
+test('a renderer killed in mid-capture: the background capture is rendered again, and charged once', async () => {
+  const { api, books, renderer } = fleet();
+  const before = await books.usage();
+  const page = site().visit('/held');
+  const answer = await api.capture({ url: page.url, background: true });
+  await page.reached('/asset/held');
+  await renderer('us-east').kill('SIGKILL');
+  page.release();
+  await renderer('us-east').start();
+  await until('it to be completed', async () => (await books.record(uuidOf(answer)))?.status === 'completed', {
+    deadlineMs: 30_000,
+  });
+  expect((await books.usage()).tokens - before.tokens).toBe(1);
+  await expectBalance(fleet());
+});
+
+test('html of the maximum size goes through the background queue unharmed', async () => {
+  const { api, books } = fleet();
+  const head = '<style>body{background:#00ff00}</style>';
+  const html = head + '\u{1f600}'.repeat(1_048_576 - head.length);
+  const answer = await api.capture({ html, background: true });
+  const record = await until('it to be completed', async () => {
+    const found = await books.record(uuidOf(answer));
+    return found?.status === 'completed' && found;
+  });
+  expect(record.outcome?.report.blank).toBe(false);
+  await expectBalance(fleet());
+});
+
+test('clients that hang up, before and after the job has started: cancelled and free, or completed and charged', async () => {
+  const { api, books } = fleet();
+  const before = await books.usage();
+  const pages = Array.from({ length: 3 }, () => site().visit('/held'));
+  const gone = new AbortController();
+  const captures = pages.map(({ url }) => api.capture({ url }, { signal: gone.signal }).catch(() => null));
+  // Two slots: two have begun, the third waits.
+  await until('two to be under way', () => pages.filter((page) => page.seen('/asset/held').length > 0).length === 2);
+  const recordsOf = async () => {
+    const urls = pages.map(({ url }) => url);
+    return (await books.records()).filter(({ url }) => urls.includes(url));
+  };
+  await until('the third to be accepted', async () => (await recordsOf()).length === 3);
+  gone.abort();
+  await Promise.all(captures);
+  await until('it to be cancelled', async () => (await recordsOf()).some(({ failure }) => failure?.cancelled));
+  for (const page of pages) page.release();
+  await expectBalance(fleet());
+  expect((await recordsOf()).map(({ status }) => status).toSorted()).toEqual(['completed', 'completed', 'failed']);
+  expect((await books.usage()).tokens - before.tokens).toBe(2);
+});
+
+test('the controller down for a minute: what came due meanwhile is done when it is back, once', async () => {
+  const { api, books, controller } = fleet();
+  const intervalMs = 45_000;
+  const short = await api.captured({ url: site().url('/colour'), cdnTtl: 61, responseCache: { enabled: true } });
+  const persistence = { enabled: true, refreshInterval: intervalMs / 1000 };
+  const lasting = await api.captured({ url: site().url('/quadrants'), persistence });
+  await controller.kill('SIGKILL');
+  // The file is gone at its time, whoever is there to see to it.
+  await until('the file to be gone', async () => (await api.request(short.fileUrl)).status === 404, {
+    deadlineMs: 75_000,
+    intervalMs: 500,
+  });
+  expect(await books.record(lasting.uuid)).not.toHaveProperty('refresh');
+  await controller.start();
+  const refreshed = await until(
+    'the refresh that was due',
+    async () => {
+      const record = await books.record(lasting.uuid);
+      return record?.refresh?.state === 'completed' && record;
+    },
+    { deadlineMs: 30_000 },
+  );
+  expect(refreshed.refresh?.revision).toBe(1);
+  // In its rhythm, not so long after the one that was late.
+  expect(((refreshed.nextRefreshAt ?? 0) - Date.parse(lasting.metadata.capturedAt)) % intervalMs).toBe(0);
+  await until('the record to say expired', async () => (await books.record(short.uuid))?.status === 'expired');
+  const again = await api.captured({ url: site().url('/colour'), responseCache: { enabled: true } });
+  expect(again.fromCache).toBe(false);
+  await expectBalance(fleet());
+}, 150_000);

@@ -1,0 +1,242 @@
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AccountView, UsageView } from '@webcapture/shared/contract/account.ts';
+import type { NewKeyView } from '@webcapture/shared/contract/api-key.ts';
+import type { CaptureResult } from '@webcapture/shared/contract/capture-result.ts';
+import type { CaptureState } from '@webcapture/shared/contract/capture-state.ts';
+import { outcomeOf } from '../harness/api.ts';
+import { Picture } from '../harness/picture.ts';
+import { until } from '../harness/until.ts';
+import { useFleet, useSite } from '../harness/use.ts';
+import { WebhookReceiver } from '../harness/webhook-receiver.ts';
+
+const adminToken = 'the-admin-token-of-this-fleet';
+const fleet = useFleet({
+  slots: 1,
+  env: { WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_MIN_REFRESH_INTERVAL: '1' },
+});
+const site = useSite();
+
+let receiver: WebhookReceiver;
+beforeAll(async () => {
+  receiver = await WebhookReceiver.start();
+});
+afterAll(() => receiver[Symbol.asyncDispose]());
+
+/** Answers of every other endpoint, as the account holder or, with the admin token, as the operator. */
+async function call<T>(method: string, path: string, token: string, body?: object) {
+  const response = await fetch(fleet().url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const { data, error } = (await response.json()) as { data: T; error: { code: string } | null };
+  return { status: response.status, code: error?.code ?? null, data };
+}
+
+/** One account lives through all of this, in this order; what each step leaves behind, the next one finds. */
+describe('the life of an account', () => {
+  let account: AccountView;
+  let key: string;
+  let shortLived: CaptureResult;
+  let lasting: CaptureResult;
+
+  const usage = async () => (await call<UsageView>('GET', '/usage', key)).data;
+  const state = async (uuid: string) => (await call<CaptureState>('GET', `/captures/${uuid}`, key)).data;
+  const list = async (query: string) => {
+    const { data } = await call<{ items: CaptureState[] }>('GET', `/captures?${query}`, key);
+    return data.items.map(({ uuid }) => uuid);
+  };
+  const capture = (body: object) => fleet().api.capture(body, { key });
+  const page = (colour: string) => site().url('/colour', { c: colour });
+  let cachedUrl: string | undefined;
+  const cachedBody = () => ({
+    url: (cachedUrl ??= page('ff0000')),
+    cdnTtl: 61,
+    responseCache: { enabled: true },
+  });
+  const change = (limits: object) => call<AccountView>('PATCH', `/admin/accounts/${account.id}`, adminToken, limits);
+  const completed = (uuid: string) =>
+    until(`${uuid} to be completed`, async () => {
+      const found = await state(uuid);
+      return found.status === 'completed' && (found as CaptureResult);
+    });
+
+  test('the operator opens it, with limits and a first key', async () => {
+    const limits = { tokenQuota: 6, ratePerMinute: 60, burst: 30, maxInFlight: 1, maxQueued: 2 };
+    const opened = await call<AccountView>('POST', '/admin/accounts', adminToken, { name: 'Example Ltd', ...limits });
+    expect(opened).toMatchObject({ status: 200, data: { ...limits, suspended: false } });
+    account = opened.data;
+    const first = await call<NewKeyView>('POST', '/admin/keys', adminToken, { accountId: account.id, name: 'first' });
+    expect(first.data).toMatchObject({ scopes: ['capture', 'read', 'manage'] });
+    expect(first.data.key).toMatch(/^wc_live_\w{38}$/);
+    ({ key } = first.data);
+  });
+
+  test('its holder makes another key, and revokes it', async () => {
+    const made = await call<NewKeyView>('POST', '/keys', key, { name: 'reader', scopes: ['read'] });
+    expect((await call('GET', '/usage', made.data.key)).status).toBe(200);
+    expect((await fleet().api.refused({ url: page('00ff00') }, { key: made.data.key })).status).toBe(401);
+    expect((await call('DELETE', `/keys/${made.data.id}`, key)).status).toBe(200);
+    await until(
+      'it to be refused',
+      async () => (await call('GET', '/usage', made.data.key)).code === 'API_KEY_REVOKED',
+    );
+  });
+
+  test('it captures, and is answered from the cache', async () => {
+    const answer = await capture(cachedBody());
+    shortLived = answer.body?.data as CaptureResult;
+    expect(shortLived).toMatchObject({ status: 'completed', fromCache: false, tokenCost: 1 });
+    expect((await capture(cachedBody())).body?.data).toMatchObject({
+      uuid: shortLived.uuid,
+      fromCache: true,
+      tokenCost: 0,
+    });
+    expect(await usage()).toMatchObject({ tokensUsed: 1, tokenQuota: 6, inFlight: 0 });
+  });
+
+  test('it meets its limits one after another: in flight, queued', async () => {
+    const held = site().visit('/held');
+    const holding = capture({ url: held.url });
+    await held.underWay(holding);
+    expect(outcomeOf(await capture({ url: page('00ff00') }))).toBe('QUEUE_FULL');
+
+    const background = { url: page('0000ff'), background: true, webhook: { url: receiver.url } };
+    const [first, second, third] = [await capture(background), await capture(background), await capture(background)];
+    expect([first, second, third].map(outcomeOf)).toEqual(['completed', 'completed', 'QUEUE_FULL']);
+    expect(Number(third.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    const [kept = '', cancelled = ''] = [first, second].map(({ body }) => body?.data?.uuid);
+    expect(first.body?.data).toMatchObject({ status: 'queued', tokenCost: 1, fromCache: false });
+    expect(await list('status=queued')).toEqual([cancelled, kept]);
+    expect((await call<CaptureState>('DELETE', `/captures/${cancelled}`, key)).data.status).toBe('deleted');
+
+    held.release();
+    expect(outcomeOf(await holding)).toBe('completed');
+    const done = await completed(kept);
+    expect(done.fileUrl).toBe(first.body?.data?.fileUrl);
+    expect((await state(cancelled)).status).toBe('deleted');
+    expect((await usage()).tokensUsed).toBe(3);
+
+    const { data } = await call<{ secret: string }>('GET', '/webhooks/secret', key);
+    const notice = await until('the webhook to be told', () => receiver.about(kept)[0]);
+    const headers = notice.headers as Record<string, string>;
+    expect(new Webhook(data.secret).verify(notice.body, headers)).toMatchObject({
+      type: 'capture.completed',
+      data: { uuid: kept, status: 'completed', fileUrl: done.fileUrl },
+    });
+    await until(
+      'the record to tell of it',
+      async () => ((await state(kept)) as CaptureResult).webhook?.state === 'delivered',
+    );
+    expect(receiver.about(cancelled)).toEqual([]);
+  });
+
+  test('its tokens run out, and the operator gives it more', async () => {
+    expect(outcomeOf(await capture({ url: page('00ff00'), antiBot: true }))).toBe('completed');
+    expect(outcomeOf(await capture({ url: page('00ff00'), antiBot: true }))).toBe('QUOTA_EXCEEDED');
+    expect(outcomeOf(await capture({ url: page('00ff00') }))).toBe('completed');
+    expect(outcomeOf(await capture({ url: page('00ff00'), background: true }))).toBe('QUOTA_EXCEEDED');
+    expect(await usage()).toMatchObject({ tokensUsed: 6 });
+    expect((await change({ tokenQuota: 1000 })).status).toBe(200);
+    await until('it to be known', async () => (await usage()).tokenQuota === 1000);
+  });
+
+  test('it stores a page for long; a refresh keeps the address, and the ETag while the picture is the same', async () => {
+    const changing = site().visit('/mood');
+    lasting = (await capture({ url: changing.url, persistence: { enabled: true } })).body?.data as CaptureResult;
+    const before = await fetch(lasting.fileUrl);
+    expect(before.headers.get('cache-control')).toBe('public, max-age=300, must-revalidate');
+    expect((await Picture.of(Buffer.from(await before.arrayBuffer()))).share('#00ff00')).toBe(1);
+    const refresh = async (count: number) => {
+      const asked = await call<CaptureResult>('POST', `/captures/${lasting.uuid}/refresh`, key);
+      expect(asked.data).toMatchObject({ status: 'completed', fileUrl: lasting.fileUrl });
+      await until('the refresh to be done', async () => {
+        const { refresh } = (await state(lasting.uuid)) as CaptureResult;
+        return refresh?.state === 'completed' && refresh.tokensCharged === count;
+      });
+      return fetch(lasting.fileUrl);
+    };
+    expect((await refresh(1)).headers.get('etag')).toBe(before.headers.get('etag'));
+    changing.release();
+    const after = await refresh(2);
+    expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'));
+    expect((await Picture.of(Buffer.from(await after.arrayBuffer()))).share('#ff0000')).toBe(1);
+    expect(await usage()).toMatchObject({ tokensUsed: 9 });
+  });
+
+  test('a page that it wants to be fresh is refreshed by itself, until it is deleted', async () => {
+    const persistence = { enabled: true, refreshInterval: 1 };
+    const answer = await capture({ url: page('00ff00'), persistence });
+    const { uuid, fileUrl } = answer.body?.data as CaptureResult;
+    await until(
+      'three refreshes',
+      async () => {
+        const { refresh } = (await state(uuid)) as CaptureResult;
+        return (refresh?.tokensCharged ?? 0) >= 3;
+      },
+      { deadlineMs: 20_000 },
+    );
+    await until('it to be deleted', async () => (await call('DELETE', `/captures/${uuid}`, key)).status === 200);
+    expect((await fetch(fileUrl)).status).toBe(404);
+    const { refresh } = (await state(uuid)) as CaptureResult;
+    expect((await state(uuid)).status).toBe('deleted');
+    expect(await list('status=deleted')).toContain(uuid);
+    // What has been charged stays charged: the books have 9 from before, the capture and its refreshes.
+    expect((await usage()).tokensUsed).toBe(9 + 1 + (refresh?.tokensCharged ?? 0));
+  }, 60_000);
+
+  test('it sends too fast', async () => {
+    await change({ burst: 2, ratePerMinute: 6 });
+    const answers = await until('the rate limit', async () => {
+      const answer = await capture({ url: page('00ff00') });
+      return outcomeOf(answer) === 'RATE_LIMIT_EXCEEDED' && answer;
+    });
+    expect(answers.headers.get('x-ratelimit-limit')).toBe('6');
+    expect(Number(answers.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    await change({ burst: 30, ratePerMinute: 600 });
+  });
+
+  test('the time of its first capture ends: file, cache entry and record tell so', async () => {
+    await until('the file to be gone', async () => (await fetch(shortLived.fileUrl)).status === 404, {
+      deadlineMs: 70_000,
+      intervalMs: 250,
+    });
+    await until(
+      'the books to say so',
+      async () => (await fleet().books.record(shortLived.uuid, account.id))?.status === 'expired',
+    );
+    expect(await list('status=expired')).toEqual([shortLived.uuid]);
+    const again = await until('the limits to be known', async () => {
+      const answer = await capture(cachedBody());
+      return answer.status === 200 && answer;
+    });
+    expect(again.body?.data).toMatchObject({ fromCache: false, tokenCost: 1 });
+  }, 90_000);
+
+  test('the operator suspends it, and its usage is what its captures have cost', async () => {
+    const charged = (await fleet().books.records(account.id)).reduce(
+      (sum, { outcome, tokenCost, refreshCharges = {} }) =>
+        sum +
+        (outcome === undefined ? 0 : tokenCost) +
+        Object.values(refreshCharges).reduce((tokens, charge) => tokens + charge.tokens, 0),
+      0,
+    );
+    expect((await usage()).tokensUsed).toBe(charged);
+    expect((await change({ suspended: true })).data).toMatchObject({ suspended: true });
+    await until('it to be refused', async () => (await capture({ url: page('00ff00') })).status === 401);
+    for (const [method, path] of [
+      ['GET', '/usage'],
+      ['GET', '/captures'],
+      ['GET', `/captures/${lasting.uuid}`],
+      ['POST', `/captures/${lasting.uuid}/refresh`],
+      ['DELETE', `/captures/${lasting.uuid}`],
+    ] as const) {
+      expect([path, (await call(method, path, key)).status]).toEqual([path, 403]);
+    }
+    expect((await fetch(lasting.fileUrl)).status).toBe(200);
+  });
+});

@@ -1,0 +1,53 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A notice as it came. */
+export interface ReceivedNotice {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  /** Of the body. */
+  readonly type: string;
+  readonly data: { readonly uuid: string; readonly status: string };
+}
+
+/** Hears webhooks at an address of its own and answers them with `status`. */
+export class WebhookReceiver implements AsyncDisposable {
+  readonly notices: ReceivedNotice[] = [];
+  status = 204;
+  readonly url: string;
+  readonly #close: () => Promise<void>;
+
+  private constructor(url: string, close: () => Promise<void>) {
+    this.url = url;
+    this.#close = close;
+  }
+
+  static async start(): Promise<WebhookReceiver> {
+    const server = createServer((request, response) => {
+      const parts: Buffer[] = [];
+      request.on('data', (part: Buffer) => parts.push(part));
+      request.on('end', () => {
+        const body = Buffer.concat(parts).toString('utf8');
+        const { type, data } = JSON.parse(body) as ReceivedNotice;
+        receiver.notices.push({ headers: request.headers, body, type, data });
+        response.writeHead(receiver.status).end();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const receiver = new WebhookReceiver(`http://127.0.0.1:${port}/hook`, async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    return receiver;
+  }
+
+  /** The notices about a capture. */
+  about(uuid: string): ReceivedNotice[] {
+    return this.notices.filter(({ data }) => data.uuid === uuid);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#close();
+  }
+}

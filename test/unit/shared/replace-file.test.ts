@@ -1,0 +1,328 @@
+import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { JetStreamApiError, type JetStreamClient } from '@nats-io/jetstream';
+import { TimeoutError } from '@nats-io/nats-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import { newFileName } from '@webcapture/shared/storage/file-name.ts';
+import type { NewFile, StoredFile } from '@webcapture/shared/storage/file-store.ts';
+import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+
+let nats: TestNats;
+let store: EmbeddedStore;
+beforeAll(async () => {
+  nats = await startTestNats(['us-east']);
+  store = new EmbeddedStore(nats.session);
+});
+afterAll(() => nats[Symbol.asyncDispose]());
+
+const part = 256 * 1024;
+
+function newFile(size: number, changes: Partial<NewFile> = {}): NewFile {
+  return {
+    name: newFileName(randomUUIDv7(), 'png'),
+    bytes: randomBytes(size),
+    contentType: 'image/png',
+    expiresAt: Date.now() + 3_600_000,
+    width: 3,
+    height: 4,
+    ...changes,
+  };
+}
+
+/** A stored file, and what is to take its place. */
+async function pair(oldSize = 2 * part, newSize = 3 * part + 5) {
+  const old = newFile(oldSize);
+  return {
+    old,
+    stored: await store.create(old),
+    next: newFile(newSize, { name: old.name, height: 5, cacheSeconds: 300 }),
+  };
+}
+
+/** Another picture for the same name. */
+const another = (file: NewFile, size = part) => newFile(size, { name: file.name });
+
+async function bytesOf(file: StoredFile): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of store.read(file)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function subjectsOf(name: string): Promise<string[]> {
+  const info = await nats.session.jsm.streams.info(streamNames.files, { subjects_filter: 'files.>' });
+  return Object.keys(info.state.subjects ?? {}).filter((subject) => subject.includes(name.replaceAll('.', '_')));
+}
+
+type Publish = JetStreamClient['publish'];
+
+/** A store whose publishes of heads, or of parts, go through `between`. */
+function storeWith(between: (send: () => ReturnType<Publish>) => ReturnType<Publish>, kind: 'head' | 'part' = 'head') {
+  const { js } = nats.session;
+  const publish: Publish = (...args) =>
+    args[0].startsWith(`files.${kind}.`) ? between(() => js.publish(...args)) : js.publish(...args);
+  const proxy = new Proxy(js, { get: (_, key) => (key === 'publish' ? publish : Reflect.get(js, key)) });
+  return new EmbeddedStore({ ...nats.session, js: proxy });
+}
+
+test('the new file is there whole, with its own description', async () => {
+  const { old, stored, next } = await pair();
+  const replaced = await store.replace(next, stored);
+  expect(replaced).toMatchObject({ name: old.name, size: next.bytes.length, height: 5, cacheSeconds: 300 });
+  expect(replaced?.etag).not.toBe(stored.etag);
+  const found = await store.stat(old.name);
+  expect(found).toEqual(replaced);
+  expect((await bytesOf(found as StoredFile)).equals(next.bytes)).toBe(true);
+});
+
+test('equal bytes keep the tag', async () => {
+  const { old, stored } = await pair();
+  const replaced = await store.replace({ ...old, expiresAt: old.expiresAt + 60_000 }, stored);
+  expect(replaced).toMatchObject({ etag: stored.etag, expiresAt: old.expiresAt + 60_000 });
+});
+
+test('who reads the old file reads it to the end', async () => {
+  const { old, stored, next } = await pair(40 * part);
+  const reading = store.read(stored)[Symbol.asyncIterator]();
+  const chunks = [(await reading.next()).value as Uint8Array];
+  await store.replace(next, stored);
+  for (let read = await reading.next(); read.done !== true; read = await reading.next()) chunks.push(read.value);
+  expect(Buffer.concat(chunks).equals(old.bytes)).toBe(true);
+});
+
+test('who reads while the file is replaced twice gets the old bytes or an error, nothing of another file', async () => {
+  const { old, stored, next } = await pair(40 * part);
+  const reading = store.read(stored)[Symbol.asyncIterator]();
+  const chunks = [(await reading.next()).value as Uint8Array];
+  const second = await store.replace(next, stored);
+  await store.replace(another(old, 40 * part), second as StoredFile);
+  const rest = async () => {
+    for (let read = await reading.next(); read.done !== true; read = await reading.next()) chunks.push(read.value);
+  };
+  await expect(rest()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  const read = Buffer.concat(chunks);
+  expect(read.equals(old.bytes.subarray(0, read.length))).toBe(true);
+});
+
+test('readers see one file or the other at every moment', async () => {
+  const { old, stored } = await pair(3 * part);
+  const known = new Map([[stored.etag, old.bytes]]);
+  const seen: [string, Buffer][] = [];
+  let done = false;
+  const read = async () => {
+    let times = 0;
+    for (; !done; times++) {
+      const found = (await store.stat(old.name)) as StoredFile;
+      const bytes = await bytesOf(found).catch((error: unknown) => error as ServiceError);
+      if (Buffer.isBuffer(bytes)) seen.push([found.etag, bytes]);
+      else expect(bytes.code).toBe('STORAGE_FAILED');
+    }
+    return times;
+  };
+  const readers = [read(), read()];
+  let current = stored;
+  for (let turn = 0; turn < 15; turn++) {
+    const next = another(old, 2 * part + turn);
+    current = (await store.replace(next, current)) as StoredFile;
+    known.set(current.etag, next.bytes);
+  }
+  done = true;
+  expect((await Promise.all(readers)).every((times) => times > 0)).toBe(true);
+  expect(seen.every(([etag, bytes]) => known.get(etag)?.equals(bytes))).toBe(true);
+  expect(new Set(seen.map(([etag]) => etag)).size).toBeGreaterThan(1);
+});
+
+describe('nothing is written, and the caller is told, when the file', () => {
+  test('was replaced meanwhile', async () => {
+    const { old, stored, next } = await pair();
+    const first = await store.replace(next, stored);
+    expect(await store.replace(another(old), stored)).toBeNull();
+    expect(await store.stat(old.name)).toEqual(first);
+    // A head, its parts, and the parts of what it replaced.
+    expect(await subjectsOf(old.name)).toHaveLength(1 + 4 + 2);
+  });
+
+  test('was removed', async () => {
+    const { old, stored, next } = await pair();
+    await store.remove(old.name);
+    expect(await store.replace(next, stored)).toBeNull();
+    expect(await subjectsOf(old.name)).toEqual([]);
+  });
+
+  test('has expired', async () => {
+    const brief = newFile(10, { expiresAt: Date.now() + 300 });
+    const stored = await store.create(brief);
+    await new Promise((resolve) => setTimeout(resolve, 310));
+    expect(await store.replace(another(brief), stored)).toBeNull();
+    expect(await store.stat(brief.name)).toBeNull();
+  });
+
+  test('was removed and is another of the same bytes', async () => {
+    const { old, stored, next } = await pair();
+    await store.remove(old.name);
+    const again = await store.create(old);
+    expect(await store.replace(next, stored)).toBeNull();
+    expect(await store.stat(old.name)).toEqual(again);
+  });
+
+  test('is removed between the parts and the head', async () => {
+    const { old, stored, next } = await pair();
+    const late = storeWith(async (send) => {
+      await store.remove(old.name);
+      return send();
+    });
+    expect(await late.replace(next, stored)).toBeNull();
+    expect(await subjectsOf(old.name)).toEqual([]);
+  });
+
+  test('is replaced between the parts and the head', async () => {
+    const { old, stored, next } = await pair();
+    const winner = another(old);
+    const late = storeWith(async (send) => {
+      await store.replace(winner, stored);
+      return send();
+    });
+    expect(await late.replace(next, stored)).toBeNull();
+    const found = (await store.stat(old.name)) as StoredFile;
+    expect((await bytesOf(found)).equals(winner.bytes)).toBe(true);
+    expect(await subjectsOf(old.name)).toHaveLength(1 + 1 + 2);
+  });
+});
+
+test('of many at once one wins', async () => {
+  const { old, stored } = await pair();
+  const files = Array.from({ length: 8 }, () => another(old));
+  const results = await Promise.all(files.map((file) => store.replace(file, stored)));
+  const winners = results.filter((result) => result !== null);
+  expect(winners).toHaveLength(1);
+  expect(await store.stat(old.name)).toEqual(winners[0]);
+  expect(await subjectsOf(old.name)).toHaveLength(1 + 1 + 2);
+});
+
+describe('a lost acknowledgement', () => {
+  test('is no conflict', async () => {
+    const { old, stored, next } = await pair();
+    let sent = 0;
+    const forgetful = storeWith(async (send) => {
+      sent++;
+      const ack = await send();
+      if (sent === 1) throw new TimeoutError();
+      return ack;
+    });
+    const replaced = await forgetful.replace(next, stored);
+    expect(sent).toBe(2);
+    expect(replaced).not.toBeNull();
+    expect(await store.stat(old.name)).toEqual(replaced);
+    expect((await bytesOf(replaced as StoredFile)).equals(next.bytes)).toBe(true);
+  });
+
+  test('is none either when somebody has replaced the file since', async () => {
+    const { old, stored, next } = await pair();
+    const winner = another(old);
+    let sent = 0;
+    const forgetful = storeWith(async (send) => {
+      const ack = await send();
+      if (++sent > 1) return ack;
+      await store.replace(winner, (await store.stat(old.name)) as StoredFile);
+      throw new TimeoutError();
+    });
+    expect(await forgetful.replace(next, stored)).toMatchObject({ size: next.bytes.length });
+    expect((await bytesOf((await store.stat(old.name)) as StoredFile)).equals(winner.bytes)).toBe(true);
+  });
+
+  test('of a write that the server has under way still is waited for', async () => {
+    const { old, stored, next } = await pair();
+    let sent = 0;
+    const slow = storeWith((send) => {
+      const underWay = { code: 400, err_code: 10164, description: 'wrong last sequence' };
+      return ++sent < 3 ? Promise.reject(new JetStreamApiError(underWay)) : send();
+    });
+    const replaced = await slow.replace(next, stored);
+    expect(sent).toBe(3);
+    expect(await store.stat(old.name)).toEqual(replaced);
+    expect((await bytesOf(replaced as StoredFile)).equals(next.bytes)).toBe(true);
+  });
+
+  test('by the death of the server leaves the new file, whole', async () => {
+    const { old, stored, next } = await pair();
+    let sent = 0;
+    const forgetful = storeWith(async (send) => {
+      const sending = send();
+      if (++sent > 1) return sending;
+      await sending;
+      await nats.restart();
+      throw new TimeoutError();
+    });
+    const replaced = await forgetful.replace(next, stored);
+    expect(await store.stat(old.name)).toEqual(replaced);
+    expect((await bytesOf(replaced as StoredFile)).equals(next.bytes)).toBe(true);
+  });
+});
+
+test('the death of the server while parts are written is waited out', async () => {
+  const { old, stored, next } = await pair(part, 60 * part);
+  const replacing = store.replace(next, stored);
+  await nats.restart();
+  const replaced = await replacing;
+  expect(replaced).not.toBeNull();
+  const found = (await store.stat(old.name)) as StoredFile;
+  expect((await bytesOf(found)).equals(next.bytes)).toBe(true);
+});
+
+test('parts of a file go with the second replacement, and all with the removal', async () => {
+  const { old, stored, next } = await pair();
+  const second = (await store.replace(next, stored)) as StoredFile;
+  expect(await subjectsOf(old.name)).toHaveLength(1 + 4 + 2);
+  await store.replace(another(old), second);
+  expect(await subjectsOf(old.name)).toHaveLength(1 + 1 + 4);
+  await store.remove(old.name);
+  expect(await subjectsOf(old.name)).toEqual([]);
+});
+
+test('removal takes along what a writing left that did not come to its end', async () => {
+  const { old, stored, next } = await pair();
+  const failing = storeWith(() => Promise.reject(new Error('broken')));
+  await expect(failing.replace(next, stored)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  expect(await store.stat(old.name)).toEqual(stored);
+  expect((await bytesOf(stored)).equals(old.bytes)).toBe(true);
+  await store.remove(old.name);
+  expect(await subjectsOf(old.name)).toEqual([]);
+});
+
+test('head and parts live as long as the new file says, the parts a little longer', async () => {
+  const { old, stored } = await pair();
+  const next = another(old, 2 * part);
+  await store.replace({ ...next, expiresAt: Date.now() + 7_200_000 }, stored);
+  const ttls = new Map<string, number>();
+  for (const subject of await subjectsOf(old.name)) {
+    const message = await nats.session.jsm.streams.getMessage(streamNames.files, { last_by_subj: subject });
+    const kind = subject.includes('.head.') ? 'head' : 'part';
+    ttls.set(kind, Math.max(ttls.get(kind) ?? 0, Number.parseInt(message?.header.get('Nats-TTL') ?? '', 10)));
+  }
+  expect(Math.abs((ttls.get('head') ?? 0) - 7200)).toBeLessThanOrEqual(2);
+  expect(Math.abs((ttls.get('part') ?? 0) - 7500)).toBeLessThanOrEqual(2);
+});
+
+test('a replaced file goes by itself when its time is over', async () => {
+  const { old, stored, next } = await pair();
+  await store.replace({ ...next, expiresAt: Date.now() + 1000 }, stored);
+  await expect.poll(() => store.stat(old.name), { timeout: 5000 }).toBeNull();
+  await expect
+    .poll(async () => (await subjectsOf(old.name)).filter((subject) => subject.includes('.head.')), { timeout: 5000 })
+    .toEqual([]);
+});
+
+test('parts that cannot all be written leave the old file, and nothing of the new one', async () => {
+  const { old, stored } = await pair();
+  let sent = 0;
+  const failing = storeWith(async (send) => {
+    const ack = await send();
+    if (++sent === 5) throw new Error('broken');
+    return ack;
+  }, 'part');
+  await expect(failing.replace(another(old, 20 * part), stored)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  expect(sent).toBe(20);
+  expect(await subjectsOf(old.name)).toHaveLength(1 + 2);
+  expect((await bytesOf(stored)).equals(old.bytes)).toBe(true);
+});

@@ -1,0 +1,297 @@
+import { Registry } from 'prom-client';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { CaptureRecord, WebhookDelivery } from '@webcapture/shared/contract/capture-record.ts';
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { captureKey, Captures } from '@webcapture/shared/state/captures.ts';
+import { WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
+import { deliverNotice, type DeliverDeps, type NoticeTask } from '../../../services/controller/webhooks/deliver.ts';
+import { WebhookMetrics } from '../../../services/controller/webhooks/metrics.ts';
+import { tryOffsets } from '../../../services/controller/webhooks/retry-schedule.ts';
+import { sendNotice } from '../../../services/controller/webhooks/send-notice.ts';
+import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { newOutcome, newRecord } from '../../harness/records.ts';
+import { publicAddress } from '../egress/sites.ts';
+import { startReceiver, status, type Received, type Receiver } from './receiver.ts';
+
+let nats: TestNats;
+let secrets: WebhookSecrets;
+let captures: Captures;
+let metrics: Registry;
+let deps: DeliverDeps;
+let clock = 0;
+const now = () => Date.now() + clock;
+
+beforeAll(async () => {
+  nats = await startTestNats(['us-east']);
+  secrets = new WebhookSecrets(nats.session);
+  captures = new Captures(nats.session);
+  metrics = new Registry();
+  const policy = createEgressPolicy({ allow: [`${publicAddress}/32`] });
+  deps = {
+    captures,
+    secrets,
+    send: (url, notice) => sendNotice(url, notice, { policy }),
+    note: writeDown,
+    cdnUrl: 'https://cdn.test',
+    metrics: new WebhookMetrics(metrics),
+    log: silentLog,
+    now,
+  };
+});
+afterAll(() => nats[Symbol.asyncDispose]());
+
+const receivers: Receiver[] = [];
+afterEach(async () => {
+  clock = 0;
+  for (const each of receivers.splice(0)) await each.close();
+});
+const receiver: typeof startReceiver = async (...args) => {
+  const started = await startReceiver(...args);
+  receivers.push(started);
+  return started;
+};
+
+/** As the transitions of the record do it. */
+async function writeDown(account: string, uuid: string, revision: number, delivery: WebhookDelivery): Promise<void> {
+  const found = await captures.get(account, uuid);
+  if (found?.value.webhook?.revision !== revision) return;
+  const db = new Entries(nats.session, 'db');
+  await db.update(captureKey(account, uuid), { ...found.value, webhook: delivery }, found.revision);
+}
+
+/** A capture that has completed, with an event that is to be told to an address. */
+async function completedCapture(url: string, changes: Partial<CaptureRecord> = {}): Promise<NoticeTask> {
+  const occurredAt = now();
+  const event = 'capture.completed';
+  const record = newRecord({
+    account: `account-${Math.random().toString(36).slice(2)}`,
+    status: 'completed',
+    outcome: newOutcome(),
+    endedAt: occurredAt,
+    webhook: { url, state: 'pending', event, revision: 0, occurredAt, attempts: 0 },
+    ...changes,
+  });
+  await captures.create(record);
+  const { account, uuid } = record;
+  return { account, uuid, revision: 0, event, occurredAt, attempt: 1, firstAt: occurredAt };
+}
+
+const delivery = async ({ account, uuid }: NoticeTask) => (await captures.get(account, uuid))?.value.webhook;
+
+const signedBy = (secret: string, { headers, body }: Received) => {
+  try {
+    return new Webhook(secret).verify(body, headers as Record<string, string>) !== undefined;
+  } catch {
+    return false;
+  }
+};
+
+async function countOf(event: string, outcome: string): Promise<number> {
+  const { values } = (await metrics.getSingleMetric('webcapture_webhook_attempts_total')?.get()) ?? { values: [] };
+  const found = values.find(({ labels }) => labels['event'] === event && labels['outcome'] === outcome);
+  return found?.value ?? NaN;
+}
+
+test('a notice that arrives: told, signed with the secret of the account, and written down', async () => {
+  const site = await receiver(publicAddress, status(200));
+  const url = `http://${publicAddress}:${site.port}/hook`;
+  const task = await completedCapture(url);
+  const before = await countOf('capture.completed', 'delivered');
+  expect(await deliverNotice(task, deps)).toEqual({ done: true });
+
+  const [had] = site.received as [Received];
+  const { secret } = await secrets.get(task.account);
+  expect(new Webhook(secret).verify(had.body, had.headers as Record<string, string>)).toMatchObject({
+    type: 'capture.completed',
+    timestamp: new Date(task.occurredAt).toISOString(),
+    data: { uuid: task.uuid, status: 'completed', report: { httpStatus: 200 } },
+  });
+  expect(await delivery(task)).toEqual({
+    url,
+    state: 'delivered',
+    event: 'capture.completed',
+    revision: 0,
+    occurredAt: task.occurredAt,
+    attempts: 1,
+    lastAttemptAt: expect.any(Number),
+    lastStatus: 200,
+  });
+  expect(await countOf('capture.completed', 'delivered')).toBe(before + 1);
+});
+
+test('during the grace of a rotation both secrets verify, afterwards the new one alone', async () => {
+  const site = await receiver(publicAddress);
+  const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
+  const old = await secrets.get(task.account);
+  await deliverNotice(task, deps);
+  const next = await secrets.rotate(task.account, 60_000, now());
+  const again = (revision: number) => deliverNotice({ ...task, revision }, deps);
+  await again(1);
+  clock = 61_000;
+  await again(2);
+  const verified = site.received.map((had) => [signedBy(old.secret, had), signedBy(next.secret, had)]);
+  expect(verified).toEqual([
+    [true, false],
+    [true, true],
+    [false, true],
+  ]);
+});
+
+test('eight tries over 24 hours, all of one id, and then it is given up', async () => {
+  const site = await receiver(publicAddress, status(503));
+  const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
+  const [retried, given] = [await countOf(task.event, 'retried'), await countOf(task.event, 'given_up')];
+  const dueAfter: number[] = [];
+  let next = task;
+  for (;;) {
+    dueAfter.push(next.attempt === 1 ? 0 : now() - task.firstAt);
+    const result = await deliverNotice(next, deps);
+    const known = await delivery(task);
+    expect(known).toMatchObject({ attempts: next.attempt, lastStatus: 503, lastError: 'status 503' });
+    if ('done' in result) break;
+    expect(result.attempt).toBe(next.attempt + 1);
+    expect(known).toMatchObject({ state: 'pending', nextAttemptAt: result.againAt });
+    clock += result.againAt - now();
+    next = { ...next, attempt: result.attempt };
+  }
+  const final = await delivery(task);
+  expect(final).toMatchObject({ state: 'failed', attempts: 8 });
+  expect(final).not.toHaveProperty('nextAttemptAt');
+  expect(site.received).toHaveLength(8);
+  expect(new Set(site.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  const times = site.received.map(({ headers }) => Number(headers['webhook-timestamp']));
+  expect(new Set(times).size).toBe(8);
+  // A second to the schedule, for the tries themselves.
+  for (const [index, offset] of tryOffsets.entries()) {
+    expect(Math.abs((dueAfter[index] ?? NaN) - offset)).toBeLessThan(1000);
+  }
+  expect(await countOf(task.event, 'retried')).toBe(retried + 7);
+  expect(await countOf(task.event, 'given_up')).toBe(given + 1);
+});
+
+test('a failure, then a success: nothing of the failure stays in the record', async () => {
+  let code = 500;
+  const site = await receiver(publicAddress, (response, request) => status(code)(response, request));
+  const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
+  expect(await deliverNotice(task, deps)).toMatchObject({ attempt: 2 });
+  code = 204;
+  expect(await deliverNotice({ ...task, attempt: 2 }, deps)).toEqual({ done: true });
+  const known = await delivery(task);
+  expect(known).toMatchObject({ state: 'delivered', attempts: 2, lastStatus: 204 });
+  expect(known).not.toHaveProperty('lastError');
+  expect(known).not.toHaveProperty('nextAttemptAt');
+});
+
+test('an answer, then none: the status of the last try alone stays', async () => {
+  const site = await startReceiver(publicAddress, status(500));
+  const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
+  await deliverNotice(task, deps);
+  await site.close();
+  await deliverNotice({ ...task, attempt: 2 }, deps);
+  const known = await delivery(task);
+  expect(known).toMatchObject({ state: 'pending', attempts: 2, lastError: 'connection refused' });
+  expect(known).not.toHaveProperty('lastStatus');
+});
+
+test('410 gives up at once', async () => {
+  const site = await receiver(publicAddress, status(410));
+  const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
+  expect(await deliverNotice(task, deps)).toEqual({ done: true });
+  expect(await delivery(task)).toMatchObject({ state: 'failed', attempts: 1, lastStatus: 410 });
+});
+
+test('an address that the policy refuses is told of, and tried again: the operator may open it', async () => {
+  const task = await completedCapture('http://127.0.0.1:8080/');
+  expect(await deliverNotice(task, deps)).toMatchObject({ attempt: 2 });
+  expect(await delivery(task)).toMatchObject({ state: 'pending', lastError: 'refused by the egress policy' });
+});
+
+describe('nothing is sent', () => {
+  const cases: [string, (url: string) => Promise<NoticeTask>][] = [
+    ['when the capture is gone', async (url) => ({ ...(await completedCapture(url)), uuid: newRecord().uuid })],
+    ['when the capture was deleted', (url) => completedCapture(url, { status: 'deleted' })],
+    ['when the capture has no webhook', async () => completedWithoutWebhook()],
+  ];
+  test.each(cases)('%s', async (_name, make) => {
+    const site = await receiver(publicAddress);
+    const task = await make(`http://${publicAddress}:${site.port}/`);
+    expect(await deliverNotice(task, deps)).toEqual({ done: true });
+    expect(site.connections()).toBe(0);
+  });
+
+  async function completedWithoutWebhook(): Promise<NoticeTask> {
+    const { webhook: _, ...record } = newRecord({ status: 'completed', outcome: newOutcome() });
+    await captures.create(record);
+    const { account, uuid } = record;
+    return { account, uuid, revision: 0, event: 'capture.completed', occurredAt: 0, attempt: 1, firstAt: 0 };
+  }
+});
+
+test('a file that is gone by now is no reason to keep still about its capture', async () => {
+  const site = await receiver(publicAddress);
+  const task = await completedCapture(`http://${publicAddress}:${site.port}/`, { status: 'expired' });
+  expect(await deliverNotice(task, deps)).toEqual({ done: true });
+  expect(JSON.parse(site.received[0]?.body ?? '')).toMatchObject({ data: { status: 'expired' } });
+});
+
+describe('a task that comes twice', () => {
+  test('is not tried twice once the record tells of the try', async () => {
+    const site = await receiver(publicAddress, status(500));
+    const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
+    const first = await deliverNotice(task, deps);
+    expect(await deliverNotice(task, deps)).toEqual(first);
+    expect(site.received).toHaveLength(1);
+  });
+
+  test('is done when the notice has been delivered or given up', async () => {
+    for (const code of [200, 410]) {
+      const site = await receiver(publicAddress, status(code));
+      const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
+      await deliverNotice(task, deps);
+      expect(await deliverNotice(task, deps)).toEqual({ done: true });
+      expect(site.received).toHaveLength(1);
+    }
+  });
+
+  test('is tried again, under the same id, when the try could not be written down', async () => {
+    const site = await receiver(publicAddress);
+    const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
+    const before = await countOf(task.event, 'delivered');
+    const lost = { ...deps, note: () => Promise.reject(new Error('NATS is away')) };
+    await expect(deliverNotice(task, lost)).rejects.toThrow('NATS is away');
+    expect(await countOf(task.event, 'delivered')).toBe(before);
+    expect(await deliverNotice(task, deps)).toEqual({ done: true });
+    expect(await countOf(task.event, 'delivered')).toBe(before + 1);
+    expect(site.received).toHaveLength(2);
+    expect(site.received[0]?.headers['webhook-id']).toBe(site.received[1]?.headers['webhook-id']);
+  });
+});
+
+test('an earlier event is still told of, and leaves what the record says of a later one', async () => {
+  const site = await receiver(publicAddress);
+  const url = `http://${publicAddress}:${site.port}/`;
+  const later = {
+    url,
+    state: 'delivered',
+    event: 'capture.refreshed',
+    revision: 1,
+    occurredAt: 1,
+    attempts: 1,
+  } as const;
+  const task = await completedCapture(url, { webhook: later });
+  expect(await deliverNotice(task, deps)).toEqual({ done: true });
+  expect(site.received).toHaveLength(1);
+  expect(await delivery(task)).toEqual(later);
+});
+
+test('nothing is sent, and the task comes again, while the record or the secret cannot be read', async () => {
+  const site = await receiver(publicAddress);
+  const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
+  const away = () => Promise.reject(new Error('NATS is away'));
+  await expect(deliverNotice(task, { ...deps, captures: { get: away } })).rejects.toThrow('NATS is away');
+  await expect(deliverNotice(task, { ...deps, secrets: { get: away } })).rejects.toThrow('NATS is away');
+  expect(site.connections()).toBe(0);
+  expect(await delivery(task)).toMatchObject({ state: 'pending', attempts: 0 });
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { nextAttemptAt, tryOffsets } from '../../../services/controller/webhooks/retry-schedule.ts';
+
+const hour = 3_600_000;
+
+test('eight tries: the first at once, the last a day later, each after a longer time than the one before', () => {
+  expect(tryOffsets).toHaveLength(8);
+  expect(tryOffsets[0]).toBe(0);
+  expect(tryOffsets.at(-1)).toBe(24 * hour);
+  const distances = tryOffsets.slice(1).map((offset, index) => offset - (tryOffsets[index] ?? 0));
+  expect(distances).toEqual(distances.toSorted((a, b) => a - b));
+  expect(new Set(distances).size).toBe(distances.length);
+});
+
+test('tries that are on time keep to the schedule, whatever each of them took', () => {
+  const firstAt = 1_700_000_000_000;
+  let now = firstAt;
+  const times = [firstAt];
+  for (let attempts = 1; ; attempts++) {
+    // A try that ends for want of an answer.
+    const next = nextAttemptAt(attempts, firstAt, now + 10_000);
+    if (next === null) break;
+    times.push(next);
+    now = next;
+  }
+  // The second comes a little late: the first was still at it when it was due.
+  expect(times.map((time) => time - firstAt)).toEqual([0, 15_000, ...tryOffsets.slice(2)]);
+});
+
+test('tries that come late are not made all at once', () => {
+  const late = 5 * hour;
+  // Three are overdue by then.
+  const next = nextAttemptAt(3, 0, late) ?? 0;
+  expect(next).toBe(late + 270_000);
+  const after = nextAttemptAt(4, 0, next) ?? 0;
+  expect(after).toBe(next + 1_500_000);
+  expect(nextAttemptAt(6, 0, after)).toBe(12 * hour);
+});
+
+test('after the eighth there is none', () => {
+  expect(nextAttemptAt(7, 0, 0)).toBe(24 * hour);
+  expect(nextAttemptAt(8, 0, 0)).toBeNull();
+  expect(nextAttemptAt(9, 0, 0)).toBeNull();
+});
