@@ -1,8 +1,5 @@
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
-import { isMessageMissing } from '@webcapture/shared/nats/api-errors.ts';
-import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { laterSubject, streamNames, type TaskKind } from '@webcapture/shared/nats/streams.ts';
+import type { TaskKind } from '@webcapture/shared/nats/streams.ts';
 import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
 import { Accounts } from '@webcapture/shared/state/accounts.ts';
 import { Admissions } from '@webcapture/shared/state/admissions.ts';
@@ -14,6 +11,7 @@ import { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import type { RefreshDeps } from '../../../../services/controller/tasks/refresh-capture.ts';
+import { queuedJobs, taskDueAt } from '../../../harness/queues.ts';
 import { newOutcome, newRecord } from '../../../harness/records.ts';
 import type { Settling } from './settling.ts';
 
@@ -47,9 +45,8 @@ export function tasking({ session, settler }: Pick<Settling, 'session' | 'settle
     deps,
     store,
     cache,
-    /** When a task is to come, Unix ms without its milliseconds; null when none is scheduled. */
-    dueAt: (kind: TaskKind, record: CaptureRecord, revision = 0) => dueAt(session, kind, record, revision),
-    queue: () => jobsOf(session),
+    dueAt: (kind: TaskKind, record: CaptureRecord, revision = 0) => taskDueAt(session, kind, record, revision),
+    queue: () => queuedJobs(session),
     usage: (account: string) => usage.read(account, Date.now(), 'exact'),
     stored: async ({ account, uuid }: CaptureRecord) => (await captures.get(account, uuid))?.value,
     /** A capture that was made in the background and has its file. */
@@ -62,35 +59,4 @@ export function tasking({ session, settler }: Pick<Settling, 'session' | 'settle
       return (await captures.complete(record, newOutcome(), expiresAt)) ?? record;
     },
   };
-}
-
-async function dueAt(
-  session: NatsSession,
-  kind: TaskKind,
-  { account, uuid }: CaptureRecord,
-  revision: number,
-): Promise<number | null> {
-  const subject = laterSubject(kind, `${account}.${uuid}.${revision}`);
-  try {
-    const message = await session.jsm.streams.getMessage(streamNames.tasks, { last_by_subj: subject });
-    return message === null ? null : Date.parse(message.header.get('Nats-Schedule').replace('@at ', ''));
-  } catch (error) {
-    if (isMessageMissing(error)) return null;
-    throw error;
-  }
-}
-
-/** All jobs in the queue, in order. */
-async function jobsOf(session: NatsSession): Promise<CaptureJob[]> {
-  const { state } = await session.jsm.streams.info(streamNames.captures);
-  const jobs: CaptureJob[] = [];
-  for (let seq = state.first_seq; seq <= state.last_seq && state.messages > 0; seq++) {
-    try {
-      const message = await session.jsm.streams.getMessage(streamNames.captures, { seq });
-      if (message !== null) jobs.push(message.json<CaptureJob>());
-    } catch (error) {
-      if (!isMessageMissing(error)) throw error;
-    }
-  }
-  return jobs;
 }
