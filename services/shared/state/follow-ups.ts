@@ -13,12 +13,12 @@ export class FollowUps {
   }
 
   async arrange(record: CaptureRecord): Promise<void> {
-    const { account, uuid, status, expiresAt, nextRefreshAt, webhook, html } = record;
+    const { account, uuid, status, html, expiresAt, nextRefreshAt, webhook } = record;
     const capture = { account, uuid };
     const handing: Promise<void>[] = [];
-    // Html that was kept to be rendered is of no use any more.
-    const isLitter = status === 'deleted' || (status === 'failed' && html !== undefined);
-    if (isLitter) handing.push(this.#tasks.publish({ kind: 'expiry', ...capture }));
+    // Html that was to be kept for as long as the file would otherwise lie there for years.
+    const isLeftBehind = status === 'deleted' || (status === 'failed' && html !== undefined);
+    if (isLeftBehind) handing.push(this.#tasks.publish({ kind: 'expiry', ...capture }));
     if (status === 'completed') handing.push(this.#tasks.schedule({ kind: 'expiry', ...capture }, expiresAt));
     if (status === 'completed' && nextRefreshAt !== undefined) {
       handing.push(this.#tasks.schedule({ kind: 'refresh', ...capture }, nextRefreshAt));

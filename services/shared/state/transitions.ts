@@ -84,16 +84,10 @@ function failed(record: CaptureRecord, revision: number, failure: CaptureFailure
 /** What whoever asks for a refresh decides about it. */
 export type RefreshOrder = Pick<CaptureRefresh, 'revision' | 'by' | 'region' | 'acceptedAt' | 'startBy' | 'deadline'>;
 
-/** The number of the refresh that comes next. */
-export const nextRevision = ({ refresh }: CaptureRecord): number => (refresh?.revision ?? 0) + 1;
-
-/**
- * The refresh of that revision is queued. Nothing happens when it is not the next one (any more): somebody else's has
- * come first; nor when one is under way, or there is nothing to refresh.
- */
+/** The refresh of that number is queued, unless it is not the next one, one is under way or there is nothing to refresh. */
 export function startRefresh(order: RefreshOrder, nextRefreshAt?: number): Transition {
   return (record, now) => {
-    if (!isNext(order, record) || record.expiresAt <= now) return null;
+    if (!isRefreshable(record) || order.revision !== nextRevision(record) || record.expiresAt <= now) return null;
     const refresh: CaptureRefresh = { ...order, state: 'queued' };
     return { ...record, refresh, ...(nextRefreshAt === undefined ? {} : { nextRefreshAt }) };
   };
@@ -102,15 +96,14 @@ export function startRefresh(order: RefreshOrder, nextRefreshAt?: number): Trans
 /** The next refresh is not even queued (quota, suspension): `failure` tells why, and when the one after is due. */
 export function refuseRefresh(order: RefreshOrder, failure: CaptureFailure, nextRefreshAt: number): Transition {
   return (record) => {
-    if (!isNext(order, record)) return null;
+    if (!isRefreshable(record) || order.revision !== nextRevision(record)) return null;
     const refresh: CaptureRefresh = { ...order, state: 'failed', failure, endedAt: order.acceptedAt };
     return { ...record, refresh, nextRefreshAt };
   };
 }
 
-function isNext({ revision }: RefreshOrder, record: CaptureRecord): boolean {
-  return isRefreshable(record) && nextRevision(record) === revision;
-}
+/** The number that the next refresh will have. */
+export const nextRevision = ({ refresh }: CaptureRecord) => (refresh?.revision ?? 0) + 1;
 
 /** Whether a refresh could be queued now. */
 export function isRefreshable(record: CaptureRecord): boolean {
