@@ -8,6 +8,7 @@ import { recordRequest } from './http/record-request.ts';
 import { shedLoad } from './http/shed-load.ts';
 import { documentOptions } from './openapi/document.ts';
 import { adminRoutes } from './routes/admin.ts';
+import { captureListRoute } from './routes/capture-list.ts';
 import { captureRoute } from './routes/capture.ts';
 import { capturesRoutes } from './routes/captures.ts';
 import { deleteCaptureRoute } from './routes/delete-capture.ts';
@@ -50,6 +51,7 @@ export async function buildApp(deps: FrontDeps): Promise<FastifyInstance> {
   await shedLoad(app);
   await app.register(swagger, documentOptions(deps.config.publicUrl));
   captureRoute(app, deps);
+  captureListRoute(app, deps);
   capturesRoutes(app, deps);
   refreshCaptureRoute(app, deps);
   deleteCaptureRoute(app, deps);

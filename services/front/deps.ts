@@ -1,5 +1,6 @@
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureList } from '@webcapture/shared/state/capture-list.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
@@ -46,6 +47,7 @@ export interface FrontDeps {
   readonly now: () => number;
   readonly captures: Pick<Captures, 'get' | 'fail' | 'change'>;
   readonly followUps: Pick<FollowUps, 'arrange'>;
+  readonly captureList: Pick<CaptureList, 'list'>;
   readonly dispatcher: Dispatcher;
   readonly backgroundQueue: Pick<BackgroundQueue, 'enqueue' | 'enqueueRefresh'>;
   readonly regions: Pick<RegionBoard, 'choose' | 'estimatedWaitSeconds'>;

@@ -4,6 +4,7 @@ import { Accounts } from '@webcapture/shared/state/accounts.ts';
 import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
 import { Admissions } from '@webcapture/shared/state/admissions.ts';
 import { Cache } from '@webcapture/shared/state/cache.ts';
+import { CaptureList } from '@webcapture/shared/state/capture-list.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { clearAway } from '@webcapture/shared/state/clear-away.ts';
 import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
@@ -126,6 +127,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     now,
     captures,
     followUps: new FollowUps(tasks),
+    captureList: new CaptureList(session),
     dispatcher,
     backgroundQueue: new BackgroundQueue({ captures, jobs, tasks, regions, parcels, log }),
     regions,

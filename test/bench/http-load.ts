@@ -4,17 +4,22 @@ export interface Load {
   readonly url: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  /** Of a POST; without one it is a GET. */
+  readonly body?: string;
   /** Clients that each send their next request when the answer is there. */
   readonly connections: number;
   readonly seconds: number;
 }
 
-export interface LoadResult {
-  readonly perSecond: number;
+/** Milliseconds. */
+export interface Percentiles {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
+}
+
+export interface LoadResult extends Percentiles {
+  readonly perSecond: number;
 }
 
 /**
@@ -29,15 +34,21 @@ export async function loadOf(load: Load): Promise<LoadResult> {
     Array.from({ length: load.connections }, () => keepAsking(new URL(load.url), request, end)),
   );
   const seconds = (performance.now() - start) / 1000;
-  const all = Float64Array.from(times.flat()).toSorted();
+  return { perSecond: times.flat().length / seconds, ...percentilesOf(times.flat()) };
+}
+
+/** Of any measured times. */
+export function percentilesOf(times: readonly number[]): Percentiles {
+  const all = Float64Array.from(times).toSorted();
   const at = (share: number) => all[Math.min(all.length - 1, Math.floor(all.length * share))] ?? Number.NaN;
-  return { perSecond: all.length / seconds, p50: at(0.5), p99: at(0.99), max: at(1) };
+  return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }
 
 function requestOf({ url, path, headers, body }: Load): Buffer {
-  const fields = { host: new URL(url).host, 'content-length': Buffer.byteLength(body), ...headers };
+  const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
+  const fields = { host: new URL(url).host, ...length, ...headers };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+  return Buffer.from(`${body === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`);
 }
 
 /** Milliseconds of each answer. */

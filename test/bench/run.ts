@@ -1,9 +1,12 @@
 import process from 'node:process';
 import { benchCacheHits } from './front/cache-hits.ts';
+import { benchLimitChecks } from './front/limit-checks.ts';
+import { benchListing } from './front/listing.ts';
+import { benchOwnTime } from './front/own-time.ts';
 
 /** `npm run bench -- <part>…`: measures parts of the service, each beside a peer in the same run. */
 const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
-  front: [benchCacheHits],
+  front: [benchCacheHits, benchOwnTime, benchListing, benchLimitChecks],
 };
 
 const asked = process.argv.slice(2);

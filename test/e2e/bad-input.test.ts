@@ -111,19 +111,11 @@ const unknown: Record<string, Case> = {
   'an unknown field of webhook': { body: { url, webhook: { url, secret: 'x' } }, says: /webhook.*secret/s },
 };
 
-/** What this version cannot do yet: never accepted and ignored. */
-const notYet: Record<string, Case> = {
-  background: { body: { url, background: true }, says: /background/ },
-  persistence: { body: { url, persistence: { enabled: true } }, says: /persistence/ },
-  webhook: { body: { url, background: true, webhook: { url: 'https://example.com/' } }, says: /webhook|background/ },
-};
-
 describe.for([
   ['source', sources],
   ['type or value', types],
   ['combination', combinations],
   ['unknown field', unknown],
-  ['not built yet', notYet],
 ] as const)('%s', ([, cases]) => {
   test.for(Object.entries(cases))('%s', async ([, { body, says, code = 'VALIDATION_ERROR' }]) => {
     const refusal = await fleet().api.refused(body);

@@ -23,3 +23,9 @@ declare module 'fastify' {
 }
 
 export const newFacts = (): RequestFacts => ({ startedAt: performance.now(), waitedMs: 0 });
+
+/** Who sends the request: of a route that has its key checked before anything else. */
+export function callerOf({ facts: { caller } }: { readonly facts: RequestFacts }): Caller {
+  if (caller === undefined) throw new TypeError('the key of a request was not checked');
+  return caller;
+}

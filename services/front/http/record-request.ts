@@ -13,13 +13,16 @@ export function recordRequest(request: FastifyRequest, reply: FastifyReply, metr
   const totalMs = performance.now() - facts.startedAt;
   const status = reply.raw.writableFinished ? reply.raw.statusCode : clientClosedRequest;
   const route = request.routeOptions.url ?? 'none';
-  metrics.request({ method, route, status, totalMs, ownMs: totalMs - facts.waitedMs });
+  const ownMs = totalMs - facts.waitedMs;
+  metrics.request({ method, route, status, totalMs, ownMs });
   request.log.info(
     {
       method,
       route,
       status,
       ms: Math.round(totalMs),
+      // Without the wait for a renderer, which is not for the front to answer for.
+      ownMs: Math.round(ownMs * 10) / 10,
       uuid: facts.record?.uuid,
       account: facts.account,
       code: facts.code,

@@ -1,5 +1,5 @@
 import type { CaptureResult } from '@webcapture/shared/contract/capture-result.ts';
-import type { FailedCapture, PendingCapture } from '@webcapture/shared/contract/capture-state.ts';
+import type { CaptureState, FailedCapture, PendingCapture } from '@webcapture/shared/contract/capture-state.ts';
 import type { OverallStatus } from '@webcapture/shared/contract/status.ts';
 import { example } from './answers.ts';
 
@@ -106,6 +106,19 @@ export const failedExample: FailedCapture = {
   acceptedAt: '2025-08-19T09:30:00.000Z',
   error: { code: 'NAVIGATION_FAILED', message: 'The name "example.com" could not be resolved.' },
   metadata: asked,
+};
+
+interface CapturePage {
+  readonly items: readonly CaptureState[];
+  readonly nextCursor: string | null;
+}
+
+export const captureListExamples: Readonly<Record<'last' | 'scanning', CapturePage>> = {
+  last: {
+    items: [{ ...pendingExample, uuid: '0198c2f0-7f9a-7c21-8e4d-2a1b3c4d5e6f' }, resultExample],
+    nextCursor: null,
+  },
+  scanning: { items: [], nextCursor: '0190680a-5800-7000-8000-000000000000' },
 };
 
 const lastCheckedAt = '2025-08-19T09:30:00.000Z';

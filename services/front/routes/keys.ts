@@ -10,11 +10,11 @@ import { success } from '@webcapture/shared/contract/envelope.ts';
 import { pageQuerySchema, pageSchema, type PageQuery } from '@webcapture/shared/contract/page.ts';
 import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Caller } from '../accounts/authenticator.ts';
 import { checkScopes } from '../accounts/key-desk.ts';
 import { keyView, newKeyView } from '../accounts/key-views.ts';
 import { parseExpiry } from '../accounts/parse-expiry.ts';
 import type { FrontDeps } from '../deps.ts';
+import { callerOf } from '../http/facts.ts';
 import { bodyExamples, keyExample, newKeyExample } from '../openapi/account-examples.ts';
 import { example, failureAnswers, successAnswer } from '../openapi/answers.ts';
 import { jsonBody } from '../validation/json-body.ts';
@@ -150,9 +150,4 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyDesk,
       return reply.header('cache-control', 'no-store').send(success(keyView(record, now())));
     },
   });
-}
-
-function callerOf({ facts: { caller } }: FastifyRequest): Caller {
-  if (caller === undefined) throw new TypeError('the key of a request was not checked');
-  return caller;
 }

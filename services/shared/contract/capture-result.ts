@@ -71,7 +71,7 @@ export type RefreshView = Static<typeof refreshSchema>;
 export type WebhookView = Static<typeof webhookSchema>;
 
 /** States of a capture. */
-const captureStatuses = ['queued', 'rendering', 'completed', 'failed', 'expired', 'deleted'] as const;
+export const captureStatuses = ['queued', 'rendering', 'completed', 'failed', 'expired', 'deleted'] as const;
 export type CaptureStatus = (typeof captureStatuses)[number];
 
 /** The `data` of a completed capture: shapes A and B of the interface at once. */

@@ -1,5 +1,5 @@
 import type { CaptureRecord } from './capture-record.ts';
-import type { CaptureResult, RefreshView, WebhookView } from './capture-result.ts';
+import type { CaptureResult, CaptureStatus, RefreshView, WebhookView } from './capture-result.ts';
 import type { CaptureState, DeletedCapture, FailedCapture, PendingCapture } from './capture-state.ts';
 
 export interface ViewOptions {
@@ -27,6 +27,11 @@ export function captureView(record: CaptureRecord, options: ViewOptions): Captur
   }
 }
 
+/** The status that a client is told: a file whose time has passed is as good as gone. `now` in Unix milliseconds. */
+export function statusOf({ status, expiresAt }: CaptureRecord, now: number): CaptureStatus {
+  return status === 'completed' && expiresAt <= now ? 'expired' : status;
+}
+
 /** The `data` of a capture that has completed; `expired` once its file is gone. */
 export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: ViewOptions): CaptureResult {
   const { outcome } = record;
@@ -34,7 +39,7 @@ export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: 
   const { mimeType, fileSizeBytes, width, height, capturedAt } = outcome;
   return {
     uuid: record.uuid,
-    status: record.status === 'completed' && record.expiresAt <= now ? 'expired' : record.status,
+    status: statusOf(record, now),
     fileUrl: fileUrl(record, cdnUrl),
     fromCache: fromCacheMs !== undefined,
     tokenCost: fromCacheMs === undefined ? record.tokenCost : 0,

@@ -131,8 +131,13 @@ export class Captures {
 
 /** `capture.<account>.<yyyymmdd>.<uuid>`: the day is the one that the UUIDv7 itself tells. */
 export function captureKey(account: string, uuid: string): string {
-  const day = new Date(timeOfUuid(uuid) ?? 0).toISOString().slice(0, 10).replaceAll('-', '');
-  return `capture.${account}.${day}.${uuid}`;
+  return capturesOfDay(account, timeOfUuid(uuid) ?? 0) + uuid;
+}
+
+/** What the keys of an account's captures of one day in UTC begin with; any `time` (Unix ms) of that day. */
+export function capturesOfDay(account: string, time: number): string {
+  const day = new Date(time).toISOString().slice(0, 10).replaceAll('-', '');
+  return `capture.${account}.${day}.`;
 }
 
 /** The background shard of an account: its captures wait in one of `shards` queues. */

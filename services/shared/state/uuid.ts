@@ -5,3 +5,9 @@ export function timeOfUuid(uuid: string): number | null {
   if (!uuidV7.test(uuid)) return null;
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 }
+
+/** The lowest UUIDv7 of that millisecond: no uuid of an earlier one sorts after it. */
+export function firstUuidOf(time: number): string {
+  const hex = time.toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+}

@@ -1,8 +1,8 @@
 import fastify from 'fastify';
 import process from 'node:process';
 
-/** The peer: a route that answers a body of the same size and does nothing else. It prints its address. */
+/** The peer: a route that answers the same body to everything and does nothing else. It prints its address. */
 const app = fastify();
 const answer = JSON.parse(process.argv[2] ?? '{}') as unknown;
-app.post('/capture', async () => answer);
+app.route({ method: ['GET', 'POST'], url: '/*', handler: async () => answer });
 process.stdout.write(`${await app.listen({ host: '127.0.0.1', port: 0 })}\n`);

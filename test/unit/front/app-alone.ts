@@ -59,6 +59,7 @@ export function buildAppAlone(
     } as unknown as FrontDeps['gate'],
     now: Date.now,
     captures: { get: beyond, fail: beyond, change: beyond },
+    captureList: { list: beyond },
     followUps: { arrange: beyond },
     backgroundQueue: { enqueue: beyond, enqueueRefresh: beyond },
     regions: { choose: beyond, estimatedWaitSeconds: () => null },

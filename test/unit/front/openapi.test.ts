@@ -52,6 +52,7 @@ test('it is valid OpenAPI 3.1 of version 1.0.0', async () => {
 test('it has every route', () => {
   expect(operations().map(({ path, method }) => `${method} ${path}`)).toEqual([
     'post /capture',
+    'get /captures',
     'get /captures/{uuid}',
     'delete /captures/{uuid}',
     'post /captures/{uuid}/refresh',

@@ -73,6 +73,7 @@ test('every request has its line in the log, and no line has what is secret', as
     status: 200,
     uuid: response.headers.get('x-capture-uuid'),
     account: 'demo',
+    ownMs: expect.any(Number),
   });
   expect(lines[1]).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
   expect(lines[2]).toMatchObject({ route: 'none', status: 404, code: 'NOT_FOUND' });

@@ -1,0 +1,52 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
+import { Admissions } from '@webcapture/shared/state/admissions.ts';
+import { loadOf, percentilesOf } from '../http-load.ts';
+import { startPeer, startQueue } from './parts.ts';
+import { printRows, type Row } from './print-rows.ts';
+
+const seconds = 3;
+const account = 'bench';
+const limits = { tokenQuota: 1e9, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e6, maxQueued: 1e6 };
+
+/** What it costs to ask whether a capture is within the limits of its account, and to give its place back. */
+export async function benchLimitChecks(): Promise<void> {
+  await using parts = new AsyncDisposableStack();
+  const session = await startQueue(parts);
+  const usage = new AccountUsage(session);
+  const admissions = new Admissions(session, {
+    readUsage: (id, time, precision) => usage.read(id, time, precision),
+    bookedOf: (id, holds) => usage.bookedOf(id, holds),
+  });
+  const check = async () => {
+    const id = randomUUIDv7();
+    const start = performance.now();
+    const until = Date.now() + 60_000;
+    const { refused } = await admissions.admit(account, limits, { id, tokens: 1, lane: 'interactive', until });
+    const took = performance.now() - start;
+    if (refused !== null) throw new Error(`refused: ${refused}`);
+    await admissions.release(account, id);
+    return took;
+  };
+  const measure = async (atOnce: number) => {
+    const times: number[] = [];
+    const start = performance.now();
+    const end = start + seconds * 1000;
+    const keepChecking = async () => {
+      while (performance.now() < end) times.push(await check());
+    };
+    await Promise.all(Array.from({ length: atOnce }, keepChecking));
+    return { perSecond: (times.length / (performance.now() - start)) * 1000, ...percentilesOf(times) };
+  };
+  await measure(8);
+  const peer = await startPeer(parts, '{}');
+  const rows: Row[] = [
+    {
+      name: 'plain fastify route',
+      result: await loadOf({ url: peer, path: '/', headers: {}, connections: 1, seconds }),
+    },
+    { name: 'one after another', result: await measure(1), goal: 'p50 under 1 ms' },
+    { name: '50 at once', result: await measure(50) },
+  ];
+  printRows(`Limit checks of one account, each place given back: ${seconds} s each`, rows);
+}

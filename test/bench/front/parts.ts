@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { provision } from '@webcapture/shared/nats/provision.ts';
+import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { startNats } from '../../../deploy/local/nats.ts';
+import { startProcess } from '../../../deploy/local/process.ts';
+import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
+import { freePort } from '../../harness/free-port.ts';
+import { ServicePart } from '../../harness/part.ts';
+import { until } from '../../harness/until.ts';
+
+/** The key of the account `demo` in every front that is measured. */
+export const benchKey = 'a-key-for-measuring-only';
+
+export interface BenchFront {
+  readonly url: string;
+  readonly part: ServicePart;
+}
+
+/** A provisioned nats-server with a data folder of its own, and a connection to it. */
+export async function startQueue(parts: AsyncDisposableStack): Promise<NatsSession> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'webcapture-bench-'));
+  parts.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const tool = await ensureTool('nats-server', { log: (line) => process.stderr.write(`${line}\n`) });
+  const nats = await startNats({ dataDir, toolPath: tool.path });
+  parts.defer(async () => void (await nats.process.stop({ graceMs: 2000 })));
+  const log = createLogger({ service: 'bench', pod: 'bench', level: 'fatal' });
+  const session = await connectNats({ url: nats.url, name: 'bench', log, signal: AbortSignal.timeout(10_000) });
+  parts.defer(() => session.nc.close());
+  const maxBytes = { db: -1, live: -1, cache: 64 * 1024 * 1024, captures: -1, tasks: -1, dead: -1, files: -1 };
+  await provision(session.jsm, { replicas: 1, maxBytes }, ['us-east']);
+  return session;
+}
+
+/** A front as a process of its own. */
+export async function startFront(parts: AsyncDisposableStack, natsUrl: string): Promise<BenchFront> {
+  const port = await freePort();
+  const front = await ServicePart.prepare('front', 'front', {
+    PATH: process.env['PATH'] ?? '',
+    PORT: String(port),
+    WEBCAPTURE_HOST: '127.0.0.1',
+    WEBCAPTURE_NATS_URL: natsUrl,
+    WEBCAPTURE_REGIONS: 'us-east:1',
+    WEBCAPTURE_API_KEY: benchKey,
+  });
+  await front.start();
+  parts.defer(() => front.stop());
+  return { url: `http://127.0.0.1:${port}`, part: front };
+}
+
+/** The peer, which answers every request with that JSON; its address. */
+export async function startPeer(parts: AsyncDisposableStack, answer: string): Promise<string> {
+  let address = '';
+  const peer = await startProcess({
+    name: 'plain fastify',
+    command: process.execPath,
+    args: [fileURLToPath(new URL('plain-server.ts', import.meta.url)), answer],
+    onLine: (line) => (address ||= line),
+  });
+  parts.defer(async () => void (await peer.stop({ graceMs: 0 })));
+  return until('the peer to listen', () => address !== '' && address);
+}
