@@ -24,7 +24,8 @@ const mebibyte = 1024 * 1024;
  * Reads the controller's variables, throws a ConfigError that names every bad one:
  * - `WEBCAPTURE_NATS_REPLICAS` (1 or 3, default 1): copies of every stream.
  * - `WEBCAPTURE_DB_MAX_BYTES`, `_LIVE_`, `_CAPTURES_`, `_TASKS_`, `_FILES_` (default -1, no limit but the server's own): a stream
- *   that is full refuses what is new. With FILES that fails captures (STORAGE_FAILED) until files expire.
+ *   that is full refuses what is new. With FILES that fails captures (STORAGE_FAILED) until files expire. TASKS alone
+ *   loses its oldest tasks, so that expiries and refreshes would never come: better without a limit.
  * - `WEBCAPTURE_CACHE_MAX_BYTES` (default 256 MiB, above 100,000 answers): the oldest ones go first.
  * - `WEBCAPTURE_DEAD_MAX_BYTES` (default 64 MiB): the oldest advisories go first.
  * - `PORT`, `WEBCAPTURE_PUBLIC_URL`, `WEBCAPTURE_CDN_URL`, `WEBCAPTURE_EGRESS_ALLOW` and

@@ -9,6 +9,7 @@ import { deadLetterDurable, streamNames } from '@webcapture/shared/nats/streams.
 import type { Jobs } from '@webcapture/shared/state/jobs.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { Term } from '../leader/election.ts';
+import { unlessAborted } from '../leader/unless-aborted.ts';
 import { parseAdvisory, type Advisory } from './advisory.ts';
 import type { SettledJob, Settler } from './settler.ts';
 
@@ -56,16 +57,6 @@ async function nextLetter(session: NatsSession, term: Term): Promise<PulledMessa
   if (term.holds()) return letter;
   pull.then((late) => late?.handBack(0)).catch(() => undefined);
   return null;
-}
-
-/** The promise's result, or null as soon as the signal aborts. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> {
-  return new Promise((resolve, reject) => {
-    const abort = () => resolve(null);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }
 
 /** Settles what one advisory tells of. An advisory of something else, or of a job that is gone, leaves nothing to do. */

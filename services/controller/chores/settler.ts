@@ -60,6 +60,11 @@ export class Settler {
     return true;
   }
 
+  /** Sees to what follows the end of a capture: whoever ended it may have died before it could. */
+  async follow(record: CaptureRecord): Promise<void> {
+    await this.#followUps.arrange(record);
+  }
+
   #announce(job: SettledJob, record: CaptureRecord): void {
     if (job.resultSubject === undefined) return;
     const limit = this.#session.nc.info?.max_payload ?? 0;

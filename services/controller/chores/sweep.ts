@@ -74,6 +74,7 @@ export class Sweep {
     const record = await this.#parts.captures.get(job.account, job.uuid);
     const due = whatIsDue(job, record === null ? null : stateOf(record.value, job.revision), now);
     if (due === null || !term.holds()) return;
+    if (due === 'remove' && record !== null) await this.#parts.settler.follow(record.value);
     if (due === 'remove' || (await this.#parts.settler.settle(job, due))) {
       await this.#parts.jobs.remove({ sequence: message.seq });
     }

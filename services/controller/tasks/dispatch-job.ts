@@ -1,18 +1,40 @@
+import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import { jobOf } from '@webcapture/shared/state/job-of.ts';
 import type { Jobs } from '@webcapture/shared/state/jobs.ts';
+import type { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { stateOf } from '@webcapture/shared/state/transitions.ts';
+import type { Settler } from '../chores/settler.ts';
+import { whatIsDue } from '../chores/sweep.ts';
 import type { TaskOf } from './run-tasks.ts';
 
+export interface DispatchDeps {
+  readonly captures: Pick<Captures, 'get'>;
+  readonly jobs: Pick<Jobs, 'publish'>;
+  readonly tasks: Pick<Tasks, 'schedule'>;
+  readonly settler: Pick<Settler, 'settle'>;
+  readonly now?: () => number;
+}
+
 /**
- * Queues the job of a capture, or refresh, that was accepted and has not begun: its front may have died before it could.
- * A job that lies there already is not queued twice.
+ * Sees to it that an accepted capture, or refresh, ends. One that has not begun gets its job: its front may have died
+ * before it could queue it; a job that lies there already is not queued twice. One that is still open when all its time
+ * has passed has lost its job, and fails: what it has set aside would never be given back else.
  */
 export async function dispatchJob(
   { account, uuid, revision }: Pick<TaskOf<'dispatch'>, 'account' | 'uuid' | 'revision'>,
-  { captures, jobs }: { readonly captures: Pick<Captures, 'get'>; readonly jobs: Pick<Jobs, 'publish'> },
+  { captures, jobs, tasks, settler, now = Date.now }: DispatchDeps,
 ): Promise<void> {
   const record = (await captures.get(account, uuid))?.value;
-  if (record === undefined || stateOf(record, revision) !== 'queued') return;
-  await jobs.publish(jobOf(record, revision));
+  const state = record === undefined ? 'none' : stateOf(record, revision);
+  if (record === undefined || (state !== 'queued' && state !== 'rendering')) return;
+  const job = jobOf(record, revision);
+  const endBy = overdueAt(job.deadline);
+  if (now() < endBy) {
+    if (state === 'queued') await jobs.publish(job);
+    await tasks.schedule({ kind: 'dispatch', account, uuid, revision }, endBy);
+    return;
+  }
+  const due = whatIsDue(job, state, now());
+  if (due !== null && due !== 'remove') await settler.settle(job, { ...due, unlessBegun: false });
 }

@@ -4,25 +4,20 @@ import { refreshHold } from '@webcapture/shared/state/account-usage.ts';
 import { withDefaultLimits, type Account, type Accounts } from '@webcapture/shared/state/accounts.ts';
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
 import type { Admissions } from '@webcapture/shared/state/admissions.ts';
-import { backgroundWaitMs, deadlineOf } from '@webcapture/shared/state/capture-times.ts';
+import { backgroundWaitMs, deadlineOf, dispatchAfterMs } from '@webcapture/shared/state/capture-times.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { Fleet } from '@webcapture/shared/state/fleet.ts';
-import type { Jobs } from '@webcapture/shared/state/jobs.ts';
-import type { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { isRefreshable, nextRevision, refuseRefresh, startRefresh } from '@webcapture/shared/state/transitions.ts';
-import { dispatchJob } from './dispatch-job.ts';
+import { dispatchJob, type DispatchDeps } from './dispatch-job.ts';
 import type { TaskOf } from './run-tasks.ts';
 
-export interface RefreshDeps {
+export interface RefreshDeps extends DispatchDeps {
   readonly captures: Pick<Captures, 'get' | 'change'>;
-  readonly jobs: Pick<Jobs, 'publish'>;
-  readonly tasks: Pick<Tasks, 'schedule'>;
   readonly accounts: Pick<Accounts, 'get'>;
   readonly admissions: Pick<Admissions, 'admit' | 'release'>;
   readonly fleet: Pick<Fleet, 'serving'>;
   readonly regions: readonly Region[];
   readonly defaultLimits: AccountLimits;
-  readonly now?: () => number;
 }
 
 /** The place is needed until the books have what the refresh sets aside. */
@@ -39,14 +34,12 @@ const failures = {
 /**
  * Queues the refresh of a capture whose interval has passed, and sees to the one after. A refresh costs what the capture
  * cost; without quota, or while the account is suspended, it is left out, the record tells why, and the next one is due
- * after another interval. A capture that is gone is refreshed no more.
+ * after another interval. A capture that is gone, or whose time is over, is refreshed no more.
  */
 export async function refreshCapture(task: TaskOf<'refresh'>, deps: RefreshDeps): Promise<void> {
   const { captures, tasks, now = Date.now } = deps;
   const record = (await captures.get(task.account, task.uuid))?.value;
-  if (record?.status !== 'completed' || record.nextRefreshAt === undefined) return;
-  // An earlier run may have died before it had queued the job.
-  if (record.refresh?.by === 'interval') await dispatchJob({ ...task, revision: record.refresh.revision }, deps);
+  if (record?.status !== 'completed' || record.nextRefreshAt === undefined || record.expiresAt <= now()) return;
   const due = record.nextRefreshAt <= now();
   const after = due ? await refresh(record, deps, now()) : record;
   const isLater = after?.nextRefreshAt !== undefined && after.nextRefreshAt > now();
@@ -55,7 +48,7 @@ export async function refreshCapture(task: TaskOf<'refresh'>, deps: RefreshDeps)
 
 /** The record as it stands afterwards. */
 async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): Promise<CaptureRecord | null> {
-  const { captures, admissions } = deps;
+  const { captures, admissions, tasks } = deps;
   const { account: id, uuid, tokenCost, options } = record;
   if (!isRefreshable(record)) return record;
   const startBy = now + backgroundWaitMs;
@@ -78,6 +71,8 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   if (refused === 'quota') return captures.change(record, refuseRefresh(order, failures.quota, next));
   if (refused !== null) return record;
   try {
+    // Whoever comes after a leader that dies from here on finds the job missing.
+    await tasks.schedule({ kind: 'dispatch', account: id, uuid, revision }, now + dispatchAfterMs);
     const queued = await captures.change(record, startRefresh(order, next));
     await dispatchJob({ account: id, uuid, revision }, deps);
     return queued;

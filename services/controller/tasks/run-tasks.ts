@@ -7,6 +7,7 @@ import { parseTask, type Task } from '@webcapture/shared/state/tasks.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { ControllerMetrics } from '../apply/metrics.ts';
 import type { Term } from '../leader/election.ts';
+import { unlessAborted } from '../leader/unless-aborted.ts';
 
 const pullMs = 2000;
 
@@ -51,10 +52,7 @@ async function serve<K extends TaskKind>(work: TaskWork<K>, deps: RunTasksDeps, 
 /** Waits a while for a task. A term that ends does not wait for the wait: what comes late goes to the successor. */
 async function pull(session: NatsSession, kind: TaskKind, term: Term): Promise<PulledMessage | null> {
   const pulling = pullOne(session.nc, streamNames.tasks, taskDurable(kind), pullMs);
-  const ended = new Promise<null>((resolve) => {
-    term.signal.addEventListener('abort', () => resolve(null), { once: true });
-  });
-  const message = await Promise.race([pulling, ended]);
+  const message = await unlessAborted(pulling, term.signal);
   if (term.holds()) return message;
   pulling.then((late) => late?.handBack(1)).catch(() => undefined);
   return null;
@@ -69,8 +67,8 @@ async function handle<K extends TaskKind>(
   try {
     const task = read(message, log);
     if (task?.kind === kind) await run(task as TaskOf<K>);
-    metrics.task(kind, 'done');
     await message.ack();
+    metrics.task(kind, 'done');
   } catch (error) {
     metrics.task(kind, 'failed');
     log.warn({ err: error, kind, delivery: message.delivery }, 'a task could not be done; it comes again');

@@ -5,11 +5,11 @@ import { toServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { isStreamFull } from '@webcapture/shared/nats/api-errors.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
-import { backgroundWaitMs, deadlineOf } from '@webcapture/shared/state/capture-times.ts';
+import { backgroundWaitMs, deadlineOf, dispatchAfterMs, overdueAt } from '@webcapture/shared/state/capture-times.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import { jobOf } from '@webcapture/shared/state/job-of.ts';
 import type { Jobs } from '@webcapture/shared/state/jobs.ts';
-import type { Tasks } from '@webcapture/shared/state/tasks.ts';
+import type { Task, Tasks } from '@webcapture/shared/state/tasks.ts';
 import { isOpen, nextRevision, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
@@ -23,7 +23,7 @@ import type { RegionBoard } from './region-board.ts';
 export interface BackgroundQueueDeps {
   readonly captures: Pick<Captures, 'create' | 'change' | 'fail'>;
   readonly jobs: Pick<Jobs, 'publish'>;
-  readonly tasks: Pick<Tasks, 'schedule' | 'cancel'>;
+  readonly tasks: Pick<Tasks, 'schedule'>;
   readonly regions: Pick<RegionBoard, 'choose'>;
   readonly parcels: HtmlParcels;
   readonly log: Logger;
@@ -37,12 +37,9 @@ export interface EnqueueOptions {
   readonly place?: CachePlace | undefined;
 }
 
-/** When a front has died between the record and the job, the leader queues the job after this. */
-const dispatchAfterMs = 20_000;
-
 /**
  * Queues captures and refreshes that nobody waits for. What was accepted is rendered, whatever dies: the record comes
- * before the job, and a task before both has the leader see to the job if this front cannot.
+ * before the job, and a task before both has the leader see to the job if this front cannot, and to the end if nobody does.
  */
 export class BackgroundQueue {
   readonly #deps: BackgroundQueueDeps;
@@ -114,14 +111,11 @@ export class BackgroundQueue {
     return queued;
   }
 
-  async #publish(
-    record: CaptureRecord,
-    revision: number,
-    guard: Parameters<BackgroundQueueDeps['tasks']['cancel']>[0],
-  ): Promise<void> {
+  async #publish(record: CaptureRecord, revision: number, guard: Task): Promise<void> {
     const { jobs, tasks, log } = this.#deps;
+    const job = jobOf(record, revision);
     try {
-      await publishJob(jobs, jobOf(record, revision), Date.now() + acceptMs);
+      await publishJob(jobs, job, Date.now() + acceptMs);
     } catch (error) {
       if (error instanceof Error && isStreamFull(error.cause)) {
         this.#failInBackground(record, revision, error);
@@ -131,7 +125,10 @@ export class BackgroundQueue {
       log.warn({ err: error, uuid: record.uuid }, 'a job could not be queued; the leader will do it');
       return;
     }
-    tasks.cancel(guard).catch((error: unknown) => log.debug({ err: error }, 'cancelling a task failed'));
+    // In place of the one that was to queue it. If that does not work, the leader finds the job there and does the same.
+    tasks
+      .schedule(guard, overdueAt(job.deadline))
+      .catch((error: unknown) => log.debug({ err: error }, 'a task could not be put off'));
   }
 
   #failInBackground(record: CaptureRecord, revision: number, error: unknown): void {

@@ -3,6 +3,15 @@ import type { RenderOptions } from '../contract/render-options.ts';
 /** Rendering a background capture, or a refresh, must have begun within so long: 24 hours. */
 export const backgroundWaitMs = 86_400_000;
 
+/** Whoever ends what is overdue in the usual ways has had its turn after this. */
+const overdueMs = 60_000;
+
+/** When the leader ends what is still open, whatever has become of its job; Unix milliseconds. */
+export const overdueAt = (deadline: number): number => deadline + overdueMs;
+
+/** The leader queues a job that its front, or a leader before it, could not queue, after this. */
+export const dispatchAfterMs = 20_000;
+
 /** Beyond the waits that the request allows: shooting a long page, storing it, and a second try after a death. */
 const marginMs = 60_000;
 

@@ -1,7 +1,8 @@
 import type { WebhookEvent } from '../contract/webhook.ts';
 import type { NatsSession } from '../nats/connect.ts';
+import { isKeyPart } from '../nats/read-many.ts';
 import { retryWhileAway } from '../nats/retry.ts';
-import { laterSubject, streamNames, taskKinds, taskSubject, type TaskKind } from '../nats/streams.ts';
+import { laterSubject, streamNames, taskKinds, taskSubject } from '../nats/streams.ts';
 
 interface CaptureTask {
   readonly account: string;
@@ -57,21 +58,21 @@ export class Tasks {
     const subject = laterSubject(task.kind, name);
     await retryWhileAway(() => this.#session.js.publish(subject, JSON.stringify(task), options), { deadline });
   }
-
-  /** Forgets what was scheduled; what is due already is done all the same. */
-  async cancel(task: TaskName): Promise<void> {
-    await this.#session.jsm.streams.purge(streamNames.tasks, { filter: laterSubject(task.kind, nameOf(task)) });
-  }
 }
 
-type TaskName = CaptureTask & { readonly kind: TaskKind; readonly revision?: number };
-
-const nameOf = ({ account, uuid, revision = 0 }: TaskName) => `${account}.${uuid}.${revision}`;
+const nameOf = ({ account, uuid, revision = 0 }: CaptureTask & { readonly revision?: number }) =>
+  `${account}.${uuid}.${revision}`;
 
 /** Throws when the message is no task that this process knows. */
 export function parseTask(data: Uint8Array): Task {
   const task = JSON.parse(new TextDecoder().decode(data)) as Task | null;
-  const isTask = typeof task === 'object' && task !== null && taskKinds.includes(task.kind);
-  if (!isTask || typeof task.uuid !== 'string' || typeof task.account !== 'string') throw new TypeError('not a task');
+  if (typeof task !== 'object' || task === null || !taskKinds.includes(task.kind)) throw new TypeError('not a task');
+  const { account, uuid } = task;
+  if (typeof uuid !== 'string' || typeof account !== 'string' || !isKeyPart(account)) {
+    throw new TypeError('a task that names no capture');
+  }
+  if ((task.kind === 'dispatch' || task.kind === 'webhook') && !Number.isInteger(task.revision)) {
+    throw new TypeError('a task that names no revision');
+  }
   return task;
 }

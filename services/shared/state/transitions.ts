@@ -86,8 +86,8 @@ export type RefreshOrder = Pick<CaptureRefresh, 'revision' | 'by' | 'region' | '
 
 /** The refresh of that number is queued, unless it is not the next one, one is under way or there is nothing to refresh. */
 export function startRefresh(order: RefreshOrder, nextRefreshAt?: number): Transition {
-  return (record) => {
-    if (!isRefreshable(record) || order.revision !== nextRevision(record)) return null;
+  return (record, now) => {
+    if (!isRefreshable(record) || order.revision !== nextRevision(record) || record.expiresAt <= now) return null;
     const refresh: CaptureRefresh = { ...order, state: 'queued' };
     return { ...record, refresh, ...(nextRefreshAt === undefined ? {} : { nextRefreshAt }) };
   };

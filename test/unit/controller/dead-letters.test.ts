@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
 import { pullOne } from '@webcapture/shared/nats/pull.ts';
-import { captureDurable, deadLetterDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { backgroundShards, captureDurable, deadLetterDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { backgroundShardOf } from '@webcapture/shared/state/captures.ts';
 import { parseAdvisory } from '../../../services/controller/chores/advisory.ts';
 import { settleDeadLetters } from '../../../services/controller/chores/dead-letters.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { queueCapture, type Queued } from './support/jobs.ts';
+import { queueRefresh } from './support/refreshes.ts';
 import { useSettling } from './support/settling.ts';
+import { tasking } from './support/tasking.ts';
 
 const on = useSettling();
 
@@ -25,9 +28,9 @@ describe('dead letters', () => {
   };
   const durable = captureDurable('us-east', 'interactive');
   /** Lets a job be delivered three times without an answer, and somebody pull once more. */
-  const exhaust = async () => {
+  const exhaust = async (from = durable) => {
     await until('the job to be given up', async () => {
-      (await pullOne(on().session.nc, streamNames.captures, durable, 100))?.handBack(10);
+      (await pullOne(on().session.nc, streamNames.captures, from, 100))?.handBack(10);
       return (await on().session.jsm.streams.info(streamNames.dead)).state.messages > 0;
     });
   };
@@ -70,6 +73,23 @@ describe('dead letters', () => {
     await until('the letter to be settled', async () => (await on().letters()) === 0);
     expect((await capture.record())?.status).toBe('completed');
     expect([await on().waiting(), await on().settled('max_deliveries')]).toEqual([0, 0]);
+    await stop();
+  });
+
+  test('a refresh that was delivered three times in vain fails, uncharged; its capture stays', async () => {
+    const { usage } = tasking(on());
+    const { job, record } = await queueRefresh(on(), 'refreshed');
+    await on().captures.begin(job);
+    await exhaust(captureDurable('us-east', 'background', backgroundShardOf('refreshed', backgroundShards)));
+    const stop = lead();
+    await until('the letter to be settled', async () => (await on().letters()) === 0);
+    const message = 'The page brought its renderer down three times.';
+    expect(await record()).toMatchObject({
+      status: 'completed',
+      refresh: { revision: 1, state: 'failed', failure: { code: 'CAPTURE_FAILED', message } },
+    });
+    expect(await usage('refreshed')).toEqual({ tokens: 2, captures: 1, reserved: 0, queued: 0 });
+    expect([await on().waiting(), await on().settled('max_deliveries')]).toEqual([0, 1]);
     await stop();
   });
 

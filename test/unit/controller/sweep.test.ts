@@ -2,13 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { Sweep, whatIsDue } from '../../../services/controller/chores/sweep.ts';
+import { newOutcome } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { queueCapture } from './support/jobs.ts';
+import { queueRefresh } from './support/refreshes.ts';
 import { useSettling } from './support/settling.ts';
+import { tasking } from './support/tasking.ts';
 
 const on = useSettling();
 const always = { holds: () => true };
+const never = (): never => {
+  throw new Error('the record is not as it should be');
+};
 
 describe('the sweep', () => {
   const sweep = () => new Sweep(on());
@@ -115,11 +122,60 @@ describe('the sweep', () => {
   });
 
   test.each([
+    ['nobody took', false, { startInMs: -5000 }, 'No renderer took the capture within 25 s.', 'not_started'],
+    [
+      'did not end',
+      true,
+      { startInMs: -20_000, deadlineInMs: -5000 },
+      'The capture did not end within 25 s.',
+      'deadline',
+    ],
+  ] as const)('a refresh that %s fails, uncharged; its capture stays', async (_name, begun, times, message, reason) => {
+    const account = `refresh-${reason}`;
+    const { usage } = tasking(on());
+    const late = await queueRefresh(on(), account, times);
+    if (begun) await on().captures.begin(late.job);
+    expect(await usage(account)).toEqual({ tokens: 2, captures: 1, reserved: 2, queued: 1 });
+    await sweep().pass(always);
+    expect(await late.record()).toMatchObject({
+      status: 'completed',
+      refresh: { revision: 1, state: 'failed', failure: { code: 'CAPTURE_TIMEOUT', message } },
+    });
+    expect(await usage(account)).toEqual({ tokens: 2, captures: 1, reserved: 0, queued: 0 });
+    expect([await on().waiting(), await on().settled(reason)]).toEqual([0, 1]);
+  });
+
+  test('the job of a refresh whose capture was deleted, or that another refresh followed, is removed', async () => {
+    const late = { startInMs: -5000 };
+    const [deleted, followed] = [await queueRefresh(on(), 'gone', late), await queueRefresh(on(), 'gone', late)];
+    await on().captures.change(deleted.job, remove);
+    await on().captures.fail(followed.job, { code: 'CAPTURE_FAILED', message: 'x' });
+    const { state: _state, failure: _failure, endedAt: _end, ...order } = (await followed.record())?.refresh ?? never();
+    await on().captures.change(followed.job, startRefresh({ ...order, revision: 2 }));
+    await sweep().pass(always);
+    expect(await on().waiting()).toBe(0);
+    expect((await followed.record())?.refresh).toMatchObject({ revision: 2, state: 'queued' });
+  });
+
+  test('what follows the end of a capture is seen to when whoever ended it has died in between', async () => {
+    const late = await queueCapture(on().session, { startInMs: -5000 });
+    const expiresAt = Date.now() + 3_600_000;
+    await on().captures.complete(late.job, newOutcome(), expiresAt);
+    const { dueAt } = tasking(on());
+    expect(await dueAt('expiry', (await late.record()) ?? never())).toBeNull();
+    await sweep().pass(always);
+    const due = (await dueAt('expiry', (await late.record()) ?? never())) ?? 0;
+    expect(Math.abs(due - expiresAt)).toBeLessThan(1000);
+    expect(await on().waiting()).toBe(0);
+  });
+
+  test.each([
     ['queued', 0, 'not_started'],
     ['rendering', 0, null],
     ['rendering', 1000, 'deadline'],
     ['completed', 0, 'remove'],
     ['failed', 0, 'remove'],
+    ['none', 0, 'remove'],
     [null, 0, null],
     [null, 1000, 'remove'],
   ] as const)('a capture that is %s, %i ms past its deadline: %s', (status, past, due) => {

@@ -1,8 +1,12 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
 import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
-import { Captures } from '@webcapture/shared/state/captures.ts';
+import { captureKey, Captures } from '@webcapture/shared/state/captures.ts';
+import { expire, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/state/transitions.ts';
+import { noUsage, sum, usageOf as booksOf } from '@webcapture/shared/state/usage.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
@@ -77,4 +81,131 @@ test('what is no uuid of ours has no record', async () => {
   for (const uuid of ['', 'x', '../..', '6f0d9f2e-94d3-4f5e-8f3a-9f6f1d2c3b4a', randomUUIDv7()]) {
     expect(await captures.get('four', uuid)).toBeNull();
   }
+});
+
+const orderOf = (revision: number): RefreshOrder => ({
+  revision,
+  by: 'request',
+  region: 'us-east',
+  acceptedAt: Date.now(),
+  startBy: Date.now() + 60_000,
+  deadline: Date.now() + 120_000,
+});
+const lost = { code: 'CAPTURE_FAILED', message: 'lost' } as const;
+
+describe('what is set aside', () => {
+  const background = (account: string, tokenCost = 2) => newRecord({ account, tokenCost, lane: 'background' });
+
+  test('a background capture sets its tokens aside as it is written, once, and gives them back as it ends', async () => {
+    const captures = new Captures(nats.session);
+    const [done, failed, deleted] = [background('aside'), background('aside'), background('aside')];
+    for (const record of [done, failed, deleted]) await Promise.all([captures.create(record), captures.create(record)]);
+    const aside = { tokens: 0, captures: 0, reserved: 6, queued: 3 };
+    expect(await usageOf('aside')).toEqual(aside);
+    await Promise.all([done, failed, deleted].map((record) => captures.create(record)));
+    await captures.begin(done);
+    expect(await usageOf('aside')).toEqual(aside);
+
+    await captures.complete(done, outcome, done.expiresAt);
+    expect(await usageOf('aside')).toEqual({ tokens: 2, captures: 1, reserved: 4, queued: 2 });
+    await captures.fail(failed, lost);
+    await captures.change(deleted, remove);
+    expect(await usageOf('aside')).toEqual({ tokens: 2, captures: 1, reserved: 0, queued: 0 });
+  });
+
+  test('the record and what it sets aside are there together or not at all', async () => {
+    const record = background('batch');
+    // Somebody else's record of that uuid: the batch as a whole is refused.
+    await new Entries(nats.session, 'db').put(captureKey('batch', record.uuid), { ...record, lane: 'interactive' });
+    await new Captures(nats.session).create(record);
+    expect(await usageOf('batch')).toEqual(noUsage);
+  });
+
+  test('an interactive capture sets nothing aside in the books', async () => {
+    await new Captures(nats.session).create(recordOf('waits'));
+    expect(await usageOf('waits')).toEqual(noUsage);
+  });
+
+  test('a refresh that four renderers finish at once is charged once', async () => {
+    const captures = new Captures(nats.session);
+    const record = background('refreshed');
+    await captures.create(record);
+    await captures.complete(record, outcome, record.expiresAt);
+    const sessions = await Promise.all([1, 2, 3, 4].map(() => nats.connect()));
+    await Promise.all(sessions.map((session) => new Captures(session).change(record, startRefresh(orderOf(1)))));
+    expect(await usageOf('refreshed')).toEqual({ tokens: 2, captures: 1, reserved: 2, queued: 1 });
+    const job = { account: 'refreshed', uuid: record.uuid, revision: 1 };
+    await Promise.all(sessions.map(async (session) => new Captures(session).complete(job, outcome, record.expiresAt)));
+    expect(await usageOf('refreshed')).toEqual({ tokens: 4, captures: 2, reserved: 0, queued: 0 });
+    expect(await captures.complete(job, outcome, record.expiresAt)).toMatchObject({ refresh: { state: 'completed' } });
+    expect(await usageOf('refreshed')).toMatchObject({ tokens: 4, captures: 2 });
+  });
+
+  test('a refresh that was asked for before another one ended starts no second one', async () => {
+    const captures = new Captures(nats.session);
+    const record = background('late');
+    await captures.create(record);
+    await captures.complete(record, outcome, record.expiresAt);
+    await captures.change(record, startRefresh(orderOf(1)));
+    await captures.complete({ ...record, revision: 1 }, outcome, record.expiresAt);
+    const late = await captures.change(record, startRefresh(orderOf(1)));
+    expect(late?.refresh).toMatchObject({ revision: 1, state: 'completed' });
+    expect(await usageOf('late')).toMatchObject({ tokens: 4, reserved: 0, queued: 0 });
+  });
+
+  test('after a server that was killed under way the books are the sum over the records', async () => {
+    const captures = new Captures(nats.session);
+    const records = Array.from({ length: 24 }, () => background('sum'));
+    const live = async (record: CaptureRecord, index: number) => {
+      const again = <T>(call: () => Promise<T>) => retryWhileAway(call, record);
+      await again(() => captures.create(record));
+      if (index % 6 === 0) return;
+      await again(() => captures.begin(record));
+      if (index % 6 === 1) return void (await again(() => captures.fail(record, lost)));
+      await again(() => captures.complete(record, outcome, record.expiresAt));
+      if (index % 6 === 2) return;
+      await again(() => captures.change(record, startRefresh(orderOf(1))));
+      const job = { ...record, revision: 1 };
+      if (index % 6 === 4) return void (await again(() => captures.fail(job, lost)));
+      if (index % 6 === 5) await again(() => captures.complete(job, outcome, record.expiresAt));
+    };
+    const living = Promise.all(records.map(live));
+    await nats.restart();
+    await living;
+    const stored = await Promise.all(records.map(async ({ uuid }) => (await captures.get('sum', uuid))?.value));
+    const wanted = stored
+      .flatMap((record) => [...(record === undefined ? new Map() : booksOf(record)).values()])
+      .reduce(sum, noUsage);
+    expect(await usageOf('sum')).toEqual(wanted);
+    // 16 completed and 4 refreshed; 4 captures and 4 refreshes have not ended.
+    expect(wanted).toEqual({ tokens: 40, captures: 20, reserved: 16, queued: 8 });
+  });
+});
+
+test('a record is kept for 90 days once its file is gone, and without an end while there is one', async () => {
+  const captures = new Captures(nats.session);
+  const ttlOf = async ({ account, uuid }: CaptureRecord) => {
+    const subject = `$KV.db.${captureKey(account, uuid)}`;
+    const message = await nats.session.jsm.streams.getMessage('KV_db', { last_by_subj: subject });
+    return message?.header.get('Nats-TTL');
+  };
+  const [kept, failed, expired, deleted] = [1, 2, 3, 4].map(() => newRecord({ account: 'ttl', lane: 'background' }));
+  for (const record of [kept, failed, expired, deleted]) {
+    if (record === undefined) throw new Error('a record is missing');
+    await captures.create(record);
+    expect(await ttlOf(record)).toBe('');
+    await captures.begin(record);
+    expect(await ttlOf(record)).toBe('');
+    if (record === failed) await captures.fail(record, lost);
+    // Its file's time is over at once.
+    else await captures.complete(record, outcome, record === expired ? Date.now() - 1 : record.expiresAt);
+    if (record === kept) {
+      await captures.change(record, startRefresh(orderOf(1)));
+      await captures.fail({ ...record, revision: 1 }, lost);
+    }
+    if (record === expired) await captures.change(record, expire);
+    if (record === deleted) await captures.change(record, remove);
+    expect(await ttlOf(record), record.uuid).toBe(record === kept ? '' : `${90 * 86_400}s`);
+  }
+  expect(await usageOf('ttl')).toMatchObject({ tokens: 3, captures: 3, reserved: 0, queued: 0 });
 });

@@ -1,0 +1,37 @@
+import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
+import { isMessageMissing } from '@webcapture/shared/nats/api-errors.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { laterSubject, streamNames, type TaskKind } from '@webcapture/shared/nats/streams.ts';
+import type { CaptureRef } from '@webcapture/shared/state/captures.ts';
+
+/** When a task is to come, Unix ms without its milliseconds; null when none is scheduled. */
+export async function taskDueAt(
+  session: NatsSession,
+  kind: TaskKind,
+  { account, uuid }: CaptureRef,
+  revision = 0,
+): Promise<number | null> {
+  const subject = laterSubject(kind, `${account}.${uuid}.${revision}`);
+  try {
+    const message = await session.jsm.streams.getMessage(streamNames.tasks, { last_by_subj: subject });
+    return message === null ? null : Date.parse(message.header.get('Nats-Schedule').replace('@at ', ''));
+  } catch (error) {
+    if (isMessageMissing(error)) return null;
+    throw error;
+  }
+}
+
+/** All jobs in the queue, in order. */
+export async function queuedJobs(session: NatsSession): Promise<CaptureJob[]> {
+  const { state } = await session.jsm.streams.info(streamNames.captures);
+  const jobs: CaptureJob[] = [];
+  for (let seq = state.first_seq; seq <= state.last_seq && state.messages > 0; seq++) {
+    try {
+      const message = await session.jsm.streams.getMessage(streamNames.captures, { seq });
+      if (message !== null) jobs.push(message.json<CaptureJob>());
+    } catch (error) {
+      if (!isMessageMissing(error)) throw error;
+    }
+  }
+  return jobs;
+}

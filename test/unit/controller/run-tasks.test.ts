@@ -1,0 +1,162 @@
+import { getEventListeners } from 'node:events';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
+import { streamNames, taskSubject } from '@webcapture/shared/nats/streams.ts';
+import { Tasks, type Task } from '@webcapture/shared/state/tasks.ts';
+import { ControllerMetrics } from '../../../services/controller/apply/metrics.ts';
+import { runTasks, type TaskOf } from '../../../services/controller/tasks/run-tasks.ts';
+import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { newRecord } from '../../harness/records.ts';
+import { until } from '../../harness/until.ts';
+import { recordingLog, type LogLine } from './support/recording-log.ts';
+
+let nats: TestNats;
+beforeAll(async () => {
+  nats = await startTestNats(['us-east']);
+});
+beforeEach(() => nats.session.jsm.streams.purge(streamNames.tasks));
+afterAll(() => nats[Symbol.asyncDispose]());
+
+const left = async () => (await nats.session.jsm.streams.info(streamNames.tasks)).state.messages;
+const newTask = (): Task => ({ kind: 'expiry', account: 'acme', uuid: newRecord().uuid });
+
+/** Leads until it is stopped, with what a test does in place of an expiry. */
+function lead(run: (task: TaskOf<'expiry'>) => Promise<void>, parallel = 2) {
+  const aborter = new AbortController();
+  const { signal } = aborter;
+  const lines: LogLine[] = [];
+  const registry = createMetrics('test');
+  const deps = { session: nats.session, metrics: new ControllerMetrics(registry), log: recordingLog(lines) };
+  const done = runTasks({ kind: 'expiry', parallel, run }, deps, { signal, holds: () => !signal.aborted });
+  return {
+    signal,
+    lines,
+    counted: async (outcome: string) => {
+      const counter = (await registry.getMetricsAsJSON()).find(({ name }) => name === 'webcapture_tasks_total');
+      const value = counter?.values.find(({ labels }) => labels['kind'] === 'expiry' && labels['outcome'] === outcome);
+      return value?.value ?? 0;
+    },
+    async stop(): Promise<number> {
+      const start = performance.now();
+      aborter.abort(new Error('the term is over'));
+      await done;
+      return performance.now() - start;
+    },
+  };
+}
+
+test('tasks are done, acknowledged and counted, so many at a time', async () => {
+  const tasks = new Tasks(nats.session);
+  const wanted = Array.from({ length: 12 }, newTask);
+  let running = 0;
+  let most = 0;
+  const done: string[] = [];
+  const leader = lead(async ({ uuid }) => {
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    running--;
+    done.push(uuid);
+  }, 3);
+  await Promise.all(wanted.map((task) => tasks.publish(task)));
+  await until('all to be done', async () => (await left()) === 0);
+  await until('all to be counted', async () => (await leader.counted('done')) === 12);
+  expect(done.toSorted()).toEqual(wanted.map(({ uuid }) => uuid).toSorted());
+  expect(most).toBe(3);
+  expect(await leader.counted('failed')).toBe(0);
+  expect(await leader.stop()).toBeLessThan(500);
+});
+
+test('a task that could not be done comes again', async () => {
+  let tries = 0;
+  const leader = lead(async () => {
+    if (++tries === 1) throw new Error('the store is away');
+  });
+  await new Tasks(nats.session).publish(newTask());
+  await until('the failure', async () => (await leader.counted('failed')) === 1);
+  expect(await left()).toBe(1);
+  expect(leader.lines.find(({ level }) => level === 'warn')?.message).toBe('a task could not be done; it comes again');
+  await until('it to be done', async () => (await left()) === 0);
+  expect(tries).toBe(2);
+  await leader.stop();
+});
+
+test('what is no task is acknowledged, with an error in the log', async () => {
+  const run = async () => Promise.reject(new Error('must not be called'));
+  const leader = lead(run);
+  const garbage = ['', 'x', '[]', 'null', '{"kind":"expiry"}', '{"kind":"expiry","account":"a b","uuid":"u"}'];
+  for (const text of garbage) await nats.session.js.publish(taskSubject('expiry', 'a.b.0'), text);
+  await until('all to be gone', async () => (await left()) === 0);
+  const errors = leader.lines.filter(({ level }) => level === 'error');
+  expect(errors.map(({ message }) => message)).toEqual(garbage.map(() => 'a message among the tasks is none'));
+  expect(await leader.counted('failed')).toBe(0);
+  await leader.stop();
+});
+
+test('the end of the term ends the waiting at once; what comes then is done by the next leader', async () => {
+  const never = lead(async () => Promise.reject(new Error('must not be called')));
+  // Each worker waits on the server by now.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(await never.stop()).toBeLessThan(100);
+  const wanted = Array.from({ length: 4 }, newTask);
+  for (const task of wanted) await new Tasks(nats.session).publish(task);
+  const done = new Set<string>();
+  const next = lead(async ({ uuid }) => void done.add(uuid));
+  await until('all to be done', async () => (await left()) === 0);
+  expect([...done].toSorted()).toEqual(wanted.map(({ uuid }) => uuid).toSorted());
+  await next.stop();
+});
+
+test('a task under way when the term ends is brought to its end', async () => {
+  const { promise: goOn, resolve } = Promise.withResolvers<void>();
+  let begun = false;
+  const leader = lead(async () => {
+    begun = true;
+    await goOn;
+  });
+  await new Tasks(nats.session).publish(newTask());
+  await until('the task to begin', () => begun);
+  const stopping = leader.stop();
+  resolve();
+  await stopping;
+  expect([await leader.counted('done'), await left()]).toEqual([1, 0]);
+});
+
+test('tasks wait while nobody leads, and their order does not matter to a leader that comes', async () => {
+  const tasks = new Tasks(nats.session);
+  const [late, due] = [newTask(), newTask()];
+  await tasks.schedule(due, Date.now() + 300);
+  await tasks.publish(late);
+  await until('both to be due', async () => {
+    const { state } = await nats.session.jsm.streams.info(streamNames.tasks, { subjects_filter: 'tasks.>' });
+    return Object.keys(state.subjects ?? {}).length === 2;
+  });
+  const done = new Set<string>();
+  const leader = lead(async ({ uuid }) => void done.add(uuid));
+  await until('both to be done', async () => (await left()) === 0);
+  expect(done).toEqual(new Set([late.uuid, due.uuid]));
+  await leader.stop();
+});
+
+test('a term that lasts gathers no listeners', async () => {
+  const leader = lead(async () => undefined, 1);
+  const tasks = new Tasks(nats.session);
+  for (let round = 0; round < 15; round++) await tasks.publish(newTask());
+  await until('all to be done', async () => (await leader.counted('done')) === 15);
+  expect(getEventListeners(leader.signal, 'abort').length).toBeLessThanOrEqual(1);
+  await leader.stop();
+});
+
+test('a server that is killed under way loses no task', async () => {
+  const tasks = new Tasks(nats.session);
+  const wanted = Array.from({ length: 20 }, newTask);
+  for (const task of wanted) await tasks.publish(task);
+  const done = new Set<string>();
+  const leader = lead(async ({ uuid }) => {
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    done.add(uuid);
+  }, 1);
+  await until('some to be done', () => done.size > 3);
+  await nats.restart();
+  await until('all to be done', () => done.size === wanted.length, { deadlineMs: 50_000 });
+  await leader.stop();
+}, 60_000);

@@ -1,0 +1,62 @@
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { TaskKind } from '@webcapture/shared/nats/streams.ts';
+import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
+import { Accounts } from '@webcapture/shared/state/accounts.ts';
+import { Admissions } from '@webcapture/shared/state/admissions.ts';
+import { Cache } from '@webcapture/shared/state/cache.ts';
+import { Captures } from '@webcapture/shared/state/captures.ts';
+import { clearAway } from '@webcapture/shared/state/clear-away.ts';
+import { Jobs } from '@webcapture/shared/state/jobs.ts';
+import { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import { removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import type { RefreshDeps } from '../../../../services/controller/tasks/refresh-capture.ts';
+import { queuedJobs, taskDueAt } from '../../../harness/queues.ts';
+import { newOutcome, newRecord } from '../../../harness/records.ts';
+import type { Settling } from './settling.ts';
+
+const plentiful = { tokenQuota: 1000, ratePerMinute: 60, burst: 10, maxInFlight: 10, maxQueued: 100 };
+
+/** What the leader does tasks with, on a real server, and what a test looks at. */
+export function tasking({ session, settler }: Pick<Settling, 'session' | 'settler'>) {
+  const captures = new Captures(session);
+  const store = new EmbeddedStore(session);
+  const cache = new Cache(session);
+  const usage = new AccountUsage(session);
+  const tasks = new Tasks(session);
+  const jobs = new Jobs(session);
+  const deps = {
+    captures,
+    jobs,
+    tasks,
+    settler,
+    accounts: new Accounts(session),
+    admissions: new Admissions(session, {
+      readUsage: (account, now, precision) => usage.read(account, now, precision),
+      bookedOf: (account, holds) => usage.bookedOf(account, holds),
+    }),
+    fleet: { serving: () => [] },
+    regions: ['us-east', 'eu-west'],
+    defaultLimits: plentiful,
+    clearAway: (record: CaptureRecord) =>
+      clearAway(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
+  } as const satisfies RefreshDeps & Record<string, unknown>;
+  return {
+    deps,
+    store,
+    cache,
+    dueAt: (kind: TaskKind, record: CaptureRecord, revision = 0) => taskDueAt(session, kind, record, revision),
+    queue: () => queuedJobs(session),
+    usage: (account: string) => usage.read(account, Date.now(), 'exact'),
+    stored: async ({ account, uuid }: CaptureRecord) => (await captures.get(account, uuid))?.value,
+    /** A capture that was made in the background and has its file. */
+    completed: async (changes: Partial<CaptureRecord> = {}): Promise<CaptureRecord> => {
+      const record = newRecord({ lane: 'background', tokenCost: 2, ...changes, status: 'queued' });
+      await captures.create(record);
+      const { fileName, expiresAt } = record;
+      const file = { name: fileName, bytes: Buffer.from('picture'), contentType: 'image/png', width: 1, height: 1 };
+      await store.create({ ...file, contentType: 'image/png', expiresAt: Math.max(expiresAt, Date.now() + 60_000) });
+      return (await captures.complete(record, newOutcome(), expiresAt)) ?? record;
+    },
+  };
+}
