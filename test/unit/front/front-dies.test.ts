@@ -111,7 +111,7 @@ describe('a front that dies', () => {
     await queue.enqueue(request, { uuid, account: holder.account });
     await dispatch(await guardOf(holder.account, uuid));
     await holder.until(uuid, 'completed');
-    await dispatch(await guardOf(holder.account, uuid));
+    await dispatch({ account: holder.account, uuid, revision: 0 });
     // Both lanes have been looked at again when a later capture has ended.
     await holder.until((await holder.queue()).uuid, 'completed');
     expect(rendered(uuid)).toEqual([0]);
