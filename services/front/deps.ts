@@ -11,6 +11,7 @@ import type { Authenticator } from './accounts/authenticator.ts';
 import type { KeyDesk } from './accounts/key-desk.ts';
 import type { ResponseCache } from './cache/response-cache.ts';
 import type { Dispatcher } from './capture/dispatcher.ts';
+import type { Idempotency } from './idempotency/idempotency.ts';
 import type { Gate } from './limits/gate.ts';
 import type { FrontMetrics } from './metrics.ts';
 import type { StatusView } from './status/overlay.ts';
@@ -40,6 +41,7 @@ export interface FrontDeps {
   readonly captures: Pick<Captures, 'get' | 'fail'>;
   readonly dispatcher: Dispatcher;
   readonly responseCache: ResponseCache;
+  readonly idempotency: Pick<Idempotency, 'answer'>;
   readonly store: FileStore;
   readonly policy: Pick<EgressPolicy, 'checkLiteral'>;
   readonly status: { view(): StatusView };

@@ -6,6 +6,7 @@ import { Admissions } from '@webcapture/shared/state/admissions.ts';
 import { Cache } from '@webcapture/shared/state/cache.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { Fleet } from '@webcapture/shared/state/fleet.ts';
+import { IdempotencyKeys } from '@webcapture/shared/state/idempotency.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { Keys } from '@webcapture/shared/state/keys.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
@@ -24,6 +25,8 @@ import { InFlight } from './capture/in-flight.ts';
 import { RegionBoard } from './capture/region-board.ts';
 import { ResultInbox } from './capture/result-inbox.ts';
 import type { FrontConfig } from './config.ts';
+import { Idempotency } from './idempotency/idempotency.ts';
+import { createIdempotencyMetrics } from './idempotency/metrics.ts';
 import { Gate } from './limits/gate.ts';
 import { createFrontMetrics } from './metrics.ts';
 import { NatsLink } from './nats-link.ts';
@@ -116,6 +119,12 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     captures,
     dispatcher,
     responseCache,
+    idempotency: new Idempotency({
+      keys: new IdempotencyKeys(session),
+      captures,
+      count: createIdempotencyMetrics(metrics),
+      log,
+    }),
     store,
     policy: createEgressPolicy({ allow: config.egressAllow }),
     status: board,

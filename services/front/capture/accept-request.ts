@@ -30,11 +30,10 @@ export interface AcceptedRequest {
  */
 export function acceptRequest(
   request: CaptureRequest,
-  headers: Readonly<Record<string, unknown>>,
   deps: { readonly limits: RequestLimits; readonly policy: Pick<EgressPolicy, 'checkLiteral'> },
 ): AcceptedRequest {
   checkRules(request, deps.limits);
-  refuseNotYet(request, headers);
+  refuseNotYet(request);
   const options = renderOptions(request);
   const { enabled, ttl } = request.responseCache;
   const source = readSource(request);

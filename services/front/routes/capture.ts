@@ -1,9 +1,9 @@
-import { randomUUIDv7 } from 'node:crypto';
 import { captureRequestSchema, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { success } from '@webcapture/shared/contract/envelope.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
 import type { Account } from '@webcapture/shared/state/accounts.ts';
+import type { KeptAnswer } from '@webcapture/shared/state/idempotency.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CacheAnswer } from '../cache/response-cache.ts';
 import { acceptRequest, type AcceptedRequest } from '../capture/accept-request.ts';
@@ -11,6 +11,9 @@ import { resultView } from '@webcapture/shared/contract/capture-view.ts';
 import type { FrontDeps } from '../deps.ts';
 import { clientGone } from '../http/client-gone.ts';
 import { sendCapture } from '../http/send-capture.ts';
+import type { IdempotentAsk, NameCapture } from '../idempotency/idempotency.ts';
+import { readIdempotencyKey } from '../idempotency/read-key.ts';
+import { replay } from '../idempotency/replay.ts';
 import { takePlace } from '../limits/take-place.ts';
 import type { CaptureOutcomeLabel } from '../metrics.ts';
 import { createCaptureDocument } from '../openapi/create-capture.ts';
@@ -36,20 +39,33 @@ export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
     schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, captureRequestSchema)),
     preValidation: async ({ body }) => limitFields(body),
     handler: async (request, reply) => {
-      const accepted = acceptRequest(request.body, request.headers, { limits, policy });
+      const accepted = acceptRequest(request.body, { limits, policy });
+      const key = readIdempotencyKey(request.raw.rawHeaders);
       const { authorization } = request.headers;
       const candidate = await responseCache.candidate(authorization, accepted.cache);
       const { account } = await authenticator.authenticate(authorization, 'capture', 'UNAUTHORIZED');
       request.facts.account = account.id;
       let outcome: CaptureOutcomeLabel = 'INTERNAL_ERROR';
       try {
-        const end = await waitForEnd({ accepted, account, candidate }, request, reply, deps);
-        if (end === null) {
+        const ask: IdempotentAsk = {
+          account: account.id,
+          key,
+          body: request.body,
+          clientGone: clientGone(reply),
+          answerOf: (record) =>
+            record.outcome === undefined ? null : answerOf({ record, bytes: null, fromCache: false }, request, deps),
+        };
+        const answered = await deps.idempotency.answer(ask, async (nameCapture) => {
+          const end = await waitForEnd({ accepted, account, candidate, nameCapture }, request, reply, deps);
+          return end === null ? null : answerOf(end, request, deps);
+        });
+        if (answered === null) {
           outcome = 'client_gone';
           return reply.hijack();
         }
         outcome = 'completed';
-        return await answer(end, request, reply, deps);
+        if (answered.replayed) return await replay(answered.answer, request, reply, deps);
+        return await answer(answered.answer, reply, deps);
       } catch (error) {
         outcome = toServiceError(error).code;
         throw error;
@@ -66,11 +82,12 @@ interface Question {
   readonly accepted: AcceptedRequest;
   readonly account: Account;
   readonly candidate: CaptureRecord | null;
+  readonly nameCapture: NameCapture;
 }
 
 /** The completed capture, rendered or not, or null when the client has gone. Throws the failure of one that failed. */
 async function waitForEnd(
-  { accepted, account, candidate }: Question,
+  { accepted, account, candidate, nameCapture }: Question,
   request: FastifyRequest<{ Body: CaptureRequest }>,
   reply: FastifyReply,
   deps: FrontDeps,
@@ -99,7 +116,7 @@ async function waitForEnd(
   };
   const end = await responseCache.answer(cacheable, async (lead) => {
     // Only what is rendered counts against the limits.
-    const uuid = lead?.uuid ?? randomUUIDv7();
+    const uuid = await nameCapture(lead?.uuid);
     const place = await takePlace({ account, uuid, accepted }, reply, deps);
     let record: CaptureRecord | undefined;
     try {
@@ -125,15 +142,29 @@ async function waitForEnd(
   return end;
 }
 
+/** An answer, with what it was made of. */
+interface CaptureAnswer extends KeptAnswer {
+  readonly end: CacheAnswer;
+}
+
+function answerOf(
+  end: CacheAnswer,
+  { body, facts }: FastifyRequest<{ Body: CaptureRequest }>,
+  { config }: Pick<FrontDeps, 'config'>,
+): CaptureAnswer {
+  const { uuid, region } = end.record;
+  const fromCacheMs = end.fromCache ? Math.round(performance.now() - facts.startedAt) : undefined;
+  const isFile = body.responseType === 'file';
+  const data = isFile ? null : resultView(end.record, { cdnUrl: config.cdnUrl, now: Date.now(), fromCacheMs });
+  return { uuid, region, data, end };
+}
+
 function answer(
-  { record, bytes, fromCache }: CacheAnswer,
-  request: FastifyRequest<{ Body: CaptureRequest }>,
+  { data, end: { record, bytes } }: CaptureAnswer,
   reply: FastifyReply,
-  { config, store }: FrontDeps,
+  { store }: FrontDeps,
 ): Promise<FastifyReply> | FastifyReply {
   const { outcome } = record;
-  if (request.body.responseType === 'file' && outcome !== undefined)
-    return sendCapture(reply, { record, outcome, bytes }, store);
-  const fromCacheMs = fromCache ? Math.round(performance.now() - request.facts.startedAt) : undefined;
-  return reply.send(success(resultView(record, { cdnUrl: config.cdnUrl, now: Date.now(), fromCacheMs })));
+  if (data === null && outcome !== undefined) return sendCapture(reply, { record, outcome, bytes }, store);
+  return reply.send(success(data));
 }

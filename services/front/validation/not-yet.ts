@@ -6,12 +6,11 @@ import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
  *
  * @throws ServiceError VALIDATION_ERROR
  */
-export function refuseNotYet(request: CaptureRequest, headers: Readonly<Record<string, unknown>>): void {
+export function refuseNotYet(request: CaptureRequest): void {
   const wanted = {
     'persistence.enabled': request.persistence.enabled,
     background: request.background,
     webhook: request.webhook !== undefined,
-    'The Idempotency-Key header': headers['idempotency-key'] !== undefined,
   };
   const names = Object.entries(wanted).flatMap(([name, isWanted]) => (isWanted ? [name] : []));
   if (names.length === 0) return;

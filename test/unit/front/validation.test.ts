@@ -179,13 +179,12 @@ describe('is refused, and told why', () => {
 });
 
 describe('what is not available yet is refused, never ignored', () => {
-  test.each<[object, Record<string, string>, string]>([
-    [{ persistence: { enabled: true } }, {}, 'persistence.enabled is not available yet'],
-    [{ background: true }, {}, 'background is not available yet'],
-    [{ background: true, webhook: { url: 'https://example.com/' } }, {}, 'background, webhook are not available yet'],
-    [{}, { 'idempotency-key': 'a' }, 'The Idempotency-Key header is not available yet'],
-  ])('%j %j', async (body, headers, message) => {
-    const answer = await ask({ url, ...body }, headers);
+  test.each<[object, string]>([
+    [{ persistence: { enabled: true } }, 'persistence.enabled is not available yet'],
+    [{ background: true }, 'background is not available yet'],
+    [{ background: true, webhook: { url: 'https://example.com/' } }, 'background, webhook are not available yet'],
+  ])('%j', async (body, message) => {
+    const answer = await ask({ url, ...body });
     expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
     expect(answer.message).toContain(message);
   });
