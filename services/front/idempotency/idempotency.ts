@@ -39,8 +39,7 @@ export type NameCapture = (uuid?: string) => Promise<string>;
 
 /** The answer of this request, or that of an earlier one. */
 type IdempotentAnswer<T> =
-  | { readonly replayed: false; readonly answer: T }
-  | { readonly replayed: true; readonly answer: KeptAnswer };
+  { readonly replayed: false; readonly answer: T } | { readonly replayed: true; readonly answer: KeptAnswer };
 
 /** Within this it is found out how a key stands, or the request is refused. */
 const callMs = 3000;

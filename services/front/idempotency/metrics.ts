@@ -6,7 +6,13 @@ import { Counter, type Registry } from 'prom-client';
  */
 export type IdempotencyResult = 'first' | 'replayed' | 'waited' | 'mismatch' | 'taken_over';
 
-const results = ['first', 'replayed', 'waited', 'mismatch', 'taken_over'] as const satisfies readonly IdempotencyResult[];
+const results = [
+  'first',
+  'replayed',
+  'waited',
+  'mismatch',
+  'taken_over',
+] as const satisfies readonly IdempotencyResult[];
 
 /** Counts requests with an Idempotency-Key. */
 export function createIdempotencyMetrics(registry: Registry): (result: IdempotencyResult) => void {

@@ -12,7 +12,8 @@ export function readIdempotencyKey(rawHeaders: readonly string[]): string | unde
   );
   const [key] = values;
   if (key === undefined) return undefined;
-  if (values.length > 1) throw new ServiceError('VALIDATION_ERROR', 'The Idempotency-Key header may be sent only once.');
+  if (values.length > 1)
+    throw new ServiceError('VALIDATION_ERROR', 'The Idempotency-Key header may be sent only once.');
   if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
     throw new ServiceError(
       'VALIDATION_ERROR',

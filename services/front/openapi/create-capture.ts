@@ -35,7 +35,8 @@ export const createCaptureDocument = {
         'idempotent-replayed': {
           type: 'string',
           enum: ['true'],
-          description: 'There when an earlier request with the same Idempotency-Key was answered so, or would have been.',
+          description:
+            'There when an earlier request with the same Idempotency-Key was answered so, or would have been.',
         },
       },
       content: {

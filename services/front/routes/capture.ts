@@ -10,6 +10,7 @@ import { acceptRequest, type AcceptedRequest } from '../capture/accept-request.t
 import { resultView } from '@webcapture/shared/contract/capture-view.ts';
 import type { FrontDeps } from '../deps.ts';
 import { clientGone } from '../http/client-gone.ts';
+import type { RequestFacts } from '../http/facts.ts';
 import { sendCapture } from '../http/send-capture.ts';
 import type { IdempotentAsk, NameCapture } from '../idempotency/idempotency.ts';
 import { readIdempotencyKey } from '../idempotency/read-key.ts';
@@ -52,6 +53,7 @@ export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
           key,
           body: request.body,
           clientGone: clientGone(reply),
+          onWait: waitClock(request.facts),
           answerOf: (record) =>
             record.outcome === undefined ? null : answerOf({ record, bytes: null, fromCache: false }, request, deps),
         };
@@ -96,11 +98,7 @@ async function waitForEnd(
   const { dispatcher, responseCache } = deps;
   const gone = clientGone(reply);
   const wantsFile = request.body.responseType === 'file';
-  let waitingSince = 0;
-  const onWait = (waiting: boolean) => {
-    if (waiting) waitingSince = performance.now();
-    else facts.waitedMs += performance.now() - waitingSince;
-  };
+  const onWait = waitClock(facts);
   const tell = (record: CaptureRecord) => {
     facts.record = record;
     void reply.header('x-capture-uuid', record.uuid);
@@ -140,6 +138,15 @@ async function waitForEnd(
   const { failure } = end.record;
   if (failure !== undefined) throw new ServiceError(failure.code, failure.message);
   return end;
+}
+
+/** Told when a wait begins and ends, it adds up what is no time of the front's own. */
+function waitClock(facts: RequestFacts): (waiting: boolean) => void {
+  let waitingSince = 0;
+  return (waiting) => {
+    if (waiting) waitingSince = performance.now();
+    else facts.waitedMs += performance.now() - waitingSince;
+  };
 }
 
 /** An answer, with what it was made of. */
