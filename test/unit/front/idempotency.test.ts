@@ -168,7 +168,7 @@ test('one that waits for a capture that fails renders in its place', async () =>
 });
 
 test.each([
-  ['RATE_LIMIT_EXCEEDED', { ratePerMinute: 1, burst: 1 }, { ratePerMinute: 6000, burst: 100 }],
+  ['RATE_LIMIT_EXCEEDED', { ratePerMinute: 1, burst: 1 }, { ratePerMinute: 6000, burst: 100_000 }],
   ['QUOTA_EXCEEDED', { tokenQuota: 1 }, { tokenQuota: 100 }],
 ])('after %s the same key works later', async (code, limits, wider) => {
   const { account, first } = await openAccount(stand.url, limits);
