@@ -17,6 +17,7 @@ import type { ResponseCache } from './cache/response-cache.ts';
 import type { BackgroundQueue } from './capture/background-queue.ts';
 import type { Dispatcher } from './capture/dispatcher.ts';
 import type { RegionBoard } from './capture/region-board.ts';
+import type { Idempotency } from './idempotency/idempotency.ts';
 import type { Gate } from './limits/gate.ts';
 import type { FrontMetrics } from './metrics.ts';
 import type { StatusView } from './status/overlay.ts';
@@ -54,6 +55,7 @@ export interface FrontDeps {
   /** Removes everything of a capture but its record. */
   readonly clearAway: (record: CaptureRecord) => Promise<void>;
   readonly responseCache: ResponseCache;
+  readonly idempotency: Pick<Idempotency, 'answer'>;
   readonly store: FileStore;
   readonly policy: Pick<EgressPolicy, 'checkLiteral'>;
   readonly status: { view(): StatusView };

@@ -9,6 +9,7 @@ import { Captures } from '@webcapture/shared/state/captures.ts';
 import { clearAway } from '@webcapture/shared/state/clear-away.ts';
 import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { Fleet } from '@webcapture/shared/state/fleet.ts';
+import { IdempotencyKeys } from '@webcapture/shared/state/idempotency.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { Keys } from '@webcapture/shared/state/keys.ts';
 import { Tasks } from '@webcapture/shared/state/tasks.ts';
@@ -31,6 +32,8 @@ import { InFlight } from './capture/in-flight.ts';
 import { RegionBoard } from './capture/region-board.ts';
 import { ResultInbox } from './capture/result-inbox.ts';
 import type { FrontConfig } from './config.ts';
+import { Idempotency } from './idempotency/idempotency.ts';
+import { createIdempotencyMetrics } from './idempotency/metrics.ts';
 import { Gate } from './limits/gate.ts';
 import { createFrontMetrics } from './metrics.ts';
 import { NatsLink } from './nats-link.ts';
@@ -78,6 +81,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   });
   const jobs = new Jobs(session);
   const tasks = new Tasks(session);
+  const followUps = new FollowUps(tasks);
   const parcels: HtmlParcels = {
     put: (name, html, expiresAt) => putHtml(session, name, html, expiresAt),
     remove: (name) => removeHtml(session, name),
@@ -126,13 +130,20 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     gate: new Gate({ admissions, captures, log, signal }),
     now,
     captures,
-    followUps: new FollowUps(tasks),
+    followUps,
     captureList: new CaptureList(session),
     dispatcher,
     backgroundQueue: new BackgroundQueue({ captures, jobs, tasks, regions, parcels, log }),
     regions,
     clearAway: (record) => clearAway(record, { store, cache, removeHtml: (name) => parcels.remove(name) }),
     responseCache,
+    idempotency: new Idempotency({
+      keys: new IdempotencyKeys(session),
+      captures,
+      followUps,
+      count: createIdempotencyMetrics(metrics),
+      log,
+    }),
     store,
     policy: createEgressPolicy({ allow: config.egressAllow }),
     status: board,

@@ -54,7 +54,7 @@ test('a front killed between publish and answer: the same Idempotency-Key finds 
   const { api, books, fronts, urls } = fleet();
   const before = await books.usage();
   const page = site().visit('/held');
-  const headers = { 'idempotency-key': 'order 4711' };
+  const headers = { 'idempotency-key': 'order-4711' };
   const lost = api.capture({ url: page.url }, { base: first(urls, 1), headers }).catch(() => null);
   await page.underWay(lost);
   await first(fronts, 1).kill('SIGKILL');

@@ -7,7 +7,6 @@ import type { CachePlace, Lane } from '@webcapture/shared/contract/capture-job.t
 import { cacheName } from '@webcapture/shared/state/cache-name.ts';
 import { checkRules, type RequestLimits } from '../validation/check-rules.ts';
 import { decodeHtml } from '../validation/decode-html.ts';
-import { refuseNotYet } from '../validation/not-yet.ts';
 import { checkWebhook } from './check-webhook.ts';
 import { renderOptions } from './render-options.ts';
 
@@ -36,12 +35,10 @@ export interface AcceptedRequest {
  */
 export function acceptRequest(
   request: CaptureRequest,
-  headers: Readonly<Record<string, unknown>>,
   deps: { readonly limits: RequestLimits; readonly policy: Pick<EgressPolicy, 'checkLiteral'> },
 ): AcceptedRequest {
   checkRules(request, deps.limits);
   checkWebhook(request.webhook, deps.policy);
-  refuseNotYet(headers);
   const options = renderOptions(request);
   const { responseCache, persistence } = request;
   const source = readSource(request);

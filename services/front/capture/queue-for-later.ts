@@ -1,21 +1,12 @@
-import { randomUUIDv7 } from 'node:crypto';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { CaptureResult } from '@webcapture/shared/contract/capture-result.ts';
 import type { PendingCapture } from '@webcapture/shared/contract/capture-state.ts';
 import { pendingView, resultView } from '@webcapture/shared/contract/capture-view.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import type { Account } from '@webcapture/shared/state/accounts.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FrontDeps } from '../deps.ts';
+import { tellCapture } from '../http/tell-capture.ts';
 import { takePlace } from '../limits/take-place.ts';
-import type { AcceptedRequest } from './accept-request.ts';
-
-/** What is to be answered: from the cache, if there is a candidate that still stands, or by rendering. */
-export interface Question {
-  readonly accepted: AcceptedRequest;
-  readonly account: Account;
-  readonly candidate: CaptureRecord | null;
-}
+import type { Question } from './question.ts';
 
 /** The place is needed until the books have what the capture sets aside. */
 const placeMs = 60_000;
@@ -27,8 +18,8 @@ const placeMs = 60_000;
  * @throws ServiceError what the limits or the queue refuse it with
  */
 export async function queueForLater(
-  { accepted, account, candidate }: Question,
-  request: FastifyRequest,
+  { accepted, account, candidate, nameCapture }: Question,
+  request: FastifyRequest<object>,
   reply: FastifyReply,
   deps: FrontDeps,
 ): Promise<CaptureResult | PendingCapture> {
@@ -36,16 +27,16 @@ export async function queueForLater(
   const view = { cdnUrl: config.cdnUrl, now: now() };
   const hit = responseCache.hit(candidate, account.id);
   if (hit !== null) {
-    tell(hit, request, reply);
+    tellCapture(hit, request, reply);
     return resultView(hit, { ...view, fromCacheMs: Math.round(performance.now() - request.facts.startedAt) });
   }
-  const uuid = randomUUIDv7();
+  const uuid = await nameCapture();
   const waitSeconds = regions.estimatedWaitSeconds(accepted.region);
   const { tokenCost: tokens, lane, cache } = accepted;
   const place = await takePlace({ account, id: uuid, tokens, lane, until: now() + placeMs, waitSeconds }, reply, deps);
   try {
     const record = await backgroundQueue.enqueue(accepted, { uuid, account: account.id, place: cache });
-    tell(record, request, reply);
+    tellCapture(record, request, reply);
     const estimatedWaitSeconds = regions.estimatedWaitSeconds(record.region);
     return { ...pendingView(record, view), estimatedWaitSeconds };
   } catch (error) {
@@ -56,9 +47,4 @@ export async function queueForLater(
   } finally {
     await place.leave();
   }
-}
-
-function tell(record: CaptureRecord, { facts }: FastifyRequest, reply: FastifyReply): void {
-  facts.record = record;
-  void reply.header('x-capture-uuid', record.uuid);
 }

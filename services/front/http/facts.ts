@@ -29,3 +29,12 @@ export function callerOf({ facts: { caller } }: { readonly facts: RequestFacts }
   if (caller === undefined) throw new TypeError('the key of a request was not checked');
   return caller;
 }
+
+/** Told when a wait begins and ends, it adds up what is no time of the front's own. */
+export function waitClock(facts: RequestFacts): (waiting: boolean) => void {
+  let waitingSince = 0;
+  return (waiting) => {
+    if (waiting) waitingSince = performance.now();
+    else facts.waitedMs += performance.now() - waitingSince;
+  };
+}

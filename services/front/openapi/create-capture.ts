@@ -16,6 +16,17 @@ export const createCaptureDocument = {
   description:
     'Renders the page and answers when the capture is there: with its metadata, or with responseType "file" with the file itself. With background true it answers at once with the place in the queue: follow it by GET /captures/{uuid}, or have a webhook told. Costs one token, with antiBot two; a capture that fails costs nothing, and neither does an answer from the cache (responseCache).',
   security: [{ apiKey: [] }],
+  // Checked by the route, which can say what is allowed.
+  headers: {
+    type: 'object',
+    properties: {
+      'idempotency-key': {
+        type: 'string',
+        description:
+          'Makes it safe to send the request again: within 24 hours the same key with the same body is answered as the first time, at no cost. A request under the same key at the same time waits for the first one. Another body under the same key is a 400. Failures are not kept. 1 to 255 visible ASCII characters.',
+      },
+    },
+  },
   response: {
     200: {
       description:
@@ -24,6 +35,12 @@ export const createCaptureDocument = {
         'x-request-id': { type: 'string', description: 'The id of the request, for the operator.' },
         ...rateLimitHeaders,
         'x-capture-uuid': { type: 'string', format: 'uuid', description: 'The uuid of the capture.' },
+        'idempotent-replayed': {
+          type: 'string',
+          enum: ['true'],
+          description:
+            'There when an earlier request with the same Idempotency-Key was answered so, or would have been.',
+        },
       },
       content: {
         'application/json': {

@@ -1,18 +1,19 @@
-import { randomUUIDv7 } from 'node:crypto';
 import { captureRequestSchema, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { success } from '@webcapture/shared/contract/envelope.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { CacheAnswer } from '../cache/response-cache.ts';
+import type { FastifyInstance } from 'fastify';
 import { acceptRequest } from '../capture/accept-request.ts';
-import { queueForLater, type Question } from '../capture/queue-for-later.ts';
-import { resultView } from '@webcapture/shared/contract/capture-view.ts';
+import { answerOfEnd, answerOfRecord, queuedAnswer, type CaptureAnswer } from '../capture/capture-answer.ts';
+import type { Question } from '../capture/question.ts';
+import { queueForLater } from '../capture/queue-for-later.ts';
+import { waitForEnd } from '../capture/wait-for-end.ts';
 import type { FrontDeps } from '../deps.ts';
 import { clientGone } from '../http/client-gone.ts';
+import { waitClock } from '../http/facts.ts';
 import { sendCapture } from '../http/send-capture.ts';
-import { takePlace } from '../limits/take-place.ts';
+import type { IdempotentAsk } from '../idempotency/idempotency.ts';
+import { readIdempotencyKey } from '../idempotency/read-key.ts';
+import { replay } from '../idempotency/replay.ts';
 import type { CaptureOutcomeLabel } from '../metrics.ts';
 import { createCaptureDocument } from '../openapi/create-capture.ts';
 import { requestExamples } from '../openapi/examples.ts';
@@ -25,7 +26,10 @@ import { limitFields } from '../validation/limit-fields.ts';
  */
 export const maxBodyBytes = 8 * 1024 * 1024;
 
-/** POST /capture, in the order that the interface fixes: validate, cache, key, limits, queue, wait, answer. */
+/**
+ * POST /capture, in the order that the interface fixes: validate, cache, key, an earlier answer to the same
+ * Idempotency-Key, limits, queue, wait, answer.
+ */
 export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
   const { config, authenticator, policy, responseCache } = deps;
   const { minRefreshSeconds, persistenceSeconds } = config;
@@ -38,111 +42,47 @@ export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
     schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, captureRequestSchema)),
     preValidation: async ({ body }) => limitFields(body),
     handler: async (request, reply) => {
-      const accepted = acceptRequest(request.body, request.headers, { limits, policy });
-      const { authorization } = request.headers;
+      const { body, facts, headers } = request;
+      const accepted = acceptRequest(body, { limits, policy });
+      const key = readIdempotencyKey(request.raw.rawHeaders);
+      const { authorization } = headers;
       const candidate = await responseCache.candidate(authorization, accepted.cache);
       const { account } = await authenticator.authenticate(authorization, 'capture', 'UNAUTHORIZED');
-      request.facts.account = account.id;
+      facts.account = account.id;
       let outcome: CaptureOutcomeLabel = 'INTERNAL_ERROR';
       try {
-        const question = { accepted, account, candidate };
-        if (accepted.lane === 'background') {
-          const data = await queueForLater(question, request, reply, deps);
-          outcome = data.status === 'queued' ? 'queued' : 'completed';
-          return reply.send(success(data));
-        }
-        const end = await waitForEnd(question, request, reply, deps);
-        if (end === null) {
+        const gone = clientGone(reply);
+        const wantsFile = body.responseType === 'file';
+        const view = { wantsFile, cdnUrl: config.cdnUrl, startedAt: facts.startedAt };
+        const ask: IdempotentAsk = {
+          account: account.id,
+          key,
+          body,
+          clientGone: gone,
+          onWait: waitClock(facts),
+          answerOf: (record) => answerOfRecord(record, view),
+        };
+        const answered = await deps.idempotency.answer(ask, async (nameCapture): Promise<CaptureAnswer | null> => {
+          const question: Question = { accepted, account, candidate, nameCapture, wantsFile, clientGone: gone };
+          if (accepted.lane === 'background') return queuedAnswer(await queueForLater(question, request, reply, deps));
+          const end = await waitForEnd(question, request, reply, deps);
+          return end === null ? null : answerOfEnd(end, view);
+        });
+        if (answered === null) {
           outcome = 'client_gone';
           return reply.hijack();
         }
-        outcome = 'completed';
-        return await answer(end, request, reply, deps);
+        const { data } = answered.answer;
+        outcome = data?.status === 'queued' ? 'queued' : 'completed';
+        if (answered.replayed) return await replay(answered.answer, request, reply, deps);
+        const { file } = answered.answer;
+        return file === undefined ? reply.send(success(data)) : await sendCapture(reply, file, deps.store);
       } catch (error) {
         outcome = toServiceError(error).code;
         throw error;
       } finally {
-        const region = request.facts.record?.region ?? 'none';
-        deps.metrics.capture({ outcome, region, format: accepted.format });
+        deps.metrics.capture({ outcome, region: facts.record?.region ?? 'none', format: accepted.format });
       }
     },
   });
-}
-
-/** The completed capture, rendered or not, or null when the client has gone. Throws the failure of one that failed. */
-async function waitForEnd(
-  { accepted, account, candidate }: Question,
-  request: FastifyRequest<{ Body: CaptureRequest }>,
-  reply: FastifyReply,
-  deps: FrontDeps,
-): Promise<CacheAnswer | null> {
-  const { facts } = request;
-  const { dispatcher, responseCache } = deps;
-  const gone = clientGone(reply);
-  const wantsFile = request.body.responseType === 'file';
-  let waitingSince = 0;
-  const onWait = (waiting: boolean) => {
-    if (waiting) waitingSince = performance.now();
-    else facts.waitedMs += performance.now() - waitingSince;
-  };
-  const tell = (record: CaptureRecord) => {
-    facts.record = record;
-    void reply.header('x-capture-uuid', record.uuid);
-  };
-  const cacheable = {
-    account: account.id,
-    place: accepted.cache,
-    candidate,
-    wantsFile,
-    lastsMs: dispatcher.deadlineOf(accepted, 0),
-    clientGone: gone,
-    onWait,
-  };
-  const end = await responseCache.answer(cacheable, async (lead) => {
-    // Only what is rendered counts against the limits.
-    const uuid = lead?.uuid ?? randomUUIDv7();
-    const until = dispatcher.deadlineOf(accepted, timeOfUuid(uuid) ?? deps.now());
-    const place = await takePlace(
-      { account, id: uuid, tokens: accepted.tokenCost, lane: 'interactive', until, waitSeconds: null },
-      reply,
-      deps,
-    );
-    let record: CaptureRecord | undefined;
-    try {
-      const rendered = await dispatcher.capture(accepted, {
-        uuid,
-        account: account.id,
-        wantsBytes: wantsFile,
-        clientGone: gone,
-        place: lead?.place,
-        onAccepted: (created) => tell((record = created)),
-        onWait,
-      });
-      ({ record } = rendered);
-      return rendered;
-    } finally {
-      await place.leave(record);
-    }
-  });
-  if (end === null || gone.aborted) return null;
-  if (end.fromCache) tell(end.record);
-  const { failure, status, outcome } = end.record;
-  if (failure !== undefined) throw new ServiceError(failure.code, failure.message);
-  if (status === 'deleted' && outcome === undefined) {
-    throw new ServiceError('CAPTURE_FAILED', 'The capture was deleted while it waited for a renderer.');
-  }
-  return end;
-}
-
-function answer(
-  { record, bytes, fromCache }: CacheAnswer,
-  request: FastifyRequest<{ Body: CaptureRequest }>,
-  reply: FastifyReply,
-  { config, store }: FrontDeps,
-): Promise<FastifyReply> | FastifyReply {
-  const { outcome } = record;
-  if (request.body.responseType === 'file' && outcome !== undefined)
-    return sendCapture(reply, { record, outcome, bytes }, store);
-  const fromCacheMs = fromCache ? Math.round(performance.now() - request.facts.startedAt) : undefined;
-  return reply.send(success(resultView(record, { cdnUrl: config.cdnUrl, now: Date.now(), fromCacheMs })));
 }

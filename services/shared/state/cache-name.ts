@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Region } from '../contract/regions.ts';
 import type { RenderOptions } from '../contract/render-options.ts';
+import { canonical, sha256 } from './canonical.ts';
 
 /** Part of every name: another number leaves all entries behind, when equal requests no longer make equal pictures. */
 const nameVersion = 1;
@@ -30,16 +30,4 @@ function withoutIdle({ quality, pdf, ...rest }: RenderOptions): object {
       // One single page has the size of its content.
       return { ...rest, pdf: rest.isFullPage ? { ...pdf, paper: null, landscape: null } : pdf };
   }
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
-}
-
-/** JSON with the keys of every object in order, so that equal values make equal texts. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join()}}`;
 }

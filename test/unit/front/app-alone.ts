@@ -1,3 +1,4 @@
+import { randomUUIDv7 } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
@@ -69,6 +70,12 @@ export function buildAppAlone(
       candidate: async () => null,
       answer: async (_ask: unknown, render: () => Promise<object>) => ({ ...(await render()), fromCache: false }),
     } as unknown as FrontDeps['responseCache'],
+    idempotency: {
+      answer: async (_ask: unknown, run: (nameCapture: () => Promise<string>) => Promise<object>) => ({
+        answer: await run(async () => randomUUIDv7()),
+        replayed: false,
+      }),
+    } as unknown as FrontDeps['idempotency'],
     store: { create: beyond, replace: beyond, stat: beyond, read: beyond, remove: beyond },
     policy: createEgressPolicy({ allow: [] }),
     status: { view: options.view ?? beyond },

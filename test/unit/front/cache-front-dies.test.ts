@@ -40,11 +40,11 @@ afterEach(async () => {
   await nats[Symbol.asyncDispose]();
 });
 
-const ask = (front: number) =>
+const ask = (front: number, { headers = {}, body: sent = body }: { headers?: object; body?: object } = {}) =>
   fetch(`${fronts[front]?.url}/capture`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, ...headers },
+    body: JSON.stringify(sent),
     signal: AbortSignal.timeout(30_000),
   });
 
@@ -70,6 +70,31 @@ test('the front of the first request is killed: those who wait on another one ge
   expect(envelope.data).toMatchObject({ uuid: renderer.jobs[0]?.uuid, fromCache: true, tokenCost: 0 });
   expect(renderer.jobs).toHaveLength(1);
 });
+
+test.each([{}, { responseCache: { enabled: true } }])(
+  'the front is killed: the same Idempotency-Key brings its capture on another one, charged once: %j',
+  async (more) => {
+    let finish = () => {};
+    const mayFinish = new Promise<void>((resolve) => (finish = resolve));
+    renderer.behaviour = async (job, self) => {
+      await self.captures.begin(job);
+      await mayFinish;
+      await self.complete(job);
+    };
+    const again = { headers: { 'idempotency-key': 'once' }, body: { url: body.url, ...more } };
+    const first = ask(0, again).catch(() => null);
+    await until('the first to be rendered', () => renderer.jobs.length === 1);
+    await fronts[0]?.part.kill('SIGKILL');
+    expect(await first).toBeNull();
+    const second = ask(1, again);
+    finish();
+    const response = await second;
+    expect([response.status, response.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+    const { body: envelope } = await read(response);
+    expect(envelope.data).toMatchObject({ uuid: renderer.jobs[0]?.uuid, fromCache: false, tokenCost: 1 });
+    expect(renderer.jobs).toHaveLength(1);
+  },
+);
 
 test('NATS is restarted under them: one capture answers all the same, and later ones are hits', async () => {
   renderer.behaviour = async (job, self) => {

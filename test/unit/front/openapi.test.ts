@@ -169,3 +169,9 @@ test('every body has examples, and all of them fit', () => {
     }
   }
 });
+
+test('the Idempotency-Key header and that of a replayed answer are documented', () => {
+  const operation = document.paths['/capture']?.['post'] as Operation & { readonly parameters?: readonly object[] };
+  expect(operation.parameters).toContainEqual(expect.objectContaining({ in: 'header', name: 'idempotency-key' }));
+  expect(operation.responses['200']).toHaveProperty(['headers', 'idempotent-replayed']);
+});

@@ -186,16 +186,6 @@ describe('is refused, and told why', () => {
   });
 });
 
-describe('what is not available yet is refused, never ignored', () => {
-  test.each<[object, Record<string, string>, string]>([
-    [{}, { 'idempotency-key': 'a' }, 'The Idempotency-Key header is not available yet'],
-  ])('%j %j', async (body, headers, message) => {
-    const answer = await ask({ url, ...body }, headers);
-    expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
-    expect(answer.message).toContain(message);
-  });
-});
-
 test.each([
   'http://127.0.0.1/',
   'http://localhost:8080/',
