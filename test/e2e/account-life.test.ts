@@ -88,8 +88,7 @@ describe('the life of an account', () => {
   });
 
   test('it captures, and is answered from the cache', async () => {
-    const answer = await capture(cachedBody());
-    shortLived = answer.body?.data as CaptureResult;
+    shortLived = await fleet().api.captured(cachedBody(), { key });
     expect(shortLived).toMatchObject({ status: 'completed', fromCache: false, tokenCost: 1 });
     expect((await capture(cachedBody())).body?.data).toMatchObject({
       uuid: shortLived.uuid,
@@ -147,7 +146,7 @@ describe('the life of an account', () => {
 
   test('it stores a page for long; a refresh keeps the address, and the ETag while the picture is the same', async () => {
     const changing = site().visit('/mood');
-    lasting = (await capture({ url: changing.url, persistence: { enabled: true } })).body?.data as CaptureResult;
+    lasting = await fleet().api.captured({ url: changing.url, persistence: { enabled: true } }, { key });
     const before = await fetch(lasting.fileUrl);
     expect(before.headers.get('cache-control')).toBe('public, max-age=300, must-revalidate');
     expect((await Picture.of(Buffer.from(await before.arrayBuffer()))).share('#00ff00')).toBe(1);
@@ -170,8 +169,7 @@ describe('the life of an account', () => {
 
   test('a page that it wants to be fresh is refreshed by itself, until it is deleted', async () => {
     const persistence = { enabled: true, refreshInterval: 1 };
-    const answer = await capture({ url: page('00ff00'), persistence });
-    const { uuid, fileUrl } = answer.body?.data as CaptureResult;
+    const { uuid, fileUrl } = await fleet().api.captured({ url: page('00ff00'), persistence }, { key });
     await until(
       'three refreshes',
       async () => {

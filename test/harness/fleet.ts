@@ -81,9 +81,12 @@ async function assemble(
   cleanUp.push(() => nats.stop());
 
   const env = serviceEnv(folder, { natsUrl: nats.url, regions, ...(options.env ? { extra: options.env } : {}) });
-  const controller = await ServicePart.prepare('controller', 'controller', env);
   const ports = await Promise.all(Array.from({ length: frontCount }, () => freePort()));
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+  const controller = await ServicePart.prepare('controller', 'controller', {
+    WEBCAPTURE_PUBLIC_URL: urls[0],
+    ...env,
+  });
   const fronts = await Promise.all(
     ports.map((port, index) =>
       ServicePart.prepare(`front-${index}`, 'front', {

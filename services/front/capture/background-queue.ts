@@ -2,6 +2,7 @@ import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.t
 import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { toServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { isStreamFull } from '@webcapture/shared/nats/api-errors.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
 import { backgroundWaitMs, deadlineOf, dispatchAfterMs, overdueAt } from '@webcapture/shared/state/capture-times.ts';
@@ -83,8 +84,8 @@ export class BackgroundQueue {
   }
 
   /**
-   * Queues the next refresh of a completed capture, unless one is under way; returns the record that stands afterwards,
-   * or null when there is none.
+   * Queues the next refresh of a completed capture, unless another one has begun since the record was read; returns the
+   * record that stands afterwards, or null when there is none.
    *
    * @throws ServiceError QUEUE_FULL, INTERNAL_ERROR
    */
@@ -101,7 +102,8 @@ export class BackgroundQueue {
     let queued: CaptureRecord | null;
     try {
       await tasks.schedule(guard, Date.now() + dispatchAfterMs, accept.deadline);
-      queued = await retryWhileAway(() => captures.change(record, startRefresh(order)), accept);
+      const changing = retryWhileAway(() => captures.change(record, startRefresh(order)), accept);
+      queued = await withDeadline(changing, acceptMs, 'queueing a refresh');
     } catch (error) {
       throw queueAway(error);
     }
@@ -131,9 +133,12 @@ export class BackgroundQueue {
 
   #failInBackground(record: CaptureRecord, revision: number, error: unknown): void {
     const { code, message } = toServiceError(queueAway(error));
-    const { account, uuid } = record;
-    const failing = () => this.#deps.captures.fail({ account, uuid, revision }, { code, message, cancelled: true });
-    retryWhileAway(failing, { deadline: Date.now() + dispatchAfterMs }).catch((failure: unknown) => {
+    const { account, uuid, html } = record;
+    const settle = async () => {
+      await this.#deps.captures.fail({ account, uuid, revision }, { code, message, cancelled: true });
+      if (html !== undefined && revision === 0) await this.#deps.parcels.remove(html);
+    };
+    retryWhileAway(settle, { deadline: Date.now() + dispatchAfterMs }).catch((failure: unknown) => {
       this.#deps.log.warn({ err: failure, uuid }, 'a capture that was not accepted could not be settled');
     });
   }

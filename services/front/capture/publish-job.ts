@@ -16,12 +16,19 @@ export const acceptMs = 8000;
  * @throws ServiceError QUEUE_FULL; INTERNAL_ERROR when the queue cannot be reached
  */
 export async function publishJob(jobs: Pick<Jobs, 'publish'>, job: CaptureJob, deadline: number): Promise<QueuedJob> {
+  const publish = async () => {
+    try {
+      return await jobs.publish(job);
+    } catch (error) {
+      // The server's error looks as if it were away; but a full queue is refused at once, not asked again and again.
+      if (!isStreamFull(error)) throw error;
+      throw new ServiceError('QUEUE_FULL', 'The queue of captures is full. Try again later.', { cause: error });
+    }
+  };
   try {
-    return await retryWhileAway(() => jobs.publish(job), { deadline });
+    return await retryWhileAway(publish, { deadline });
   } catch (error) {
-    throw isStreamFull(error)
-      ? new ServiceError('QUEUE_FULL', 'The queue of captures is full. Try again later.', { cause: error })
-      : queueAway(error);
+    throw queueAway(error);
   }
 }
 

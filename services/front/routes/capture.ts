@@ -126,8 +126,11 @@ async function waitForEnd(
   });
   if (end === null || gone.aborted) return null;
   if (end.fromCache) tell(end.record);
-  const { failure } = end.record;
+  const { failure, status, outcome } = end.record;
   if (failure !== undefined) throw new ServiceError(failure.code, failure.message);
+  if (status === 'deleted' && outcome === undefined) {
+    throw new ServiceError('CAPTURE_FAILED', 'The capture was deleted while it waited for a renderer.');
+  }
   return end;
 }
 

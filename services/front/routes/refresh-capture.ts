@@ -5,7 +5,7 @@ import { success } from '@webcapture/shared/contract/envelope.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { refreshHold } from '@webcapture/shared/state/account-usage.ts';
 import type { Account } from '@webcapture/shared/state/accounts.ts';
-import { isRefreshable } from '@webcapture/shared/state/transitions.ts';
+import { isRefreshable, nextRevision } from '@webcapture/shared/state/transitions.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { readState } from '../capture/read-state.ts';
 import type { FrontDeps } from '../deps.ts';
@@ -55,12 +55,13 @@ export function refreshCaptureRoute(app: FastifyInstance, deps: FrontDeps): void
   });
 }
 
-function assertHasFile({ status, expiresAt, url, html }: CaptureRecord, now: number): void {
+function assertHasFile({ status, expiresAt, url, persistence }: CaptureRecord, now: number): void {
   if (status !== 'completed' || expiresAt <= now) {
     const state = status === 'completed' ? 'expired' : status;
     throw new ServiceError('CONFLICT', `Only a completed capture can be refreshed; this one is ${state}.`);
   }
-  if (url === 'about:blank' && html === undefined) {
+  // Html of a background capture lies there for a while even without persistence, but perhaps not until the refresh.
+  if (url === 'about:blank' && persistence === undefined) {
     throw new ServiceError(
       'CONFLICT',
       'The html of this capture was not kept, so it cannot be captured again. Ask for persistence when you capture html that is to be refreshed.',
@@ -79,7 +80,7 @@ async function refresh(
   const place = await takePlace(
     {
       account,
-      id: refreshHold(record.uuid, (record.refresh?.revision ?? 0) + 1),
+      id: refreshHold(record.uuid, nextRevision(record)),
       tokens: record.tokenCost,
       lane: 'background',
       until: now() + placeMs,

@@ -104,19 +104,23 @@ export function admit(
 }
 
 /**
- * Whether the account could use up its quota within about a minute, all of it in captures that cost the most: then the
- * usage must be known to the last entry.
+ * Whether the account could use up its quota, or its room in the background, within about a minute, all of it in
+ * captures that cost the most: then the usage must be known to the last entry.
  */
-export function isNearQuota(
+export function isNearLimit(
   state: AdmissionState,
   limits: AccountLimits,
   usage: UsageSum,
   requests: readonly AdmissionRequest[],
 ): boolean {
-  const held = Object.values(state.holds).reduce((sum, [tokens]) => sum + tokens, 0);
+  const holds = Object.values(state.holds);
+  const held = holds.reduce((sum, [tokens]) => sum + tokens, 0);
   const asked = requests.reduce((sum, { tokens }) => sum + tokens, 0);
-  const minute = 2 * (limits.ratePerMinute + limits.burst);
-  return usage.tokens + usage.reserved + held + asked + minute > limits.tokenQuota;
+  const minute = limits.ratePerMinute + limits.burst;
+  if (usage.tokens + usage.reserved + held + asked + 2 * minute > limits.tokenQuota) return true;
+  const later = requests.filter(({ lane }) => lane === 'background').length;
+  const inLane = holds.filter(([, , lane]) => lane === 'background').length;
+  return later > 0 && usage.queued + inLane + later + minute > limits.maxQueued;
 }
 
 /** Captures that clients wait for, by the holds that have not lapsed. */

@@ -6,7 +6,7 @@ import {
   admit,
   freshAdmissionState,
   inFlightOf,
-  isNearQuota,
+  isNearLimit,
   release,
   type AccountLimits,
   type AdmissionRequest,
@@ -162,7 +162,7 @@ export class Admissions {
     requests: readonly AdmissionRequest[],
   ): Promise<UsageSum> {
     const rough = await this.#deps.readUsage(account, this.#now(), 'rough');
-    if (!isNearQuota(state, limits, rough, requests)) return rough;
+    if (!isNearLimit(state, limits, rough, requests)) return rough;
     return this.#deps.readUsage(account, this.#now(), 'exact');
   }
 }

@@ -32,6 +32,20 @@ test.each<[Partial<AdmissionVerdict>, string | undefined, string]>([
   });
 });
 
+test.each<[AdmissionVerdict['refused'], number | null, string | undefined]>([
+  ['queued', null, '2'],
+  ['queued', 0, '2'],
+  ['queued', 2, '2'],
+  ['queued', 3, '3'],
+  ['queued', 3600, '3600'],
+  ['queued', 3601, '3600'],
+  ['in-flight', 100, '2'],
+  ['quota', 100, undefined],
+  [null, 100, undefined],
+])('refused by %s while the queue takes %s seconds: Retry-After %s', (refused, waitSeconds, retryAfter) => {
+  expect(limitHeaders(demoLimits, { ...passed, refused }, waitSeconds)['retry-after']).toBe(retryAfter);
+});
+
 test.each<[AdmissionVerdict['refused'], string | undefined, string]>([
   [null, undefined, ''],
   ['rate', 'RATE_LIMIT_EXCEEDED', '6000 captures a minute'],

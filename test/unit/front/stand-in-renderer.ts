@@ -13,6 +13,7 @@ import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/state/fleet.ts';
 import { parseJob } from '@webcapture/shared/state/jobs.ts';
 import { encodeResult } from '@webcapture/shared/state/results.ts';
+import { isOpen } from '@webcapture/shared/state/transitions.ts';
 import { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { Lanes } from '../../../services/renderer/job/lanes.ts';
@@ -78,9 +79,13 @@ export class StandInRenderer {
     });
   }
 
-  /** Stores the file, settles the record and announces it; with `silently`, the announcement gets lost. */
+  /**
+   * Stores the file, settles the record and announces it, unless it has ended already; with `silently`, the announcement
+   * gets lost.
+   */
   async complete(job: CaptureJob, options: { silently?: boolean } = {}): Promise<void> {
-    await this.captures.begin(job);
+    const begun = await this.captures.begin(job);
+    if (begun === null || !isOpen(begun, job.revision)) return this.announce(job, begun);
     const { format, viewport } = job.options;
     const stored = await this.store.create({
       name: job.fileName,

@@ -108,6 +108,8 @@ export async function startStand(
     async [Symbol.asyncDispose]() {
       await Promise.all(renderers.map((each) => each.stop()));
       stop.abort();
+      // The client keeps spare connections that never carried a request, which no server takes for idle.
+      for (const front of [app, ...others]) front.server.closeAllConnections();
       await Promise.all([app, ...others].map((front) => front.close()));
       await nats[Symbol.asyncDispose]();
     },

@@ -1,0 +1,224 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { keysMatching } from '@webcapture/shared/nats/read-many.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { until } from '../../harness/until.ts';
+import {
+  completeJobs,
+  fileStatus,
+  holdJobs,
+  openHolder,
+  startBackgroundStand,
+  tasksOf,
+  type Holder,
+} from './background.ts';
+import type { Stand } from './stand.ts';
+
+let stand: Stand;
+let release = () => undefined as void;
+beforeAll(async () => {
+  stand = await startBackgroundStand();
+});
+afterAll(() => stand[Symbol.asyncDispose]());
+afterEach(() => {
+  release();
+  completeJobs(stand.renderer);
+});
+
+const jobOf = (uuid: string) => until('the job', () => stand.renderer.jobs.find((job) => job.uuid === uuid));
+const nothing = { tokens: 0, reserved: 0, queued: 0 };
+const horizonMs = 3650 * 86_400_000;
+
+describe('a background capture', () => {
+  test('is answered at once, waits, is rendered, and gets the file that was promised', async () => {
+    const holder = await openHolder(stand);
+    release = holdJobs(stand.renderer);
+    const answer = await holder.capture({ antiBot: true });
+    expect(answer.status).toBe(200);
+    const { data } = answer.body;
+    const uuid = String(data?.['uuid']);
+    expect(data).toMatchObject({ status: 'queued', tokenCost: 2, fromCache: false, region: 'us-east' });
+    expect(data?.['fileUrl']).toMatch(new RegExp(`^https://cdn.test/${uuid}.*\\.png$`));
+    expect(Number.isInteger(data?.['estimatedWaitSeconds'])).toBe(true);
+    expect(answer.headers.get('x-capture-uuid')).toBe(uuid);
+    expect(answer.headers.get('x-ratelimit-limit')).toBe('1000000');
+    expect(await holder.state(uuid)).toMatchObject({ status: 'queued', fileUrl: data?.['fileUrl'], tokenCost: 2 });
+    expect(await holder.books()).toMatchObject({ tokens: 0, captures: 0, reserved: 2, queued: 1 });
+    expect(await holder.tokensUsed()).toBe(0);
+    expect(await fileStatus(stand, data ?? {})).toBe(404);
+
+    await jobOf(uuid);
+    await stand.renderer.captures.begin({ account: holder.account, uuid });
+    expect(await holder.state(uuid)).toMatchObject({ status: 'rendering' });
+    expect(await holder.books()).toMatchObject({ tokens: 0, reserved: 2, queued: 1 });
+    release();
+    const completed = await holder.until(uuid, 'completed');
+    expect(completed).toMatchObject({ fileUrl: data?.['fileUrl'], tokenCost: 2 });
+    expect(await fileStatus(stand, completed)).toBe(200);
+    expect(await holder.books()).toEqual({ tokens: 2, captures: 1, reserved: 0, queued: 0 });
+    expect(await holder.tokensUsed()).toBe(2);
+    expect(stand.renderer.jobs.filter((job) => job.uuid === uuid)).toHaveLength(1);
+    // The leader looks once more when all its time has passed.
+    const left = ['later.dispatch', 'later.expiry'].map((subject) => `${subject}.${holder.account}.${uuid}.0`);
+    expect((await tasksOf(stand, uuid)).toSorted()).toEqual(left);
+  });
+
+  test('that fails costs nothing and says why', async () => {
+    const holder = await openHolder(stand);
+    stand.renderer.behaviour = (job, self) => self.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
+    const { uuid } = await holder.queue();
+    expect(await holder.until(uuid, 'failed')).toMatchObject({
+      tokenCost: 0,
+      error: { code: 'NAVIGATION_FAILED', message: 'There is no such host.' },
+    });
+    expect(await holder.books()).toMatchObject(nothing);
+  });
+
+  test('has a day to begin', async () => {
+    const holder = await openHolder(stand);
+    const { startBy, acceptedAt, deadline } = await holder.record((await holder.queue()).uuid);
+    expect(startBy - acceptedAt).toBe(86_400_000);
+    expect(deadline).toBeGreaterThan(startBy + 30_000);
+  });
+
+  test.each([{ region: 'asia-east' }, { html: '<p>x</p>', url: undefined, region: 'asia-east' }])(
+    'is refused at once where there is no renderer, and leaves nothing: %j',
+    async (body) => {
+      const holder = await openHolder(stand);
+      const before = await files();
+      const { status, body: envelope } = await holder.capture(body);
+      expect([status, envelope.error?.code]).toEqual([500, 'REGION_UNAVAILABLE']);
+      expect(await holder.books()).toMatchObject(nothing);
+      expect(await keysMatching(stand.nats.session, 'db', `capture.${holder.account}.>`)).toEqual([]);
+      expect(await tasksOf(stand, holder.account)).toEqual([]);
+      expect(await files()).toBe(before);
+    },
+  );
+
+  test.each([
+    [{ responseType: 'file' }, /background/],
+    [{ background: false, webhook: { url: 'https://example.com/hook' } }, /webhook needs background/],
+  ])('cannot be asked for with %j', async (body, message) => {
+    const holder = await openHolder(stand);
+    const { status, body: envelope } = await holder.capture(body);
+    expect([status, envelope.error?.code]).toEqual([400, 'VALIDATION_ERROR']);
+    expect(envelope.error?.message).toMatch(message);
+  });
+});
+
+const files = async () => (await stand.nats.session.jsm.streams.info(streamNames.files)).state.messages;
+
+describe('html', () => {
+  const htmlOf = async (uuid: string) => {
+    const { source } = await jobOf(uuid);
+    return takeHtml(stand.nats.session, source.kind === 'stored-html' ? source.fileName : 'none');
+  };
+
+  test.each([
+    ['small', '<p>päge</p>'],
+    ['as long as it may be, of four bytes a character', `<p>${'𝄞'.repeat(1024 * 1024 - 3)}`],
+  ])('%s reaches the renderer of a background capture unharmed', async (_name, html) => {
+    const holder = await openHolder(stand);
+    const { uuid, metadata } = await holder.queue({ url: undefined, html });
+    expect(metadata).toMatchObject({ url: 'about:blank' });
+    expect((await htmlOf(uuid)) === html).toBe(true);
+    await holder.until(uuid, 'completed');
+  });
+
+  test.each([true, false])('is kept to be captured again with persistence, background %s', async (background) => {
+    const holder = await openHolder(stand);
+    const { uuid } = await holder.queue({
+      url: undefined,
+      html: '<p>kept</p>',
+      background,
+      persistence: { enabled: true },
+    });
+    await holder.until(uuid, 'completed');
+    const record = await holder.record(uuid);
+    expect(record).toMatchObject({ html: uuid, persistence: { refreshIntervalMs: 0 }, lifetimeMs: horizonMs });
+    expect(await htmlOf(uuid)).toBe('<p>kept</p>');
+    const head = { last_by_subj: `files.html.${uuid}.head` };
+    const message = await stand.nats.session.jsm.streams.getMessage(streamNames.files, head);
+    const ttl = Number.parseInt(message?.header?.get('Nats-TTL') ?? '0', 10);
+    expect(ttl).toBeGreaterThan(horizonMs / 1000 - 60);
+  });
+
+  test('of a capture that failed is for the leader to clear away, however long it was to be kept', async () => {
+    const holder = await openHolder(stand);
+    stand.renderer.behaviour = (job, self) => self.fail(job, 'NAVIGATION_FAILED', 'No.');
+    const { uuid } = await holder.queue({ url: undefined, html: '<p>left</p>', persistence: { enabled: true } });
+    await holder.until(uuid, 'failed');
+    await until('the task', async () =>
+      (await tasksOf(stand, uuid)).includes(`tasks.expiry.${holder.account}.${uuid}.0`),
+    );
+  });
+});
+
+test('with persistence a capture is promised for as long as the operator keeps files', async () => {
+  const holder = await openHolder(stand);
+  const refreshInterval = 86_400;
+  const { uuid } = await holder.queue({ cdnTtl: 3600, persistence: { enabled: true, refreshInterval } });
+  const { acceptedAt, expiresAt } = await holder.record(uuid);
+  expect(expiresAt - acceptedAt).toBe(horizonMs);
+  const { refresh } = await holder.until(uuid, 'completed');
+  const { outcome } = await holder.record(uuid);
+  const nextAt = new Date((outcome?.capturedAt ?? 0) + refreshInterval * 1000).toISOString();
+  expect(refresh).toMatchObject({ state: 'idle', nextAt, tokensCharged: 0 });
+});
+
+describe('the response cache', () => {
+  const cached = { responseCache: { enabled: true, ttl: 3600 } };
+  const askNow = (holder: Holder, url: string) => holder.capture({ ...cached, url, background: false });
+
+  test('answers a background request at once, for nothing', async () => {
+    const holder = await openHolder(stand);
+    const url = 'https://example.com/hit';
+    const first = await askNow(holder, url);
+    const answer = await holder.capture({ ...cached, url });
+    const { uuid } = first.body.data ?? {};
+    expect(answer.body.data).toMatchObject({ uuid, status: 'completed', fromCache: true, tokenCost: 0 });
+    expect(answer.headers.get('x-capture-uuid')).toBe(uuid);
+    expect(await holder.books()).toMatchObject({ tokens: 1, queued: 0 });
+  });
+
+  test('is filled by a background capture', async () => {
+    const holder = await openHolder(stand);
+    const url = 'https://example.com/fill';
+    const { uuid } = await holder.queue({ ...cached, url });
+    await holder.until(uuid, 'completed');
+    await until('a hit', async () => (await askNow(holder, url)).body.data?.['uuid'] === uuid);
+  });
+
+  test('has nobody wait for the background, nor the background for anybody', async () => {
+    const holder = await openHolder(stand);
+    const url = 'https://example.com/both';
+    const hold = Promise.withResolvers<undefined>();
+    release = () => hold.resolve(undefined);
+    stand.renderer.behaviour = async (job, self) => {
+      if (job.lane === 'background') await hold.promise;
+      await self.complete(job);
+    };
+    const { uuid } = await holder.queue({ ...cached, url });
+    await jobOf(uuid);
+    const now = await askNow(holder, url);
+    expect(now.body.data).toMatchObject({ fromCache: false, tokenCost: 1 });
+    expect(now.body.data?.['uuid']).not.toBe(uuid);
+    release();
+    await holder.until(uuid, 'completed');
+    expect(await holder.books()).toMatchObject({ tokens: 2, captures: 2 });
+  });
+
+  test('lets a background request be queued while an equal one is rendered for somebody', async () => {
+    const holder = await openHolder(stand);
+    const url = 'https://example.com/led';
+    const already = stand.renderer.jobs.length;
+    release = holdJobs(stand.renderer);
+    const waiting = askNow(holder, url);
+    await until('the first to be rendered', () => stand.renderer.jobs.length > already);
+    const { uuid, status } = await holder.queue({ ...cached, url });
+    expect(status).toBe('queued');
+    release();
+    expect((await waiting).body.data?.['uuid']).not.toBe(uuid);
+    await holder.until(uuid, 'completed');
+  });
+});

@@ -1,0 +1,186 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
+import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/state/fleet.ts';
+import { periodOf } from '@webcapture/shared/state/period.ts';
+import { until } from '../../harness/until.ts';
+import type { Answer } from './accounts.ts';
+import { completeJobs, holdJobs, openHolder, startBackgroundStand, tally, type Holder } from './background.ts';
+import type { Stand } from './stand.ts';
+
+let stand: Stand;
+let fronts: string[];
+let release = () => undefined as void;
+beforeAll(async () => {
+  stand = await startBackgroundStand();
+  fronts = [stand.url, await stand.addFront(), await stand.addFront(), await stand.addFront()];
+});
+afterAll(() => stand[Symbol.asyncDispose]());
+afterEach(() => {
+  release();
+  completeJobs(stand.renderer);
+});
+
+const front = (index: number) => fronts[index % fronts.length] ?? stand.url;
+const idle = (holder: Holder) => until('all to have ended', async () => (await holder.books()).queued === 0);
+
+/** `count` background captures at once, spread over the four fronts. */
+const hammer = (holder: Holder, count: number) =>
+  Promise.all(Array.from({ length: count }, (_, index) => holder.capture({}, front(index))));
+
+/** What the account has used, by the shards, by the records and by what its holder is told: all the same. */
+async function agreedUsage(holder: Holder) {
+  const books = await holder.books();
+  expect(books).toEqual(await holder.sumOfRecords());
+  expect(await holder.tokensUsed()).toBe(books.tokens);
+  return books;
+}
+
+describe('four fronts hammered at once let through exactly what is allowed', () => {
+  test('by the cap on what waits, and what has ended makes room', async () => {
+    const holder = await openHolder(stand, { maxQueued: 12 });
+    for (let round = 0; round < 2; round++) {
+      release = holdJobs(stand.renderer);
+      const answers = await hammer(holder, 80);
+      expect(tally(answers)).toEqual({ queued: 12, QUEUE_FULL: 68 });
+      for (const { status, headers } of answers.filter(({ body }) => !body.success)) {
+        expect(status).toBe(429);
+        expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(2);
+      }
+      expect(await agreedUsage(holder)).toEqual({ tokens: 12 * round, captures: 12 * round, queued: 12, reserved: 12 });
+      release();
+      await idle(holder);
+      expect(await agreedUsage(holder)).toMatchObject({ tokens: 12 * (round + 1), queued: 0, reserved: 0 });
+    }
+  });
+
+  test('and a full background keeps nobody from being answered', async () => {
+    const holder = await openHolder(stand, { maxQueued: 1, maxInFlight: 1 });
+    const hold = Promise.withResolvers<undefined>();
+    release = () => hold.resolve(undefined);
+    stand.renderer.behaviour = async (job, self) => {
+      if (job.lane === 'background') await hold.promise;
+      await self.complete(job);
+    };
+    await holder.queue();
+    expect((await holder.capture()).body.error?.code).toBe('QUEUE_FULL');
+    expect((await holder.capture({ background: false })).status).toBe(200);
+  });
+
+  test('by the quota, of what clients wait for and what they do not', async () => {
+    const holder = await openHolder(stand, { tokenQuota: 25 });
+    release = holdJobs(stand.renderer);
+    const refused: Answer[] = [];
+    const queued: Answer[] = [];
+    const answers = Array.from({ length: 80 }, async (_, index) => {
+      const answer = await holder.capture({ background: index % 2 === 0 }, front(index >> 1));
+      if (answer.status === 402) refused.push(answer);
+      if (answer.body.data?.['status'] === 'queued') queued.push(answer);
+      return answer;
+    });
+    await until('all others to be refused', () => refused.length === 55);
+    expect(refused[0]?.body.error?.code).toBe('QUOTA_EXCEEDED');
+    expect(await holder.books()).toMatchObject({ tokens: 0, reserved: queued.length });
+    release();
+    expect(tally(await Promise.all(answers))).toMatchObject({ QUOTA_EXCEEDED: 55 });
+    await idle(holder);
+    expect(await agreedUsage(holder)).toEqual({ tokens: 25, captures: 25, reserved: 0, queued: 0 });
+    expect(queued.length).toBeGreaterThan(0);
+    expect(queued.length).toBeLessThan(25);
+  });
+
+  test('by the quota, of refreshes', async () => {
+    const holder = await openHolder(stand, { tokenQuota: 9 });
+    const captures = await Promise.all(Array.from({ length: 6 }, () => holder.queue()));
+    await idle(holder);
+    release = holdJobs(stand.renderer);
+    const answers = await Promise.all(captures.map(({ uuid }, index) => holder.refresh(uuid, front(index))));
+    expect(tally(answers)).toEqual({ completed: 3, QUOTA_EXCEEDED: 3 });
+    expect(await agreedUsage(holder)).toEqual({ tokens: 6, captures: 6, reserved: 3, queued: 3 });
+    release();
+    await idle(holder);
+    expect(await agreedUsage(holder)).toEqual({ tokens: 9, captures: 9, reserved: 0, queued: 0 });
+  });
+});
+
+test('what was set aside is given back by a cancellation and a failure, and charged by a completion', async () => {
+  const holder = await openHolder(stand, { tokenQuota: 3 });
+  const hold = Promise.withResolvers<undefined>();
+  const failing = new Set<string>();
+  release = () => hold.resolve(undefined);
+  stand.renderer.behaviour = async (job, self) => {
+    await hold.promise;
+    await (failing.has(job.uuid) ? self.fail(job, 'NAVIGATION_FAILED', 'No.') : self.complete(job));
+  };
+  const [first, second] = [await holder.queue(), await holder.queue(), await holder.queue()];
+  expect((await holder.capture({}, fronts[1])).status).toBe(402);
+  await holder.remove(first?.uuid ?? '');
+  expect((await holder.capture({}, fronts[2])).status).toBe(200);
+  expect((await holder.capture({}, fronts[3])).status).toBe(402);
+  failing.add(second?.uuid ?? '');
+  release();
+  await idle(holder);
+  expect(await agreedUsage(holder)).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
+  expect((await holder.capture({ antiBot: true })).status).toBe(402);
+  expect((await holder.capture({}, fronts[1])).status).toBe(200);
+});
+
+test('after captures, failures, cancellations and refreshes in a mess, the usage equals the records', async () => {
+  const holder = await openHolder(stand);
+  let count = 0;
+  stand.renderer.behaviour = (job, self) =>
+    count++ % 3 === 0 ? self.fail(job, 'NAVIGATION_FAILED', 'No.') : self.complete(job);
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, async (_, index) => {
+      const { body } = await holder.capture({ antiBot: index % 5 === 0 }, front(index));
+      const uuid = String(body.data?.['uuid']);
+      if (index % 4 === 0) await holder.remove(uuid, front(index + 1));
+      if (index % 4 === 1) await holder.refresh(uuid, front(index + 2));
+      return uuid;
+    }),
+  );
+  await idle(holder);
+  await Promise.all(answers.map((uuid, index) => holder.refresh(uuid, front(index))));
+  await idle(holder);
+  const usage = await agreedUsage(holder);
+  expect(usage).toMatchObject({ reserved: 0, queued: 0 });
+  expect(usage.captures).toBeGreaterThan(30);
+});
+
+test('a full queue says when to come back, by how long captures wait now', async () => {
+  const live = new Entries(stand.nats.session, 'live');
+  const [full, asking] = [await openHolder(stand, { maxQueued: 1 }), await openHolder(stand)];
+  release = holdJobs(stand.renderer);
+  const recent = { ended: 10, failedByUs: 0, queueWaitP95Ms: 0, meanRenderMs: 120_000 };
+  const said = { pod: 'busy', region: 'us-east', version: '0', slots: 10, busy: 12, recent } as const;
+  await sayHeartbeat(live, { ...said, browser: 'up', draining: false, at: Date.now() });
+  try {
+    await until('the fronts to have heard', async () => (await asking.queue())['estimatedWaitSeconds'] === 10);
+    await full.queue();
+    const { body, headers } = await full.capture();
+    expect([body.error?.code, headers.get('retry-after')]).toEqual(['QUEUE_FULL', '10']);
+  } finally {
+    await sayGoodbye(live, 'us-east', 'busy');
+  }
+});
+
+test('what was queued on the last day of a month still waits in the next one', async () => {
+  let now = Date.now();
+  await using later = await startBackgroundStand({ now: () => now });
+  const holder = await openHolder(later, { maxQueued: 3, tokenQuota: 3 });
+  const letGo = holdJobs(later.renderer);
+  const captures = [await holder.queue(), await holder.queue(), await holder.queue()];
+  const { end } = periodOf(Date.now());
+  const usage = new AccountUsage(later.nats.session);
+  expect((await holder.capture()).body.error?.code).toBe('QUOTA_EXCEEDED');
+  for (const time of [end, end + 1000, end + 86_400_000]) {
+    now = time;
+    expect(await usage.read(holder.account, now, 'exact')).toMatchObject({ tokens: 0, reserved: 0, queued: 3 });
+    expect((await holder.capture()).body.error?.code).toBe('QUEUE_FULL');
+  }
+  await holder.remove(captures[0]?.uuid ?? '');
+  expect((await holder.capture()).status).toBe(200);
+  now = end + 3 * 86_400_000;
+  expect(await usage.read(holder.account, now, 'rough')).toMatchObject({ queued: 0 });
+  letGo();
+});

@@ -1,0 +1,200 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { captureKey } from '@webcapture/shared/state/captures.ts';
+import { keysMatching } from '@webcapture/shared/nats/read-many.ts';
+import { until } from '../../harness/until.ts';
+import { send } from './accounts.ts';
+import {
+  completeJobs,
+  fileStatus,
+  holdJobs,
+  openHolder,
+  startBackgroundStand,
+  tasksOf,
+  type Holder,
+} from './background.ts';
+import type { Stand } from './stand.ts';
+
+let stand: Stand;
+let other: string;
+let release = () => undefined as void;
+beforeAll(async () => {
+  stand = await startBackgroundStand();
+  other = await stand.addFront();
+});
+afterAll(() => stand[Symbol.asyncDispose]());
+afterEach(() => {
+  release();
+  completeJobs(stand.renderer);
+});
+
+const cached = { responseCache: { enabled: true, ttl: 3600 } };
+const isPulled = (uuid: string) => stand.renderer.jobs.some((job) => job.uuid === uuid);
+
+const queued = async () => (await stand.nats.session.jsm.streams.info(streamNames.captures)).state.messages;
+
+async function completed(holder: Holder, body: object = {}) {
+  const { uuid } = await holder.queue(body);
+  return { uuid, state: await holder.until(uuid, 'completed') };
+}
+
+/** Fills both slots, so that what comes later stays in the queue. */
+async function fillSlots(holder: Holder): Promise<void> {
+  release = holdJobs(stand.renderer);
+  const taken = [await holder.queue(), await holder.queue()];
+  await until('both slots to be taken', () => taken.every(({ uuid }) => isPulled(uuid)));
+}
+
+/** How long the server keeps the record as it stands. */
+async function recordTtl(holder: Holder, uuid: string): Promise<string | undefined> {
+  const subject = `$KV.db.${captureKey(holder.account, uuid)}`;
+  const message = await stand.nats.session.jsm.streams.getMessage(streamNames.db, { last_by_subj: subject });
+  return message?.header?.get('Nats-TTL');
+}
+
+describe('a capture that waits', () => {
+  test('is cancelled: it is never rendered and costs nothing', async () => {
+    const filler = await openHolder(stand);
+    const holder = await openHolder(stand);
+    await fillSlots(filler);
+    const { uuid } = await holder.queue();
+    expect(await holder.books()).toMatchObject({ reserved: 1, queued: 1 });
+    const answer = await holder.remove(uuid);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.body.data).toMatchObject({ uuid, status: 'deleted', tokenCost: 0 });
+    expect(await holder.books()).toEqual({ tokens: 0, captures: 0, reserved: 0, queued: 0 });
+    expect(await recordTtl(holder, uuid)).toBe('7776000s');
+    release();
+    await until('the job to have been looked at', () => isPulled(uuid));
+    await until('the queue to be empty', async () => (await queued()) === 0);
+    expect(await holder.state(uuid)).toEqual(answer.body.data);
+    expect(await holder.tokensUsed()).toBe(0);
+    expect(await fileStatus(stand, { fileUrl: `https://cdn.test/${(await holder.record(uuid)).fileName}` })).toBe(404);
+  });
+
+  test('with a client that waits for it: the client is told', async () => {
+    const filler = await openHolder(stand);
+    const holder = await openHolder(stand);
+    await fillSlots(filler);
+    const waiting = holder.capture({ background: false });
+    const [key = ''] = await until('its record', async () => {
+      const keys = await keysMatching(stand.nats.session, 'db', `capture.${holder.account}.>`);
+      return keys.length === 1 ? keys : null;
+    });
+    expect((await holder.remove(key.split('.').at(-1) ?? '')).status).toBe(200);
+    const { status, body } = await waiting;
+    expect([status, body.error?.code]).toEqual([500, 'CAPTURE_FAILED']);
+    expect(body.error?.message).toMatch(/deleted while it waited/);
+    expect(await holder.tokensUsed()).toBe(0);
+  });
+});
+
+test('a capture that is being rendered is not deleted, and the answer says when it can be', async () => {
+  const holder = await openHolder(stand);
+  release = holdJobs(stand.renderer, { begun: true });
+  const { uuid } = await holder.queue();
+  await holder.until(uuid, 'rendering');
+  const { status, body } = await holder.remove(uuid);
+  expect([status, body.error?.code]).toEqual([409, 'CONFLICT']);
+  expect(body.error?.message).toMatch(/being rendered.*when it has ended/);
+  release();
+  await holder.until(uuid, 'completed');
+  expect((await holder.remove(uuid)).status).toBe(200);
+});
+
+describe('a completed capture', () => {
+  test('is gone at once, on every front, but stays charged and told of', async () => {
+    const holder = await openHolder(stand);
+    const body = { ...cached, url: 'https://example.com/gone' };
+    const { uuid, state } = await completed(holder, body);
+    await until('hits on both fronts', async () => {
+      const hits = [await holder.capture(body), await holder.capture(body, other)];
+      return hits.every((hit) => hit.body.data?.['uuid'] === uuid);
+    });
+    expect(await fileStatus(stand, state)).toBe(200);
+    const answer = await holder.remove(uuid, other);
+    expect(answer.body.data).toEqual({ ...state, status: 'deleted' });
+    expect(await fileStatus(stand, state)).toBe(404);
+    expect((await holder.capture(body, other)).body.data).toMatchObject({ status: 'queued', fromCache: false });
+    await until('the other front to know', async () => (await holder.capture(body)).body.data?.['uuid'] !== uuid, {
+      deadlineMs: 1000,
+    });
+    expect(await holder.state(uuid)).toMatchObject({ status: 'deleted', tokenCost: 1 });
+    expect((await holder.books()).tokens).toBeGreaterThanOrEqual(1);
+    expect(await recordTtl(holder, uuid)).toBe('7776000s');
+    expect(await tasksOf(stand, uuid)).toContain(`tasks.expiry.${holder.account}.${uuid}.0`);
+  });
+
+  test('is refreshed no more, and a refresh that waits gives back what it set aside', async () => {
+    const holder = await openHolder(stand);
+    const { uuid, state } = await completed(holder);
+    release = holdJobs(stand.renderer);
+    expect((await holder.refresh(uuid)).body.data).toMatchObject({ refresh: { state: 'queued' } });
+    expect(await holder.books()).toMatchObject({ tokens: 1, reserved: 1, queued: 1 });
+    expect((await holder.remove(uuid)).status).toBe(200);
+    expect(await holder.books()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
+    const isAsked = () => stand.renderer.jobs.some((job) => job.uuid === uuid && job.revision === 1);
+    await until('the refresh to be looked at', isAsked);
+    release();
+    await until('the queue to be empty', async () => (await queued()) === 0);
+    expect(await holder.state(uuid)).toMatchObject({ status: 'deleted' });
+    expect(await fileStatus(stand, state)).toBe(404);
+    expect(await holder.books()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
+    expect((await holder.refresh(uuid)).status).toBe(409);
+  });
+});
+
+test('a failed capture is deleted too', async () => {
+  const holder = await openHolder(stand);
+  stand.renderer.behaviour = (job, self) => self.fail(job, 'NAVIGATION_FAILED', 'No.');
+  const { uuid } = await holder.queue();
+  await holder.until(uuid, 'failed');
+  expect((await holder.remove(uuid)).body.data).toMatchObject({ status: 'deleted', tokenCost: 0 });
+});
+
+test('twice is answered twice in the same way, also on another front and at once', async () => {
+  const holder = await openHolder(stand);
+  const { uuid } = await completed(holder);
+  const answers = await Promise.all([holder.remove(uuid), holder.remove(uuid, other), holder.remove(uuid)]);
+  answers.push(await holder.remove(uuid, other));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  for (const { body } of answers) expect(body).toEqual(answers[0]?.body);
+  expect(await holder.books()).toMatchObject({ tokens: 1, captures: 1 });
+});
+
+describe('is refused', () => {
+  test.each(['remove', 'refresh'] as const)("%s of another account's capture, and of none", async (action) => {
+    const [holder, stranger] = [await openHolder(stand), await openHolder(stand)];
+    const { uuid } = await completed(holder);
+    const nobodys = '01a1fd8a-28f4-7407-b5a7-118e86daad01';
+    for (const answer of [await stranger[action](uuid), await holder[action](nobodys)]) {
+      expect([answer.status, answer.body.error?.code]).toEqual([404, 'CAPTURE_NOT_FOUND']);
+    }
+    expect(await holder.state(uuid)).toMatchObject({ status: 'completed' });
+  });
+
+  test.each([
+    ['DELETE', ''],
+    ['POST', '/refresh'],
+  ])('%s%s without the scope or without a key', async (method, path) => {
+    const holder = await openHolder(stand);
+    const { uuid } = await completed(holder);
+    const reader = await stand.makeKey({ account: holder.account, scopes: ['read'] });
+    const url = `${stand.url}/captures/${uuid}${path}`;
+    expect((await send(url, reader, { method })).body.error?.code).toBe('FORBIDDEN');
+    expect((await send(url, null, { method })).body.error?.code).toBe('UNAUTHORIZED');
+    expect(await holder.state(uuid)).toMatchObject({ status: 'completed' });
+  });
+});
+
+test.each([
+  ['DELETE', ''],
+  ['POST', '/refresh'],
+])('%s%s needs no body, whatever type a client says that it has', async (method, path) => {
+  const holder = await openHolder(stand);
+  const { uuid } = await completed(holder);
+  const headers = { authorization: `Bearer ${holder.key}`, 'content-type': 'application/json' };
+  const response = await fetch(`${stand.url}/captures/${uuid}${path}`, { method, headers });
+  expect(response.status).toBe(200);
+});
