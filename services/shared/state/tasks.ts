@@ -2,7 +2,7 @@ import type { WebhookEvent } from '../contract/webhook.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { isKeyPart } from '../nats/read-many.ts';
 import { retryWhileAway } from '../nats/retry.ts';
-import { laterSubject, streamNames, taskKinds, taskSubject, type TaskKind } from '../nats/streams.ts';
+import { laterSubject, streamNames, taskKinds, taskSubject } from '../nats/streams.ts';
 
 interface CaptureTask {
   readonly account: string;
@@ -58,16 +58,10 @@ export class Tasks {
     const subject = laterSubject(task.kind, name);
     await retryWhileAway(() => this.#session.js.publish(subject, JSON.stringify(task), options), { deadline });
   }
-
-  /** Forgets what was scheduled; what is due already is done all the same. */
-  async cancel(task: TaskName): Promise<void> {
-    await this.#session.jsm.streams.purge(streamNames.tasks, { filter: laterSubject(task.kind, nameOf(task)) });
-  }
 }
 
-type TaskName = CaptureTask & { readonly kind: TaskKind; readonly revision?: number };
-
-const nameOf = ({ account, uuid, revision = 0 }: TaskName) => `${account}.${uuid}.${revision}`;
+const nameOf = ({ account, uuid, revision = 0 }: CaptureTask & { readonly revision?: number }) =>
+  `${account}.${uuid}.${revision}`;
 
 /** Throws when the message is no task that this process knows. */
 export function parseTask(data: Uint8Array): Task {

@@ -44,14 +44,11 @@ test('a task whose time has passed comes at once', async () => {
   expect(await next('expiry', 5000)).toEqual(expiry);
 });
 
-test('the same task scheduled again comes once, at the later time; a cancelled one never comes', async () => {
+test('the same task scheduled again comes once, at the later time', async () => {
   const tasks = new Tasks(nats.session);
-  const other = { ...refresh, account: 'b' };
   await tasks.schedule(refresh, Date.now() + 500);
-  await tasks.schedule(other, Date.now() + 500);
   const at = Date.now() + 1500;
   await tasks.schedule(refresh, at);
-  await tasks.cancel(other);
   expect(await next('refresh', 5000)).toEqual(refresh);
   expect(Date.now()).toBeGreaterThanOrEqual(at);
   expect(await waiting()).toBe(0);
