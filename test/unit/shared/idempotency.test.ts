@@ -1,6 +1,8 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { pendingView } from '@webcapture/shared/contract/capture-view.ts';
 import { IdempotencyKeys, type IdempotencyEntry } from '@webcapture/shared/state/idempotency.ts';
+import { newRecord } from '../../harness/records.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 
 let nats: TestNats;
@@ -44,7 +46,11 @@ test('a claim is put off and named anew by who holds it, and by nobody else', as
 test('an answer stays: it is neither replaced nor released nor taken over', async () => {
   const [key, first] = [randomUUID(), wanted()];
   const { uuid } = first.claim;
-  const answer = { uuid, region: 'us-east', data: { uuid } } as const;
+  const answer = {
+    uuid,
+    region: 'us-east',
+    data: pendingView(newRecord({ uuid }), { cdnUrl: 'https://cdn.test' }),
+  } as const;
   await keys.claim('a', key, first);
   await keys.keep('a', key, randomUUIDv7(), { ...answer, data: null });
   await keys.keep('a', key, uuid, answer);
