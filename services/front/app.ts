@@ -31,12 +31,6 @@ export async function buildApp(deps: FrontDeps): Promise<FastifyInstance> {
     // Not onResponse, which is silent about a client that went away.
     reply.raw.once('close', () => recordRequest(request, reply, deps.metrics));
   });
-  // An answer to a request from before the stop leaves its connection idle only afterwards: it would be kept for long.
-  let closing = false;
-  app.addHook('preClose', async () => void (closing = true));
-  app.addHook('onSend', async (_request, reply) => {
-    if (closing) void reply.header('connection', 'close');
-  });
   closeConnectionsWhenClosing(app);
   app.setErrorHandler<Error>(answerError);
   app.setNotFoundHandler(answerNotFound);
@@ -67,7 +61,10 @@ export async function buildApp(deps: FrontDeps): Promise<FastifyInstance> {
   return app;
 }
 
-/** Tells clients with open connections, while this front drains, to make their next request elsewhere. */
+/**
+ * Tells clients with open connections, while this front drains, to make their next request elsewhere: an answer to a
+ * request from before the stop leaves its connection idle only afterwards, and it would be kept for long.
+ */
 function closeConnectionsWhenClosing(app: FastifyInstance): void {
   let closing = false;
   app.addHook('preClose', async () => {

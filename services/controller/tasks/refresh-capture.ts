@@ -28,6 +28,7 @@ const soonMs = 60_000;
 
 const failures = {
   suspended: { code: 'FORBIDDEN', message: 'Not refreshed: the account is suspended.' },
+  region: { code: 'REGION_UNAVAILABLE', message: 'Not refreshed: the region is not installed any more.' },
   quota: { code: 'QUOTA_EXCEEDED', message: 'Not refreshed: too few tokens of this month are left.' },
 } as const satisfies Record<string, CaptureFailure>;
 
@@ -64,6 +65,7 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   const next = nextAfter(record, now);
   const account = await accountOf(id, deps);
   if (account === null) return captures.change(record, refuseRefresh(order, failures.suspended, next));
+  if (!deps.regions.includes(order.region)) return captures.change(record, refuseRefresh(order, failures.region, next));
 
   const hold = refreshHold(uuid, revision);
   const place = { id: hold, tokens: tokenCost, lane: 'background', unrated: true, until: now + placeMs } as const;

@@ -26,7 +26,7 @@ export interface JobDeps {
   readonly engine: RenderEngine;
   readonly captures: Captures;
   readonly store: FileStore;
-  readonly cache: Pick<Cache, 'fill' | 'release'>;
+  readonly cache: Pick<Cache, 'fill' | 'release' | 'drop'>;
   readonly followUps: Pick<FollowUps, 'arrange'>;
   /** Html that was too large for the message. */
   readonly takeHtml: (fileName: string) => Promise<string>;
@@ -83,7 +83,7 @@ async function runParsedJob(
   const settle = async (record: CaptureRecord | null, bytes: Buffer | null = null) => {
     // Before the announcement: whoever has the answer and asks again is answered from the cache.
     if (record !== null) {
-      await settleCache(job, record, deps.cache, log);
+      await settleCache(job, record, deps, log);
       deps.announce(job, record, bytes);
       await deps.followUps.arrange(record);
     }

@@ -103,9 +103,13 @@ export function admit(
   }
 }
 
+/** Refreshes by interval, which no rate limits, that a fleet may book for one account within a moment. */
+const refreshesAtOnce = 100;
+
 /**
- * Whether the account could use up its quota, or its room in the background, within about a minute, all of it in
- * captures that cost the most: then the usage must be known to the last entry.
+ * Whether the account could use up its quota, or its room in the background, within about a minute: by requests as fast
+ * as its rate allows, by what is in flight, and by refreshes, all of it in captures that cost the most. Then the usage
+ * must be known to the last entry.
  */
 export function isNearLimit(
   state: AdmissionState,
@@ -116,8 +120,9 @@ export function isNearLimit(
   const holds = Object.values(state.holds);
   const held = holds.reduce((sum, [tokens]) => sum + tokens, 0);
   const asked = requests.reduce((sum, { tokens }) => sum + tokens, 0);
-  const minute = limits.ratePerMinute + limits.burst;
-  if (usage.tokens + usage.reserved + held + asked + 2 * minute > limits.tokenQuota) return true;
+  const minute = limits.ratePerMinute + limits.burst + refreshesAtOnce;
+  const soon = 2 * (minute + limits.maxInFlight);
+  if (usage.tokens + usage.reserved + held + asked + soon > limits.tokenQuota) return true;
   const later = requests.filter(({ lane }) => lane === 'background').length;
   const inLane = holds.filter(([, , lane]) => lane === 'background').length;
   return later > 0 && usage.queued + inLane + later + minute > limits.maxQueued;

@@ -41,6 +41,11 @@ type Operation = Admit | Release;
 
 const attempts = 100;
 
+/** How long a rough reading of the books serves; `isNearLimit` leaves room for what may be booked meanwhile. */
+const recentMs = 250;
+
+const mostRecent = 10_000;
+
 /**
  * Rate limit, cap in flight and quota of all accounts: one value per account in the live bucket, changed by
  * compare-and-set. What comes in while a change is under way goes along with the next one, so that a busy account
@@ -51,6 +56,7 @@ export class Admissions {
   readonly #deps: AdmissionsDeps;
   readonly #now: () => number;
   readonly #waiting = new Map<string, Operation[]>();
+  readonly #recent = new Map<string, { readonly usage: UsageSum; readonly readAt: number }>();
 
   constructor(session: NatsSession, deps: AdmissionsDeps) {
     this.#live = new Entries(session, 'live');
@@ -161,8 +167,19 @@ export class Admissions {
     limits: AccountLimits,
     requests: readonly AdmissionRequest[],
   ): Promise<UsageSum> {
-    const rough = await this.#deps.readUsage(account, this.#now(), 'rough');
+    const rough = await this.#rough(account);
     if (!isNearLimit(state, limits, rough, requests)) return rough;
     return this.#deps.readUsage(account, this.#now(), 'exact');
+  }
+
+  /** The books as they were a moment ago: who is far from every limit cannot reach one meanwhile. */
+  async #rough(account: string): Promise<UsageSum> {
+    const known = this.#recent.get(account);
+    if (known !== undefined && performance.now() - known.readAt < recentMs) return known.usage;
+    const readAt = performance.now();
+    const usage = await this.#deps.readUsage(account, this.#now(), 'rough');
+    if (this.#recent.size >= mostRecent) this.#recent.clear();
+    this.#recent.set(account, { usage, readAt });
+    return usage;
   }
 }

@@ -53,7 +53,7 @@ async function fileOf(changes: Partial<CaptureRecord>) {
     engine: { render } as RenderEngine,
     captures,
     store,
-    cache: { fill: () => Promise.resolve(), release: () => Promise.resolve() },
+    cache: { fill: () => Promise.resolve(), release: () => Promise.resolve(), drop: () => Promise.resolve() },
     takeHtml: () => Promise.resolve(''),
     followUps: { arrange: () => Promise.resolve() },
     announce: () => undefined,

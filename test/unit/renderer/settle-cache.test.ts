@@ -5,6 +5,7 @@ import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
 import { answers, Cache } from '@webcapture/shared/state/cache.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
+import { remove } from '@webcapture/shared/state/transitions.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import type { RenderEngine } from '../../../services/renderer/capture/engine.ts';
@@ -103,11 +104,31 @@ test('a capture that fails gives its claim up', async () => {
 
 test('a job that is delivered again after its renderer died between record and cache fills the cache', async () => {
   const { uuid, cache, run } = await lead('again');
-  const broken = { fill: () => Promise.reject(new Error('away')), release: async () => undefined };
+  const broken = {
+    fill: () => Promise.reject(new Error('away')),
+    release: async () => undefined,
+    drop: async () => undefined,
+  };
   expect(await run(picture, { cache: broken })).toEqual(['ack']);
   expect((await cache.get(account, 'again')).claim?.uuid).toBe(uuid);
   expect(await run(() => Promise.reject(new Error('rendered twice')))).toEqual(['ack']);
   expect(answers(await cache.get(account, 'again'), 60, Date.now())?.uuid).toBe(uuid);
+});
+
+test('a capture that is deleted before it is in the cache leaves nothing there', async () => {
+  const { uuid, captures, cache, run } = await lead('deleted');
+  const late: JobDeps['cache'] = {
+    fill: async (...filling) => {
+      await captures.change({ account, uuid }, remove);
+      await cache.drop(account, 'deleted', uuid);
+      return cache.fill(...filling);
+    },
+    release: (...releasing) => cache.release(...releasing),
+    drop: (...dropping) => cache.drop(...dropping),
+  };
+  expect(await run(picture, { cache: late })).toEqual(['ack']);
+  expect((await captures.get(account, uuid))?.value.status).toBe('deleted');
+  expect(answers(await cache.get(account, 'deleted'), 60, Date.now())).toBeNull();
 });
 
 test('a late capture neither replaces a newer one nor takes the claim of another', async () => {

@@ -7,6 +7,7 @@ import { captureKey } from '@webcapture/shared/state/captures.ts';
 import { periodOf } from '@webcapture/shared/state/period.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newRecord } from '../../harness/records.ts';
+import { until } from '../../harness/until.ts';
 
 let nats: TestNats;
 let db: Entries;
@@ -80,6 +81,27 @@ test('near the quota the books are read to the last entry, far from it quickly',
   expect(asked).toEqual(['rough']);
   await admissions.admit('near', { ...limits, tokenQuota: 400 }, { ...request, id: 'near' });
   expect(asked).toEqual(['rough', 'rough', 'exact']);
+});
+
+test('far from every limit the books are read once in a while, and each account has its own', async () => {
+  const asked: string[] = [];
+  const admissions = new Admissions(nats.session, {
+    readUsage: async (account, _now, precision) => {
+      asked.push(`${account} ${precision}`);
+      return { tokens: 0, reserved: 0, queued: 0 };
+    },
+    bookedOf: async () => [],
+  });
+  const limits = { tokenQuota: 1e6, ratePerMinute: 100, burst: 100, maxInFlight: 10, maxQueued: 1e6 };
+  const request = { tokens: 1, lane: 'background', until: Date.now() + 1000 } as const;
+  await admissions.admit('one', limits, { ...request, id: 'a' });
+  await admissions.admit('one', limits, { ...request, id: 'b' });
+  await admissions.admit('two', limits, { ...request, id: 'c' });
+  expect(asked).toEqual(['one rough', 'two rough']);
+  await until('it to be read again', async () => {
+    await admissions.admit('one', limits, { ...request, id: 'd' });
+    return asked.length === 3;
+  });
 });
 
 test('an admission that is given up while it is under way leaves no hold behind', async () => {

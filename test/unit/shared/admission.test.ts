@@ -113,11 +113,11 @@ test.each<[string, Partial<UsageSum>, AdmissionRequest['lane'], boolean]>([
   ['far from everything', {}, 'background', false],
   ['near the quota', { tokens: 9990 }, 'interactive', true],
   ['near the quota by what is set aside', { reserved: 9990 }, 'background', true],
-  ['near the cap on what waits', { queued: 90 }, 'background', true],
-  ['near the cap on what waits, which an interactive capture does not need', { queued: 90 }, 'interactive', false],
-  ['just far enough from that cap', { queued: 79 }, 'background', false],
+  ['near the cap on what waits', { queued: 990 }, 'background', true],
+  ['near the cap on what waits, which an interactive capture does not need', { queued: 990 }, 'interactive', false],
+  ['just far enough from that cap', { queued: 879 }, 'background', false],
 ])('%s', (_name, usage, lane, near) => {
-  const wide = { tokenQuota: 10_000, ratePerMinute: 10, burst: 10, maxInFlight: 10, maxQueued: 100 };
+  const wide = { tokenQuota: 10_000, ratePerMinute: 10, burst: 10, maxInFlight: 10, maxQueued: 1000 };
   const request = { id: 'x', tokens: 1, lane, until: 1 };
   const sum = { tokens: 0, reserved: 0, queued: 0, ...usage };
   expect(isNearLimit(freshAdmissionState, wide, sum, [request])).toBe(near);
