@@ -35,11 +35,13 @@ export const newKeyExample: NewKeyView = { ...keyExample, key: 'wc_live_…' };
 
 export const usageExample: UsageView = {
   tokensUsed: 1234,
+  tokensReserved: 12,
   tokenQuota: 100_000,
   periodStart: '2025-08-01T00:00:00.000Z',
   periodEnd: '2025-09-01T00:00:00.000Z',
   ratePerMinute: 120,
   inFlight: 3,
+  queued: 12,
 };
 
 export const webhookSecretExample: WebhookSecretView = { secret: 'whsec_…', previous: [] };

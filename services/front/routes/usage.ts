@@ -27,18 +27,20 @@ export function usageRoute(app: FastifyInstance, { authenticator, usage, admissi
       request.facts.account = account.id;
       const time = now();
       const period = periodOf(time);
-      const [{ tokens }, inFlight] = await Promise.all([
+      const [{ tokens, reserved, queued }, inFlight] = await Promise.all([
         usage.read(account.id, time, 'exact'),
         admissions.inFlight(account.id),
       ]);
       return reply.header('cache-control', 'no-store').send(
         success({
           tokensUsed: tokens,
+          tokensReserved: reserved,
           tokenQuota: account.tokenQuota,
           periodStart: new Date(period.start).toISOString(),
           periodEnd: new Date(period.end).toISOString(),
           ratePerMinute: account.ratePerMinute,
           inFlight,
+          queued,
         }),
       );
     },

@@ -57,11 +57,16 @@ export type AccountView = Static<typeof accountSchema>;
 /** The `data` of GET /usage. */
 export const usageSchema = Type.Object({
   tokensUsed: Type.Integer({ minimum: 0, description: 'Tokens of completed captures of the period.' }),
+  tokensReserved: Type.Integer({
+    minimum: 0,
+    description: 'Tokens set aside for background captures and refreshes that have not ended.',
+  }),
   tokenQuota: limitSchemas.tokenQuota,
   periodStart: Type.String({ format: 'date-time', description: 'The first instant of the month in UTC.' }),
   periodEnd: Type.String({ format: 'date-time', description: 'The first instant of the next period.' }),
   ratePerMinute: limitSchemas.ratePerMinute,
   inFlight: Type.Integer({ minimum: 0, description: 'Captures that clients wait for right now.' }),
+  queued: Type.Integer({ minimum: 0, description: 'Background captures and refreshes that have not ended.' }),
 });
 
 export type UsageView = Static<typeof usageSchema>;
