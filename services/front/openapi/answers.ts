@@ -77,12 +77,14 @@ export const captureParams = {
   properties: { uuid: { type: 'string', description: 'The uuid of the capture.' } },
 };
 
-/** What every route of one capture may answer. */
-export const captureRefusals = [
+/** What every route that needs a key may refuse a request with. */
+export const keyRefusals = [
   'UNAUTHORIZED',
   'API_KEY_EXPIRED',
   'API_KEY_REVOKED',
   'FORBIDDEN',
-  'CAPTURE_NOT_FOUND',
   'INTERNAL_ERROR',
 ] as const satisfies ErrorCode[];
+
+/** What every route of one capture may answer. */
+export const captureRefusals = [...keyRefusals, 'CAPTURE_NOT_FOUND'] as const satisfies ErrorCode[];

@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { readList } from '../capture/read-list.ts';
 import type { FrontDeps } from '../deps.ts';
 import { callerOf } from '../http/facts.ts';
-import { example, failureAnswers, successAnswer } from '../openapi/answers.ts';
+import { example, failureAnswers, keyRefusals, successAnswer } from '../openapi/answers.ts';
 import { captureListExamples } from '../openapi/examples.ts';
 import { pageQueryOf } from '../validation/page-query.ts';
 
@@ -28,14 +28,7 @@ export function captureListRoute(app: FastifyInstance, deps: FrontDeps): void {
           captures: example('All of two captures', success(captureListExamples.last)),
           scanning: example('Nothing found so far; there may be more', success(captureListExamples.scanning)),
         }),
-        ...failureAnswers([
-          'VALIDATION_ERROR',
-          'UNAUTHORIZED',
-          'API_KEY_EXPIRED',
-          'API_KEY_REVOKED',
-          'FORBIDDEN',
-          'INTERNAL_ERROR',
-        ]),
+        ...failureAnswers(['VALIDATION_ERROR', ...keyRefusals]),
       },
     },
     // Before the query is looked at: who may not do this learns nothing about it.

@@ -8,7 +8,6 @@ import {
 } from '@webcapture/shared/contract/api-key.ts';
 import { success } from '@webcapture/shared/contract/envelope.ts';
 import { pageQuerySchema, pageSchema, type PageQuery } from '@webcapture/shared/contract/page.ts';
-import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { checkScopes } from '../accounts/key-desk.ts';
 import { keyView, newKeyView } from '../accounts/key-views.ts';
@@ -16,19 +15,12 @@ import { parseExpiry } from '../accounts/parse-expiry.ts';
 import type { FrontDeps } from '../deps.ts';
 import { callerOf } from '../http/facts.ts';
 import { bodyExamples, keyExample, newKeyExample } from '../openapi/account-examples.ts';
-import { example, failureAnswers, successAnswer } from '../openapi/answers.ts';
+import { example, failureAnswers, keyRefusals, successAnswer } from '../openapi/answers.ts';
 import { jsonBody } from '../validation/json-body.ts';
 import { pageQuery } from '../validation/page-query.ts';
 
 const security = [{ apiKey: [] }];
 const tags = ['account'];
-const refusals = [
-  'UNAUTHORIZED',
-  'API_KEY_EXPIRED',
-  'API_KEY_REVOKED',
-  'FORBIDDEN',
-  'INTERNAL_ERROR',
-] as const satisfies ErrorCode[];
 const keyParams = { type: 'object', properties: { id: { type: 'string', description: 'The id of the key.' } } };
 
 /** What a key may do when nothing else was asked for. */
@@ -56,7 +48,7 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyDesk,
         200: successAnswer('A part of the list.', pageSchema(keySchema), {
           keys: example('The only key', success({ items: [keyExample], nextCursor: null })),
         }),
-        ...failureAnswers(['VALIDATION_ERROR', ...refusals]),
+        ...failureAnswers(['VALIDATION_ERROR', ...keyRefusals]),
       },
     },
     onRequest,
@@ -80,7 +72,7 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyDesk,
         200: successAnswer('The key: this is the only time that it is shown.', newKeySchema, {
           created: example('A new key', success(newKeyExample)),
         }),
-        ...failureAnswers(['VALIDATION_ERROR', ...refusals]),
+        ...failureAnswers(['VALIDATION_ERROR', ...keyRefusals]),
       },
     },
     config: { requestExamples: bodyExamples.createKey },
@@ -115,7 +107,7 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyDesk,
         200: successAnswer('The new key: this is the only time that it is shown.', newKeySchema, {
           rotated: example('The new key', success(newKeyExample)),
         }),
-        ...failureAnswers(['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', ...refusals]),
+        ...failureAnswers(['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', ...keyRefusals]),
       },
     },
     config: { requestExamples: bodyExamples.rotateKey },
@@ -141,7 +133,7 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyDesk,
         200: successAnswer('The key as it stands.', keySchema, {
           revoked: example('Revoked', success({ ...keyExample, status: 'revoked', revokedAt: keyExample.createdAt })),
         }),
-        ...failureAnswers(['NOT_FOUND', ...refusals]),
+        ...failureAnswers(['NOT_FOUND', ...keyRefusals]),
       },
     },
     onRequest,

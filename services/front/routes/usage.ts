@@ -4,7 +4,7 @@ import { periodOf } from '@webcapture/shared/state/period.ts';
 import type { FastifyInstance } from 'fastify';
 import type { FrontDeps } from '../deps.ts';
 import { usageExample } from '../openapi/account-examples.ts';
-import { example, failureAnswers, successAnswer } from '../openapi/answers.ts';
+import { example, failureAnswers, keyRefusals, successAnswer } from '../openapi/answers.ts';
 
 /** GET /usage: how the key's account stands. */
 export function usageRoute(app: FastifyInstance, { authenticator, usage, admissions, now }: FrontDeps): void {
@@ -19,7 +19,7 @@ export function usageRoute(app: FastifyInstance, { authenticator, usage, admissi
         200: successAnswer('The usage of this calendar month, in UTC.', usageSchema, {
           usage: example('In the middle of a month', success(usageExample)),
         }),
-        ...failureAnswers(['UNAUTHORIZED', 'API_KEY_EXPIRED', 'API_KEY_REVOKED', 'FORBIDDEN', 'INTERNAL_ERROR']),
+        ...failureAnswers(keyRefusals),
       },
     },
     handler: async (request, reply) => {

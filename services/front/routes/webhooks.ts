@@ -5,23 +5,15 @@ import {
   type RotateWebhookSecret,
   type WebhookSecretView,
 } from '@webcapture/shared/contract/webhook-secret.ts';
-import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
 import type { WebhookSecret } from '@webcapture/shared/state/webhook-secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { FrontDeps } from '../deps.ts';
 import { bodyExamples, rotatedSecretExample, webhookSecretExample } from '../openapi/account-examples.ts';
-import { example, failureAnswers, successAnswer } from '../openapi/answers.ts';
+import { example, failureAnswers, keyRefusals, successAnswer } from '../openapi/answers.ts';
 import { jsonBody } from '../validation/json-body.ts';
 
 const security = [{ apiKey: [] }];
 const tags = ['account'];
-const refusals = [
-  'UNAUTHORIZED',
-  'API_KEY_EXPIRED',
-  'API_KEY_REVOKED',
-  'FORBIDDEN',
-  'INTERNAL_ERROR',
-] as const satisfies ErrorCode[];
 
 /** GET /webhooks/secret, POST /webhooks/secret/rotate: what an account's notices are signed with. */
 export function webhooksRoutes(app: FastifyInstance, { authenticator, webhookSecrets, now }: FrontDeps): void {
@@ -44,7 +36,7 @@ export function webhooksRoutes(app: FastifyInstance, { authenticator, webhookSec
         200: successAnswer('The secret.', webhookSecretSchema, {
           only: example('Never rotated', success(webhookSecretExample)),
         }),
-        ...failureAnswers(refusals),
+        ...failureAnswers(keyRefusals),
       },
     },
     onRequest,
@@ -67,7 +59,7 @@ export function webhooksRoutes(app: FastifyInstance, { authenticator, webhookSec
         200: successAnswer('The new secret.', webhookSecretSchema, {
           rotated: example('The old one still signs', success(rotatedSecretExample)),
         }),
-        ...failureAnswers(['VALIDATION_ERROR', ...refusals]),
+        ...failureAnswers(['VALIDATION_ERROR', ...keyRefusals]),
       },
     },
     config: { requestExamples: bodyExamples.rotateWebhookSecret },

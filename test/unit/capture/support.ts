@@ -13,6 +13,7 @@ import {
 } from '../../../services/renderer/capture/engine.ts';
 import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { Picture } from '../../harness/picture.ts';
+import { defaultOptions } from '../../harness/records.ts';
 
 type RenderOptions = RenderRequest['options'];
 
@@ -28,24 +29,9 @@ export const engineConfig: RenderEngineConfig = {
 };
 
 const defaults: RenderOptions = {
-  format: 'png',
+  ...defaultOptions,
   viewport: { width: 640, height: 480, deviceScaleFactor: 1 },
-  isFullPage: false,
-  quality: 80,
-  colorScheme: 'light',
   timeout: 20_000,
-  waitUntil: 'load',
-  imageTimeout: 3000,
-  delay: 0,
-  antiBot: false,
-  block: { ads: false, trackers: false, media: false, cookieBanners: false },
-  pdf: {
-    paper: 'A4',
-    landscape: false,
-    margin: { top: 10, right: 10, bottom: 10, left: 10 },
-    printBackground: true,
-    scale: 1,
-  },
 };
 
 export interface ShotOptions extends Partial<Omit<RenderOptions, 'viewport' | 'pdf'>> {

@@ -259,11 +259,13 @@ describe('GET /usage', () => {
     await send(`${stand.url}/capture`, first.key, { body: { url: 'https://example.com/', antiBot: true } });
     expect(dataOf(await own(first.key, '/usage'))).toEqual({
       tokensUsed: 3,
+      tokensReserved: 0,
       tokenQuota: 50,
       periodStart: expect.stringMatching(/^\d{4}-\d\d-01T00:00:00\.000Z$/),
       periodEnd: expect.stringMatching(/^\d{4}-\d\d-01T00:00:00\.000Z$/),
       ratePerMinute: 60,
       inFlight: 0,
+      queued: 0,
     });
     clock = 32 * 86_400_000;
     try {

@@ -1,27 +1,9 @@
 import { expect, test } from 'vitest';
 import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import { cacheName } from '@webcapture/shared/state/cache-name.ts';
+import { defaultOptions } from '../../harness/records.ts';
 
-const base: RenderOptions = {
-  format: 'jpeg',
-  viewport: { width: 1280, height: 720, deviceScaleFactor: 1 },
-  isFullPage: false,
-  quality: 80,
-  colorScheme: 'light',
-  timeout: 30_000,
-  waitUntil: 'load',
-  imageTimeout: 3000,
-  delay: 0,
-  antiBot: false,
-  block: { ads: false, trackers: false, media: false, cookieBanners: false },
-  pdf: {
-    paper: 'A4',
-    landscape: false,
-    margin: { top: 10, right: 10, bottom: 10, left: 10 },
-    printBackground: true,
-    scale: 1,
-  },
-};
+const base: RenderOptions = { ...defaultOptions, format: 'jpeg' };
 
 const url = (text: string) => ({ kind: 'url', url: text }) as const;
 const html = (text: string) => ({ kind: 'html', html: text }) as const;
