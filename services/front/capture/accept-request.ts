@@ -42,6 +42,7 @@ export function acceptRequest(
   const options = renderOptions(request);
   const { responseCache, persistence } = request;
   const source = readSource(request);
+  const kept = persistence.enabled ? { refreshIntervalMs: persistence.refreshInterval * 1000 } : undefined;
   if (source.kind === 'url') deps.policy.checkLiteral(new URL(source.url));
   return {
     source,
@@ -51,10 +52,10 @@ export function acceptRequest(
     lane: request.background ? 'background' : 'interactive',
     tokenCost: tokenCost(request),
     lifetimeMs: 1000 * (persistence.enabled ? deps.limits.persistenceSeconds : request.cdnTtl),
-    persistence: persistence.enabled ? { refreshIntervalMs: persistence.refreshInterval * 1000 } : undefined,
+    persistence: kept,
     webhookUrl: request.webhook?.url,
     cache: responseCache.enabled
-      ? { name: cacheName(source, options, request.region), ttl: responseCache.ttl }
+      ? { name: cacheName(source, options, request.region, kept), ttl: responseCache.ttl }
       : undefined,
   };
 }

@@ -7,15 +7,18 @@ const nameVersion = 1;
 
 /**
  * The name under which equal captures of an account meet: made of the page and every option that can change a pixel,
- * after defaults, with the region as asked. 64 hex digits.
+ * after defaults, with the region as asked. Who asks for a capture that is kept, and refreshed, is not answered with one
+ * that is not. 64 hex digits.
  */
 export function cacheName(
   source: { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string },
   options: RenderOptions,
   region: Region | 'auto',
+  persistence?: { readonly refreshIntervalMs: number },
 ): string {
   const page = source.kind === 'url' ? ['url', new URL(source.url).href] : ['html', sha256(source.html)];
-  return sha256(canonical([nameVersion, page, region, withoutIdle(options)]));
+  const kept = persistence === undefined ? [] : [persistence];
+  return sha256(canonical([nameVersion, page, region, withoutIdle(options), ...kept]));
 }
 
 /** Options that the format has no use for do not part captures that are equal. */

@@ -81,3 +81,11 @@ test('html, addresses and regions make names of their own', () => {
   ];
   expect(new Set(names).size).toBe(names.length);
 });
+
+test('a capture that is kept is not equal to one that is not, or that is refreshed at another interval', () => {
+  const kept = [undefined, 0, 3_600_000].map((refreshIntervalMs) =>
+    cacheName(page, base, 'auto', refreshIntervalMs === undefined ? undefined : { refreshIntervalMs }),
+  );
+  expect(new Set(kept).size).toBe(3);
+  expect(kept[0]).toBe(name());
+});
