@@ -6,7 +6,7 @@ import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 import { expectBalance } from './accounts-balance.ts';
 
-const fleet = useFleet({ slots: 2, fronts: 2, env: { WEBCAPTURE_MIN_REFRESH_INTERVAL: '1' } });
+const fleet = useFleet({ slots: 2, fronts: 2 });
 const site = useSite();
 
 const first = <T>(items: readonly T[], index = 0): T => {
@@ -137,34 +137,3 @@ test('clients that hang up, before and after the job has started: cancelled and 
   expect((await recordsOf()).map(({ status }) => status).toSorted()).toEqual(['completed', 'completed', 'failed']);
   expect((await books.usage()).tokens - before.tokens).toBe(2);
 });
-
-test('the controller down for a minute: what came due meanwhile is done when it is back, once', async () => {
-  const { api, books, controller } = fleet();
-  const intervalMs = 45_000;
-  const short = await api.captured({ url: site().url('/colour'), cdnTtl: 61, responseCache: { enabled: true } });
-  const persistence = { enabled: true, refreshInterval: intervalMs / 1000 };
-  const lasting = await api.captured({ url: site().url('/quadrants'), persistence });
-  await controller.kill('SIGKILL');
-  // The file is gone at its time, whoever is there to see to it.
-  await until('the file to be gone', async () => (await api.request(short.fileUrl)).status === 404, {
-    deadlineMs: 75_000,
-    intervalMs: 500,
-  });
-  expect(await books.record(lasting.uuid)).not.toHaveProperty('refresh');
-  await controller.start();
-  const refreshed = await until(
-    'the refresh that was due',
-    async () => {
-      const record = await books.record(lasting.uuid);
-      return record?.refresh?.state === 'completed' && record;
-    },
-    { deadlineMs: 30_000 },
-  );
-  expect(refreshed.refresh?.revision).toBe(1);
-  // In its rhythm, not so long after the one that was late.
-  expect(((refreshed.nextRefreshAt ?? 0) - Date.parse(lasting.metadata.capturedAt)) % intervalMs).toBe(0);
-  await until('the record to say expired', async () => (await books.record(short.uuid))?.status === 'expired');
-  const again = await api.captured({ url: site().url('/colour'), responseCache: { enabled: true } });
-  expect(again.fromCache).toBe(false);
-  await expectBalance(fleet());
-}, 150_000);

@@ -4,7 +4,7 @@ import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 import { expectBalance } from './accounts-balance.ts';
 
-const fleet = useFleet({ slots: 2, fronts: 2 });
+const fleet = useFleet({ slots: 2, fronts: 2, env: { WEBCAPTURE_MIN_REFRESH_INTERVAL: '1' } });
 const site = useSite();
 
 const first = <T>(items: readonly T[], index = 0): T => {
@@ -64,9 +64,14 @@ describe('a front', () => {
 });
 
 describe('the controller', () => {
-  test('is not missed by captures while it is away, and takes up its work again', async () => {
-    const { api, controller, operational, url } = fleet();
+  test('down for a minute: captures do not miss it, and what came due meanwhile is done when it is back, once', async () => {
+    const { api, books, controller, operational, url } = fleet();
     await operational();
+    const intervalMs = 45_000;
+    const cached = { url: site().url('/colour'), cdnTtl: 61, responseCache: { enabled: true } };
+    const short = await api.captured(cached);
+    const persistence = { enabled: true, refreshInterval: intervalMs / 1000 };
+    const lasting = await api.captured({ url: site().url('/quadrants'), persistence });
     await controller.kill('SIGKILL');
     const killedAt = performance.now();
     for (let round = 0; round < 3; round++) {
@@ -85,10 +90,29 @@ describe('the controller', () => {
     );
     expect(performance.now() - killedAt).toBeGreaterThan(20_000);
     expect(stale.status).toBe('degraded_performance');
+    // A file is gone at its time, whoever is there to see to it.
+    await until('the file to be gone', async () => (await api.request(short.fileUrl)).status === 404, {
+      deadlineMs: 60_000,
+      intervalMs: 500,
+    });
+    expect(await books.record(lasting.uuid)).not.toHaveProperty('refresh');
     await controller.start();
+    const refreshed = await until(
+      'the refresh that was due',
+      async () => {
+        const record = await books.record(lasting.uuid);
+        return record?.refresh?.state === 'completed' && record;
+      },
+      { deadlineMs: 30_000 },
+    );
+    expect(refreshed.refresh?.revision).toBe(1);
+    // In its rhythm, not so long after the one that was late.
+    expect(((refreshed.nextRefreshAt ?? 0) - Date.parse(lasting.metadata.capturedAt)) % intervalMs).toBe(0);
+    await until('the record to say expired', async () => (await books.record(short.uuid))?.status === 'expired');
+    expect(await api.captured(cached)).toMatchObject({ fromCache: false, tokenCost: 1 });
     await operational();
     await expectBalance(fleet());
-  }, 120_000);
+  }, 150_000);
 
   test('that is told to stop goes in order', async () => {
     const { controller, operational } = fleet();
