@@ -208,7 +208,7 @@ describe('keys', () => {
 
 describe('the rest of the front', () => {
   test('what is not there is a 404 in the envelope', async () => {
-    for (const path of ['/nothing', '/capture/', '/files', '/captures']) {
+    for (const path of ['/nothing', '/capture/', '/files', '/webhooks']) {
       const response = await fleet().api.get(path);
       expect([path, response.status]).toEqual([path, 404]);
       expect(await response.json()).toMatchObject({ success: false, error: { code: 'NOT_FOUND' }, data: null });
