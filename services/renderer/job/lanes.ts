@@ -8,8 +8,11 @@ export type Pull = (stream: string, durable: string, waitMs: number) => Promise<
 /** Background goes first on every so many turns, so that a steady stream of requests cannot starve it. */
 const backgroundFirstEvery = 8;
 
-/** How long a free slot waits on the interactive lane before it looks at the background lanes again. */
-const interactiveWaitMs = 1000;
+/** How long a free slot waits on the interactive lane before it looks further. */
+const interactiveWaitMs = 300;
+
+/** All slots together look at background lanes that were all empty only so often. */
+const emptyMs = 250;
 
 /**
  * Finds a free slot its next job: interactive first, then background, one account shard after the other so that ten
@@ -19,12 +22,15 @@ const interactiveWaitMs = 1000;
 export class Lanes {
   readonly #pull: Pull;
   readonly #region: Region;
+  readonly #now: () => number;
   #turn = 0;
   #shard = 0;
+  #emptyAt = -Infinity;
 
-  constructor(pull: Pull, region: Region) {
+  constructor(pull: Pull, region: Region, now: () => number = () => performance.now()) {
     this.#pull = pull;
     this.#region = region;
+    this.#now = now;
   }
 
   /** The next job, or null when there was none for a while. */
@@ -42,12 +48,14 @@ export class Lanes {
 
   /** The shards are asked all at once when nothing waits, which is the usual case, would be wasteful: in turn, then. */
   async #background(): Promise<PulledMessage | null> {
+    if (this.#now() - this.#emptyAt < emptyMs) return null;
     for (let asked = 0; asked < backgroundShards; asked++) {
       const shard = this.#shard;
       this.#shard = (shard + 1) % backgroundShards;
       const message = await this.#pull(streamNames.captures, captureDurable(this.#region, 'background', shard), 0);
       if (message !== null) return message;
     }
+    this.#emptyAt = this.#now();
     return null;
   }
 }

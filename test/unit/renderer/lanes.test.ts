@@ -13,7 +13,9 @@ function lanesOf(waiting: Record<string, number>) {
     waiting[durable] = left - 1;
     return Promise.resolve({ subject: durable } as PulledMessage);
   };
-  return { lanes: new Lanes(pull, 'us-east'), asked };
+  let now = 0;
+  const pass = (ms: number) => (now += ms);
+  return { lanes: new Lanes(pull, 'us-east', () => now), asked, pass };
 }
 
 async function take(lanes: Lanes, count: number): Promise<string[]> {
@@ -40,4 +42,17 @@ test('a slot that finds nothing waits on interactive alone', async () => {
   expect(await lanes.next()).toBeNull();
   expect(asked).toHaveLength(1 + backgroundShards + 1);
   expect(asked.at(-1)).toBe('us-east-interactive waits');
+});
+
+test('lanes that were all empty are looked at again only after a while', async () => {
+  const waiting: Record<string, number> = {};
+  const { lanes, asked, pass } = lanesOf(waiting);
+  await lanes.next();
+  waiting['us-east-background-3'] = 1;
+  asked.length = 0;
+  pass(249);
+  expect(await lanes.next()).toBeNull();
+  expect(asked).toEqual(['us-east-interactive', 'us-east-interactive waits']);
+  pass(1);
+  expect((await lanes.next())?.subject).toBe('us-east-background-3');
 });
