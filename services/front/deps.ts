@@ -10,6 +10,7 @@ import type { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
 import type { Accounts } from '@webcapture/shared/state/accounts.ts';
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
 import type { Keys } from '@webcapture/shared/state/keys.ts';
+import type { Tasks } from '@webcapture/shared/state/tasks.ts';
 import type { WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
 import type { Authenticator } from './accounts/authenticator.ts';
 import type { KeyDesk } from './accounts/key-desk.ts';
@@ -48,6 +49,7 @@ export interface FrontDeps {
   readonly now: () => number;
   readonly captures: Pick<Captures, 'get' | 'fail' | 'change'>;
   readonly followUps: Pick<FollowUps, 'arrange'>;
+  readonly tasks: Pick<Tasks, 'schedule'>;
   readonly captureList: Pick<CaptureList, 'list'>;
   readonly dispatcher: Dispatcher;
   readonly backgroundQueue: Pick<BackgroundQueue, 'enqueue' | 'enqueueRefresh'>;

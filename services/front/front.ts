@@ -131,6 +131,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     now,
     captures,
     followUps,
+    tasks,
     captureList: new CaptureList(session),
     dispatcher,
     backgroundQueue: new BackgroundQueue({ captures, jobs, tasks, regions, parcels, log }),

@@ -11,7 +11,7 @@ import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { encodeResult } from '@webcapture/shared/state/results.ts';
 import { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
-import { takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { removeHtml, takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
 import { startOpsServer } from '@webcapture/shared/telemetry/ops-server.ts';
 import { version } from '@webcapture/shared/lifecycle/version.ts';
@@ -68,6 +68,7 @@ await runService({
       cache: new Cache(session),
       followUps: new FollowUps(new Tasks(session)),
       takeHtml: (fileName: string) => takeHtml(session, fileName),
+      dropHtml: (fileName: string) => removeHtml(session, fileName),
       announce: (job, record, bytes) => {
         if (job.resultSubject === undefined) return;
         const limit = session.nc.info?.max_payload ?? 0;

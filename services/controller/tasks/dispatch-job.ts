@@ -1,24 +1,28 @@
-import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
+import { dispatchAfterMs, overdueAt } from '@webcapture/shared/state/capture-times.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import { jobOf } from '@webcapture/shared/state/job-of.ts';
 import type { Jobs } from '@webcapture/shared/state/jobs.ts';
 import type { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { stateOf } from '@webcapture/shared/state/transitions.ts';
+import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
 import type { Settler } from '../chores/settler.ts';
 import { whatIsDue } from '../chores/sweep.ts';
 import type { TaskOf } from './run-tasks.ts';
+
+/** The record of a capture that is accepted is written within this. */
+const unwrittenMs = 120_000;
 
 export interface DispatchDeps {
   readonly captures: Pick<Captures, 'get'>;
   readonly jobs: Pick<Jobs, 'publish'>;
   readonly tasks: Pick<Tasks, 'schedule'>;
-  readonly settler: Pick<Settler, 'settle'>;
+  readonly settler: Pick<Settler, 'settle' | 'follow'>;
   readonly now?: () => number;
 }
 
 /**
  * Sees to it that an accepted capture, or refresh, ends. One that has not begun gets its job: its front may have died
- * before it could queue it; a job that lies there already is not queued twice. One that is still open when all its time
+ * before it could queue it; within minutes, a job that lies there already is not queued twice. One that is still open when all its time
  * has passed has lost its job, and fails: what it has set aside would never be given back else.
  */
 export async function dispatchJob(
@@ -26,13 +30,20 @@ export async function dispatchJob(
   { captures, jobs, tasks, settler, now = Date.now }: DispatchDeps,
 ): Promise<void> {
   const record = (await captures.get(account, uuid))?.value;
-  const state = record === undefined ? 'none' : stateOf(record, revision);
-  if (record === undefined || (state !== 'queued' && state !== 'rendering')) return;
+  const task = { kind: 'dispatch', account, uuid, revision } as const;
+  if (record === undefined) {
+    // Its front may be about to write it.
+    const acceptedAt = timeOfUuid(uuid) ?? 0;
+    if (now() - acceptedAt < unwrittenMs) await tasks.schedule(task, now() + dispatchAfterMs);
+    return;
+  }
+  const state = stateOf(record, revision);
+  if (state !== 'queued' && state !== 'rendering') return settler.follow(record);
   const job = jobOf(record, revision);
   const endBy = overdueAt(job.deadline);
   if (now() < endBy) {
     if (state === 'queued') await jobs.publish(job);
-    await tasks.schedule({ kind: 'dispatch', account, uuid, revision }, endBy);
+    await tasks.schedule(task, endBy);
     return;
   }
   const due = whatIsDue(job, state, now());

@@ -12,7 +12,12 @@ export async function doTasks(parts: ControllerParts, term: Term): Promise<void>
   await Promise.all([
     runTasks({ kind: 'dispatch', parallel: 4, run: (task) => dispatchJob(task, parts) }, parts, term),
     runTasks({ kind: 'expiry', parallel: 8, run: (task) => expireCapture(task, parts) }, parts, term),
-    runTasks({ kind: 'webhook', parallel: 16, run: (task) => deliverWebhook(task, parts, term) }, parts, term),
+    runTasks(
+      // A receiver may take ten seconds for each: others need not wait for it.
+      { kind: 'webhook', parallel: 32, perAccount: 8, run: (task) => deliverWebhook(task, parts, term) },
+      parts,
+      term,
+    ),
     runTasks({ kind: 'refresh', parallel: 4, run: (task) => refreshCapture(task, refreshDeps) }, parts, term),
   ]);
 }

@@ -4,7 +4,7 @@ import { refreshHold } from '@webcapture/shared/state/account-usage.ts';
 import { withDefaultLimits, type Account, type Accounts } from '@webcapture/shared/state/accounts.ts';
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
 import type { Admissions } from '@webcapture/shared/state/admissions.ts';
-import { backgroundWaitMs, deadlineOf, dispatchAfterMs } from '@webcapture/shared/state/capture-times.ts';
+import { backgroundWaitMs, bookingMs, deadlineOf, dispatchAfterMs } from '@webcapture/shared/state/capture-times.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { Fleet } from '@webcapture/shared/state/fleet.ts';
 import { isRefreshable, nextRevision, refuseRefresh, startRefresh } from '@webcapture/shared/state/transitions.ts';
@@ -19,9 +19,6 @@ export interface RefreshDeps extends DispatchDeps {
   readonly regions: readonly Region[];
   readonly defaultLimits: AccountLimits;
 }
-
-/** The place is needed until the books have what the refresh sets aside. */
-const placeMs = 60_000;
 
 /** When a refresh could not be queued now, but perhaps soon. */
 const soonMs = 60_000;
@@ -68,7 +65,7 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   if (!deps.regions.includes(order.region)) return captures.change(record, refuseRefresh(order, failures.region, next));
 
   const hold = refreshHold(uuid, revision);
-  const place = { id: hold, tokens: tokenCost, lane: 'background', unrated: true, until: now + placeMs } as const;
+  const place = { id: hold, tokens: tokenCost, lane: 'background', unrated: true, until: now + bookingMs } as const;
   const { refused } = await admissions.admit(id, account, place);
   if (refused === 'quota') return captures.change(record, refuseRefresh(order, failures.quota, next));
   if (refused !== null) return record;

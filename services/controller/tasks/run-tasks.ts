@@ -14,12 +14,18 @@ const pullMs = 2000;
 /** A task that could not be done comes again after this. */
 const retryMs = 5000;
 
+/** A task of an account that has its share comes again after this, and later each time. */
+const crowdedMs = 2000;
+const mostCrowdedMs = 60_000;
+
 export type TaskOf<K extends TaskKind> = Extract<Task, { readonly kind: K }>;
 
 export interface TaskWork<K extends TaskKind> {
   readonly kind: K;
   /** How many are done at a time. */
   readonly parallel: number;
+  /** How many of these may be of one account; without it all may. */
+  readonly perAccount?: number;
   /** Does it; may be called again for the same task. What it throws has the task come again. */
   readonly run: (task: TaskOf<K>) => Promise<void>;
 }
@@ -32,10 +38,16 @@ export interface RunTasksDeps {
 
 /** Does the tasks of one kind as they come, for as long as the term lasts. Never throws. */
 export async function runTasks<K extends TaskKind>(work: TaskWork<K>, deps: RunTasksDeps, term: Term): Promise<void> {
-  await Promise.all(Array.from({ length: work.parallel }, () => serve(work, deps, term)));
+  const running = new Map<string, number>();
+  await Promise.all(Array.from({ length: work.parallel }, () => serve(work, running, deps, term)));
 }
 
-async function serve<K extends TaskKind>(work: TaskWork<K>, deps: RunTasksDeps, term: Term): Promise<void> {
+async function serve<K extends TaskKind>(
+  work: TaskWork<K>,
+  running: Map<string, number>,
+  deps: RunTasksDeps,
+  term: Term,
+): Promise<void> {
   while (term.holds()) {
     let message: PulledMessage | null;
     try {
@@ -45,7 +57,7 @@ async function serve<K extends TaskKind>(work: TaskWork<K>, deps: RunTasksDeps, 
       await delay(1000, term.signal);
       continue;
     }
-    if (message !== null) await handle(message, work, deps);
+    if (message !== null) await handle(message, work, running, deps);
   }
 }
 
@@ -60,12 +72,21 @@ async function pull(session: NatsSession, kind: TaskKind, term: Term): Promise<P
 
 async function handle<K extends TaskKind>(
   message: PulledMessage,
-  { kind, run }: TaskWork<K>,
+  { kind, run, perAccount = Number.POSITIVE_INFINITY }: TaskWork<K>,
+  running: Map<string, number>,
   { metrics, log }: RunTasksDeps,
 ): Promise<void> {
+  const task = read(message, log);
+  const account = task?.account ?? '';
+  const before = running.get(account) ?? 0;
+  if (before >= perAccount) {
+    // The more often, the longer: a thousand of one account must not keep the queue busy with themselves.
+    message.handBack(Math.min(message.delivery * crowdedMs, mostCrowdedMs) * (0.5 + Math.random() / 2));
+    return;
+  }
+  running.set(account, before + 1);
   const heartbeat = setInterval(() => message.working(), taskAckWaitMs * 0.3);
   try {
-    const task = read(message, log);
     if (task?.kind === kind) await run(task as TaskOf<K>);
     await message.ack();
     metrics.task(kind, 'done');
@@ -75,6 +96,9 @@ async function handle<K extends TaskKind>(
     message.handBack(retryMs);
   } finally {
     clearInterval(heartbeat);
+    const after = (running.get(account) ?? 1) - 1;
+    if (after === 0) running.delete(account);
+    else running.set(account, after);
   }
 }
 

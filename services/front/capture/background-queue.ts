@@ -2,6 +2,7 @@ import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.t
 import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { toServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { isStreamFull } from '@webcapture/shared/nats/api-errors.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
@@ -28,6 +29,11 @@ export interface BackgroundQueueDeps {
   readonly parcels: HtmlParcels;
   readonly log: Logger;
 }
+
+/** For so long a capture is taken back that its client was told was not accepted: the server may be away for minutes. */
+const takeBackMs = 10 * 60_000;
+
+const refusalMs = 1000;
 
 export interface EnqueueOptions {
   /** The name of the capture; a UUIDv7 of this moment. */
@@ -76,7 +82,7 @@ export class BackgroundQueue {
       await retryWhileAway(() => captures.create(record), accept);
     } catch (error) {
       // The record may have been written, and only the answer got lost: the client is told that nothing was accepted.
-      this.#failInBackground(record, 0, error);
+      void this.#takeBack(record, 0, error);
       throw queueAway(error);
     }
     await this.#publish(record, 0, guard);
@@ -118,7 +124,8 @@ export class BackgroundQueue {
       await publishJob(jobs, job, Date.now() + acceptMs);
     } catch (error) {
       if (error instanceof Error && isStreamFull(error.cause)) {
-        this.#failInBackground(record, revision, error);
+        // Whoever asks for it now is to see that it was refused; but the client need not wait for long.
+        await Promise.race([this.#takeBack(record, revision, error), delay(refusalMs)]);
         throw error;
       }
       // It is accepted: the leader queues it as soon as the queue can be reached.
@@ -131,15 +138,18 @@ export class BackgroundQueue {
       .catch((error: unknown) => log.debug({ err: error }, 'a task could not be put off'));
   }
 
-  #failInBackground(record: CaptureRecord, revision: number, error: unknown): void {
+  /** Never throws: what cannot be taken back is rendered. */
+  async #takeBack(record: CaptureRecord, revision: number, error: unknown): Promise<void> {
     const { code, message } = toServiceError(queueAway(error));
     const { account, uuid, html } = record;
     const settle = async () => {
       await this.#deps.captures.fail({ account, uuid, revision }, { code, message, cancelled: true });
       if (html !== undefined && revision === 0) await this.#deps.parcels.remove(html);
     };
-    retryWhileAway(settle, { deadline: Date.now() + dispatchAfterMs }).catch((failure: unknown) => {
+    try {
+      await retryWhileAway(settle, { deadline: Date.now() + takeBackMs });
+    } catch (failure) {
       this.#deps.log.warn({ err: failure, uuid }, 'a capture that was not accepted could not be settled');
-    });
+    }
   }
 }

@@ -1,15 +1,13 @@
 import type { CaptureResult } from '@webcapture/shared/contract/capture-result.ts';
 import type { PendingCapture } from '@webcapture/shared/contract/capture-state.ts';
 import { pendingView, resultView } from '@webcapture/shared/contract/capture-view.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { bookingMs } from '@webcapture/shared/state/capture-times.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FrontDeps } from '../deps.ts';
 import { tellCapture } from '../http/tell-capture.ts';
+import { tellQueueWait } from '../limits/queue-wait.ts';
 import { takePlace } from '../limits/take-place.ts';
 import type { Question } from './question.ts';
-
-/** The place is needed until the books have what the capture sets aside. */
-const placeMs = 60_000;
 
 /**
  * Answers a background capture at once: with a capture that is there, or with the place of this one in the queue. It
@@ -33,16 +31,18 @@ export async function queueForLater(
   const uuid = await nameCapture();
   const waitSeconds = regions.estimatedWaitSeconds(accepted.region);
   const { tokenCost: tokens, lane, cache } = accepted;
-  const place = await takePlace({ account, id: uuid, tokens, lane, until: now() + placeMs, waitSeconds }, reply, deps);
+  const place = await takePlace(
+    { account, id: uuid, tokens, lane, until: now() + bookingMs, waitSeconds },
+    reply,
+    deps,
+  );
   try {
     const record = await backgroundQueue.enqueue(accepted, { uuid, account: account.id, place: cache });
     tellCapture(record, request, reply);
     const estimatedWaitSeconds = regions.estimatedWaitSeconds(record.region);
     return { ...pendingView(record, view), estimatedWaitSeconds };
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 'QUEUE_FULL' && waitSeconds !== null) {
-      void reply.header('retry-after', Math.max(1, waitSeconds));
-    }
+    tellQueueWait(error, reply, waitSeconds);
     throw error;
   } finally {
     await place.leave();

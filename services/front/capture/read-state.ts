@@ -1,11 +1,9 @@
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
-import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
-import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { isOpen } from '@webcapture/shared/state/transitions.ts';
+import { reach } from '../http/reach.ts';
 
 const readMs = 3000;
 
@@ -20,7 +18,6 @@ export async function readState(
   account: string,
   uuid: string,
 ): Promise<CaptureRecord> {
-  const deadline = Date.now() + readMs;
   const read = async () => {
     const record = (await captures.get(account, uuid))?.value;
     if (record === undefined || !isOpen(record) || Date.now() <= record.deadline + readMs) return record;
@@ -28,18 +25,9 @@ export async function readState(
     if (ended !== null) await followUps.arrange(ended);
     return ended ?? undefined;
   };
-  try {
-    const record = await withDeadline(retryWhileAway(read, { deadline }), readMs, 'reading a capture');
-    if (record !== undefined) return record;
-  } catch (cause) {
-    if (!isTransient(cause)) throw cause;
-    throw new ServiceError(
-      'INTERNAL_ERROR',
-      'The capture cannot be looked up right now. Send the request again in a few seconds.',
-      { cause },
-    );
-  }
-  throw new ServiceError('CAPTURE_NOT_FOUND');
+  const record = await reach(read, readMs, 'The capture cannot be looked up right now.');
+  if (record === undefined) throw new ServiceError('CAPTURE_NOT_FOUND');
+  return record;
 }
 
 const abandoned = {

@@ -52,7 +52,8 @@ export class Hold {
    * @throws LostHold, or what NATS answers
    */
   async nameCapture(uuid: string = this.#uuid): Promise<string> {
-    if (uuid !== this.#uuid && !(await this.#write(uuid))) throw new LostHold();
+    // Also for its own: a front that was paused may have lost the key without knowing.
+    if (!(await this.#write(uuid))) throw new LostHold();
     this.#uuid = uuid;
     return uuid;
   }

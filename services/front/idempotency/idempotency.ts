@@ -1,10 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { backoffMs, delay } from '@webcapture/shared/lifecycle/delay.ts';
-import { isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
-import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
 import { canonical, sha256 } from '@webcapture/shared/state/canonical.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
@@ -12,6 +9,7 @@ import type { IdempotencyEntry, IdempotencyKeys, KeptAnswer } from '@webcapture/
 import { isOpen } from '@webcapture/shared/state/transitions.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import { readState } from '../capture/read-state.ts';
+import { reach } from '../http/reach.ts';
 import { Hold, LostHold, newClaim } from './hold.ts';
 import type { IdempotencyResult } from './metrics.ts';
 
@@ -50,6 +48,8 @@ const callMs = 3000;
 /** An answer that is there does not wait for longer than this to be kept. */
 const keepMs = 2000;
 
+const away = 'The Idempotency-Key cannot be looked up right now.';
+
 /** Answers all requests of an account with the same Idempotency-Key as the first one, on whichever fronts they are. */
 export class Idempotency {
   readonly #deps: IdempotencyDeps;
@@ -77,7 +77,7 @@ export class Idempotency {
     try {
       for (let attempt = 1; !clientGone.aborted; attempt++) {
         const wanted = { bodyHash, claim: newClaim() };
-        const entry = await reach(() => this.#deps.keys.claim(account, key, wanted, instead), callMs);
+        const entry = await reach(() => this.#deps.keys.claim(account, key, wanted, instead), callMs, away);
         if (entry.bodyHash !== bodyHash) throw this.#mismatch();
         if (entry.claim.uuid === wanted.claim.uuid) {
           if (hasWaited) ask.onWait?.(false);
@@ -138,7 +138,7 @@ export class Idempotency {
     count(result);
     const hold = new Hold(keys, { account: ask.account, key: ask.key, uuid: claim.uuid }, log);
     try {
-      const answer = await run((uuid) => reach(() => hold.nameCapture(uuid), callMs));
+      const answer = await run((uuid) => reach(() => hold.nameCapture(uuid), callMs, away));
       if (answer === null) await this.#giveUp(ask, hold.uuid);
       else await this.#keep(ask, hold.uuid, answer);
       return answer;
@@ -156,7 +156,7 @@ export class Idempotency {
     const { uuid: captured, region, data } = answer;
     const kept = { uuid: captured, region, data };
     try {
-      await reach(() => this.#deps.keys.keep(account, key, uuid, kept), keepMs);
+      await reach(() => this.#deps.keys.keep(account, key, uuid, kept), keepMs, away);
     } catch (error) {
       this.#deps.log.warn({ err: error, uuid, account }, 'the answer to an idempotency key could not be kept');
     }
@@ -166,10 +166,14 @@ export class Idempotency {
   async #giveUp({ account, key }: { account: string; key: string }, uuid: string): Promise<void> {
     const { captures, keys, log } = this.#deps;
     try {
-      await reach(async () => {
-        const status = (await captures.get(account, uuid))?.value.status;
-        if (status === undefined || status === 'failed') await keys.release(account, key, uuid);
-      }, keepMs);
+      await reach(
+        async () => {
+          const status = (await captures.get(account, uuid))?.value.status;
+          if (status === undefined || status === 'failed') await keys.release(account, key, uuid);
+        },
+        keepMs,
+        away,
+      );
     } catch (error) {
       log.warn({ err: error, uuid, account }, 'an idempotency key could not be given up; its claim will lapse');
     }
@@ -187,18 +191,4 @@ export class Idempotency {
 
 function first<T>(answer: T | null): IdempotentAnswer<T> | null {
   return answer === null ? null : { answer, replayed: false };
-}
-
-/** Tries for so long, in milliseconds; then nothing is let through. */
-async function reach<T>(call: () => Promise<T>, ms: number): Promise<T> {
-  try {
-    return await withDeadline(retryWhileAway(call, { deadline: Date.now() + ms }), ms, 'using an idempotency key');
-  } catch (cause) {
-    if (!isTransient(cause) && !isWriteConflict(cause)) throw cause;
-    throw new ServiceError(
-      'INTERNAL_ERROR',
-      'The Idempotency-Key cannot be looked up right now. Send the request again in a few seconds.',
-      { cause },
-    );
-  }
 }

@@ -1,10 +1,5 @@
 import type { AccountLimits, AdmissionVerdict } from '@webcapture/shared/state/admission.ts';
-
-/** Seconds after which a request that found no place may find one: captures take about as long. */
-const placeSeconds = 2;
-
-/** A queue may be worked off sooner than one can tell. */
-const maxWaitSeconds = 3600;
+import { placeSeconds, queueWaitSeconds } from './queue-wait.ts';
 
 /**
  * How an account stands with its rate limit, and when to try again; all times in whole seconds, rounded up.
@@ -36,6 +31,6 @@ function retryAfterSeconds({ refused, retryAfterMs }: AdmissionVerdict, waitSeco
     case 'in-flight':
       return placeSeconds;
     case 'queued':
-      return Math.min(maxWaitSeconds, Math.max(placeSeconds, waitSeconds ?? 0));
+      return queueWaitSeconds(waitSeconds);
   }
 }

@@ -4,12 +4,14 @@ import { captureView } from '@webcapture/shared/contract/capture-view.ts';
 import { success } from '@webcapture/shared/contract/envelope.ts';
 import { pageSchema } from '@webcapture/shared/contract/page.ts';
 import type { FastifyInstance } from 'fastify';
-import { readList } from '../capture/read-list.ts';
 import type { FrontDeps } from '../deps.ts';
 import { callerOf } from '../http/facts.ts';
+import { reach } from '../http/reach.ts';
 import { example, failureAnswers, keyRefusals, successAnswer } from '../openapi/answers.ts';
 import { captureListExamples } from '../openapi/examples.ts';
 import { pageQueryOf } from '../validation/page-query.ts';
+
+const listMs = 3000;
 
 /** GET /captures: the captures of the key's account. */
 export function captureListRoute(app: FastifyInstance, deps: FrontDeps): void {
@@ -42,7 +44,8 @@ export function captureListRoute(app: FastifyInstance, deps: FrontDeps): void {
       const { account } = callerOf(request);
       const time = now();
       const ask = { ...request.query, since: account.createdAt, now: time };
-      const { records, nextCursor } = await readList(captureList, account.id, ask);
+      const list = () => captureList.list(account.id, ask);
+      const { records, nextCursor } = await reach(list, listMs, 'The captures cannot be listed right now.');
       const items = records.map((record) => captureView(record, { cdnUrl: config.cdnUrl, now: time }));
       return reply.header('cache-control', 'no-store').send(success({ items, nextCursor }));
     },

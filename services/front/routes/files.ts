@@ -66,7 +66,7 @@ function headersOf(file: StoredFile): Record<string, string> {
 /** A file that may be replaced is asked for again after a while, which costs little where it is the same still. */
 function cacheControl({ expiresAt, cacheSeconds }: StoredFile): string {
   const secondsLeft = Math.max(0, Math.floor((expiresAt - Date.now()) / 1000));
-  if (cacheSeconds === undefined) return `public, max-age=${Math.min(secondsLeft, maxAgeSeconds)}, immutable`;
+  if (cacheSeconds === undefined) return `public, max-age=${Math.min(secondsLeft, maxAgeSeconds)}`;
   return `public, max-age=${Math.min(secondsLeft, cacheSeconds)}, must-revalidate`;
 }
 

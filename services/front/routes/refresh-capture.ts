@@ -4,17 +4,16 @@ import { captureView } from '@webcapture/shared/contract/capture-view.ts';
 import { success } from '@webcapture/shared/contract/envelope.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { refreshHold } from '@webcapture/shared/state/account-usage.ts';
+import { bookingMs } from '@webcapture/shared/state/capture-times.ts';
 import type { Account } from '@webcapture/shared/state/accounts.ts';
 import { isRefreshable, nextRevision } from '@webcapture/shared/state/transitions.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { readState } from '../capture/read-state.ts';
 import type { FrontDeps } from '../deps.ts';
+import { tellQueueWait } from '../limits/queue-wait.ts';
 import { takePlace } from '../limits/take-place.ts';
 import { captureParams, captureRefusals, example, failureAnswers, successAnswer } from '../openapi/answers.ts';
 import { refreshExample } from '../openapi/examples.ts';
-
-/** The place is needed until the books have what the refresh sets aside. */
-const placeMs = 60_000;
 
 /** POST /captures/{uuid}/refresh: captures again into the same file. */
 export function refreshCaptureRoute(app: FastifyInstance, deps: FrontDeps): void {
@@ -77,14 +76,15 @@ async function refresh(
 ): Promise<CaptureRecord> {
   const { regions, backgroundQueue, now } = deps;
   const region = await regions.choose(record.askedRegion);
+  const waitSeconds = regions.estimatedWaitSeconds(region);
   const place = await takePlace(
     {
       account,
       id: refreshHold(record.uuid, nextRevision(record)),
       tokens: record.tokenCost,
       lane: 'background',
-      until: now() + placeMs,
-      waitSeconds: regions.estimatedWaitSeconds(region),
+      until: now() + bookingMs,
+      waitSeconds,
     },
     reply,
     deps,
@@ -93,6 +93,9 @@ async function refresh(
     const after = await backgroundQueue.enqueueRefresh(record, region);
     if (after === null) throw new ServiceError('CAPTURE_NOT_FOUND');
     return after;
+  } catch (error) {
+    tellQueueWait(error, reply, waitSeconds);
+    throw error;
   } finally {
     await place.leave();
   }

@@ -1,10 +1,12 @@
 import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureReport } from '@webcapture/shared/contract/capture-result.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
 import { jobAckWaitMs, jobMaxDeliveries } from '@webcapture/shared/nats/streams.ts';
 import type { Cache } from '@webcapture/shared/state/cache.ts';
+import { deadlineOf } from '@webcapture/shared/state/capture-times.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { isOpen } from '@webcapture/shared/state/transitions.ts';
@@ -30,6 +32,7 @@ export interface JobDeps {
   readonly followUps: Pick<FollowUps, 'arrange'>;
   /** Html that was too large for the message. */
   readonly takeHtml: (fileName: string) => Promise<string>;
+  readonly dropHtml: (fileName: string) => Promise<void>;
   /** Tells whoever waits for the capture how it ended. */
   readonly announce: (job: CaptureJob, record: CaptureRecord, bytes: Buffer | null) => void;
   readonly onEnd: (end: JobEnd) => void;
@@ -79,7 +82,9 @@ async function runParsedJob(
   deps: JobDeps,
 ): Promise<void> {
   const log = deps.log.child({ uuid: job.uuid, account: job.account });
-  const limits = { deadline: job.deadline };
+  const startedAt = Date.now();
+  // A background capture has a day to begin; from then on it has as long as any other.
+  const limits = { deadline: Math.min(job.deadline, deadlineOf(job.options, startedAt)) };
   const settle = async (record: CaptureRecord | null, bytes: Buffer | null = null) => {
     // Before the announcement: whoever has the answer and asks again is answered from the cache.
     if (record !== null) {
@@ -93,7 +98,6 @@ async function runParsedJob(
     await settle(await retryWhileAway(() => deps.captures.fail(job, failure), limits));
   };
 
-  const startedAt = Date.now();
   const queueMs = Math.max(0, startedAt - job.acceptedAt);
   if (startedAt > (message.delivery === 1 ? job.startBy : job.deadline)) {
     const failure = new ServiceError('CAPTURE_TIMEOUT', 'The capture waited in the queue for longer than it may.');
@@ -106,6 +110,7 @@ async function runParsedJob(
   const start = performance.now();
   const end = (failure: CaptureFailure | null) =>
     deps.onEnd({ job, failure, queueMs, renderMs: performance.now() - start });
+  let done: { readonly record: CaptureRecord | null; readonly bytes: Buffer; readonly report: CaptureReport };
   try {
     const source = await loadSource(job, deps);
     const rendering = await deps.engine.render({
@@ -113,14 +118,11 @@ async function runParsedJob(
       options: job.options,
       ownBrowser: message.delivery > 1,
       signal,
-      deadline: job.deadline,
+      ...limits,
     });
     const { outcome, expiresAt } = await storeFile(rendering, { job, record: begun, queueMs }, deps.store);
     const record = await retryWhileAway(() => deps.captures.complete(job, outcome, expiresAt), limits);
-    if (record?.status !== 'completed') await deps.store.remove(job.fileName);
-    await settle(record, rendering.bytes);
-    end(null);
-    log.info({ region: job.region, format: job.options.format, ...outcome.report.timings }, 'captured');
+    done = { record, bytes: rendering.bytes, report: outcome.report };
   } catch (thrown) {
     if (signal.aborted || (isCollateral(thrown) && message.delivery < jobMaxDeliveries)) {
       log.warn({ err: thrown, delivery: message.delivery }, 'handing a capture back');
@@ -131,7 +133,19 @@ async function runParsedJob(
     log.warn({ err: error, code: error.code, delivery: message.delivery }, 'a capture failed');
     await fail(toFailure(error));
     end(toFailure(error));
+    return;
   }
+  end(null);
+  log.info({ region: job.region, format: job.options.format, ...done.report.timings }, 'captured');
+  if (done.record?.status !== 'completed') await deps.store.remove(job.fileName);
+  else await dropHtml(done.record, deps);
+  await settle(done.record, done.bytes);
+}
+
+/** Html that nobody will render again goes as soon as its capture is there. */
+async function dropHtml({ html, persistence, uuid }: CaptureRecord, deps: JobDeps): Promise<void> {
+  if (html === undefined || persistence !== undefined) return;
+  await deps.dropHtml(html).catch((error: unknown) => deps.log.debug({ err: error, uuid }, 'html was not removed'));
 }
 
 /** The browser went away under a capture: another page may have been the cause, so it gets another try. */

@@ -160,5 +160,7 @@ function taskConsumer(kind: TaskKind): ConsumerSettings {
     filter_subject: `tasks.${kind}.>`,
     ack_policy: 'explicit',
     ack_wait: nanos(taskAckWaitMs),
+    // Tasks that were handed back count as well, and those of one account must not stop all others.
+    max_ack_pending: 100_000,
   };
 }

@@ -7,19 +7,23 @@ import type { Tasks } from './tasks.ts';
  */
 export class FollowUps {
   readonly #tasks: Pick<Tasks, 'publish' | 'schedule'>;
+  readonly #now: () => number;
 
-  constructor(tasks: Pick<Tasks, 'publish' | 'schedule'>) {
+  constructor(tasks: Pick<Tasks, 'publish' | 'schedule'>, now: () => number = Date.now) {
     this.#tasks = tasks;
+    this.#now = now;
   }
 
   async arrange(record: CaptureRecord): Promise<void> {
-    const { account, uuid, status, html, expiresAt, nextRefreshAt, webhook } = record;
+    const { account, uuid, status, expiresAt, nextRefreshAt, webhook } = record;
     const capture = { account, uuid };
     const handing: Promise<void>[] = [];
-    // Html that was to be kept for as long as the file would otherwise lie there for years.
-    const isLeftBehind = status === 'deleted' || (status === 'failed' && html !== undefined);
-    if (isLeftBehind) handing.push(this.#tasks.publish({ kind: 'expiry', ...capture }));
-    if (status === 'completed') handing.push(this.#tasks.schedule({ kind: 'expiry', ...capture }, expiresAt));
+    // A capture that failed may have left its file, by a renderer that died, or its html.
+    const isLeftBehind = status === 'deleted' || status === 'failed';
+    if (isLeftBehind || status === 'completed') {
+      const at = isLeftBehind ? this.#now() : expiresAt;
+      handing.push(this.#tasks.schedule({ kind: 'expiry', ...capture }, at));
+    }
     if (status === 'completed' && nextRefreshAt !== undefined) {
       handing.push(this.#tasks.schedule({ kind: 'refresh', ...capture }, nextRefreshAt));
     }

@@ -77,7 +77,8 @@ function failed(record: CaptureRecord, revision: number, failure: CaptureFailure
     status: 'failed',
     failure,
     endedAt: now,
-    ...toTell(record, { event: 'capture.failed', revision, now }),
+    // What nobody waits for any more was never accepted, as far as the client knows.
+    ...(failure.cancelled === true ? {} : toTell(record, { event: 'capture.failed', revision, now })),
   };
 }
 

@@ -36,6 +36,8 @@ export async function putHtml(session: NatsSession, name: string, html: string, 
     );
     await publish(headSubject(name), JSON.stringify(head));
   } catch (error) {
+    // What is there of it would stay for as long as the whole was to.
+    removeHtml(session, name).catch(() => undefined);
     throw new ServiceError('STORAGE_FAILED', 'The html could not be handed on. Send the request again.', {
       cause: error,
     });

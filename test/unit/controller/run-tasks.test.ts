@@ -21,13 +21,16 @@ const left = async () => (await nats.session.jsm.streams.info(streamNames.tasks)
 const newTask = (): Task => ({ kind: 'expiry', account: 'acme', uuid: newRecord().uuid });
 
 /** Leads until it is stopped, with what a test does in place of an expiry. */
-function lead(run: (task: TaskOf<'expiry'>) => Promise<void>, parallel = 2) {
+function lead(run: (task: TaskOf<'expiry'>) => Promise<void>, parallel = 2, perAccount?: number) {
   const aborter = new AbortController();
   const { signal } = aborter;
   const lines: LogLine[] = [];
   const registry = createMetrics('test');
   const deps = { session: nats.session, metrics: new ControllerMetrics(registry), log: recordingLog(lines) };
-  const done = runTasks({ kind: 'expiry', parallel, run }, deps, { signal, holds: () => !signal.aborted });
+  const done = runTasks({ kind: 'expiry', parallel, run, ...(perAccount === undefined ? {} : { perAccount }) }, deps, {
+    signal,
+    holds: () => !signal.aborted,
+  });
   return {
     signal,
     lines,
@@ -64,6 +67,30 @@ test('tasks are done, acknowledged and counted, so many at a time', async () => 
   expect(most).toBe(3);
   expect(await leader.counted('failed')).toBe(0);
   expect(await leader.stop()).toBeLessThan(500);
+});
+
+test('tasks of one account that take long do not keep those of others waiting, and are all done', async () => {
+  const tasks = new Tasks(nats.session);
+  let release = () => undefined as void;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const done: string[] = [];
+  const leader = lead(
+    async ({ account }) => {
+      if (account === 'slow') await released;
+      done.push(account);
+    },
+    3,
+    2,
+  );
+  for (let index = 0; index < 6; index++) await tasks.publish({ ...newTask(), account: 'slow' });
+  await tasks.publish({ ...newTask(), account: 'quick' });
+  await until('the other account to have its turn', () => done.includes('quick'), { deadlineMs: 2000 });
+  expect(done).toEqual(['quick']);
+  release();
+  await until('the rest', async () => (await left()) === 0);
+  expect(done).toHaveLength(7);
+  expect(await leader.counted('failed')).toBe(0);
+  await leader.stop();
 });
 
 test('a task that could not be done comes again', async () => {

@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { pullOne } from '@webcapture/shared/nats/pull.ts';
+import { streamNames, taskDurable } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
 import { begin, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/state/transitions.ts';
+import { parseTask } from '@webcapture/shared/state/tasks.ts';
 import { putHtml, takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import { dispatchJob } from '../../../services/controller/tasks/dispatch-job.ts';
 import { expireCapture } from '../../../services/controller/tasks/expire-capture.ts';
 import { refreshCapture } from '../../../services/controller/tasks/refresh-capture.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
+import { until } from '../../harness/until.ts';
 import { useSettling } from './support/settling.ts';
 import { tasking } from './support/tasking.ts';
 
@@ -41,6 +44,31 @@ describe('expiry', () => {
     });
     return { ...rest, deps, record, left, run: () => expireCapture(task, deps) };
   };
+
+  test('the file of a capture that failed after all, by a renderer that died, is cleared away', async () => {
+    const { deps, store } = tasking(on());
+    const record = newRecord({ account: 'expiry', lane: 'background' });
+    await deps.captures.create(record);
+    const { fileName: name, expiresAt } = record;
+    const file = { name, bytes: Buffer.from('x'), contentType: 'image/png', width: 1, height: 1, expiresAt } as const;
+    await store.create(file);
+    await on().settler.settle(
+      { ...record, revision: 0 },
+      {
+        reason: 'max_deliveries',
+        failure: { code: 'CAPTURE_FAILED', message: 'died' },
+        unlessBegun: false,
+      },
+    );
+    const message = await until('the task', () =>
+      pullOne(on().session.nc, streamNames.tasks, taskDurable('expiry'), 500),
+    );
+    const task = parseTask(message.data);
+    await message.ack();
+    if (task.kind !== 'expiry') throw new Error('another task');
+    await expireCapture(task, deps);
+    expect(await store.stat(name)).toBeNull();
+  });
 
   test('before its time it is put off until then', async () => {
     const { run, left, record, dueAt } = await expiring();
@@ -320,6 +348,27 @@ describe('dispatch', () => {
     expect(await begun.queue()).toEqual([]);
     expect(await begun.dueAt('dispatch', begun.record)).not.toBeNull();
     expect(await begun.dueAt('dispatch', failed.record)).toBeNull();
+  });
+
+  test('a record that is not written yet is waited for, but not for long', async () => {
+    const { deps, dueAt } = tasking(on());
+    const record = newRecord({ account: 'dispatch', lane: 'background' });
+    const task = { account: record.account, uuid: record.uuid, revision: 0 };
+    await dispatchJob(task, { ...deps, now: () => record.acceptedAt + 130_000 });
+    expect(await dueAt('dispatch', record)).toBeNull();
+    await dispatchJob(task, deps);
+    const due = (await dueAt('dispatch', record)) ?? 0;
+    expect(due - Date.now()).toBeGreaterThan(5000);
+    expect(due - Date.now()).toBeLessThan(30_000);
+  });
+
+  test('what has to follow an end is seen to, should whoever ended it have died before', async () => {
+    const { run, record, deps, dueAt } = await accepted();
+    await deps.captures.begin(record);
+    await deps.captures.complete(record, newOutcome(), record.expiresAt);
+    expect(await dueAt('expiry', record)).toBeNull();
+    await run();
+    expect(await dueAt('expiry', record)).toBe(record.expiresAt);
   });
 
   test('a full queue has the task come again', async () => {

@@ -62,6 +62,7 @@ export function buildAppAlone(
     captures: { get: beyond, fail: beyond, change: beyond },
     captureList: { list: beyond },
     followUps: { arrange: beyond },
+    tasks: { schedule: beyond },
     backgroundQueue: { enqueue: beyond, enqueueRefresh: beyond },
     regions: { choose: beyond, estimatedWaitSeconds: () => null },
     clearAway: beyond,

@@ -55,6 +55,7 @@ async function fileOf(changes: Partial<CaptureRecord>) {
     store,
     cache: { fill: () => Promise.resolve(), release: () => Promise.resolve(), drop: () => Promise.resolve() },
     takeHtml: () => Promise.resolve(''),
+    dropHtml: () => Promise.resolve(),
     followUps: { arrange: () => Promise.resolve() },
     announce: () => undefined,
     onEnd: () => undefined,

@@ -22,11 +22,11 @@ afterAll(() => nats[Symbol.asyncDispose]());
 const account = 'a';
 
 /** A capture that leads, queued; `run` gives its job to a renderer whose engine does as told. */
-async function lead(name: string) {
+async function lead(name: string, waitMs = 60_000) {
   const [captures, cache] = [new Captures(nats.session), new Cache(nats.session)];
   const uuid = randomUUIDv7();
   const acceptedAt = Date.now();
-  const [fileName, deadline] = [newFileName(uuid, 'png'), acceptedAt + 60_000];
+  const [fileName, deadline] = [newFileName(uuid, 'png'), acceptedAt + waitMs];
   const viewport = { width: 16, height: 16, deviceScaleFactor: 1 };
   await cache.claim(account, name, { uuid, until: deadline }, { maxAge: 60 });
   await captures.create(
@@ -67,6 +67,7 @@ async function lead(name: string) {
       followUps: { arrange: async () => undefined },
       store: new EmbeddedStore(nats.session),
       takeHtml: async () => '',
+      dropHtml: async () => undefined,
       announce: () => undefined,
       onEnd: () => undefined,
       log: silentLog,
@@ -113,6 +114,17 @@ test('a job that is delivered again after its renderer died between record and c
   expect((await cache.get(account, 'again')).claim?.uuid).toBe(uuid);
   expect(await run(() => Promise.reject(new Error('rendered twice')))).toEqual(['ack']);
   expect(answers(await cache.get(account, 'again'), 60, Date.now())?.uuid).toBe(uuid);
+});
+
+test('a background capture has a day to begin, but not to be rendered', async () => {
+  const { run } = await lead('long', 86_400_000);
+  let deadline = 0;
+  await run(async (work) => {
+    ({ deadline } = work);
+    return picture(work);
+  });
+  expect(deadline).toBeGreaterThan(Date.now());
+  expect(deadline).toBeLessThan(Date.now() + 100_000);
 });
 
 test('a capture that is deleted before it is in the cache leaves nothing there', async () => {

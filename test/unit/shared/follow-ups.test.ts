@@ -29,10 +29,13 @@ const refresh = { kind: 'refresh', ...capture };
 /** Tasks with the time that each was scheduled for, or `now`. */
 async function arrange(changes: Partial<CaptureRecord>): Promise<readonly (readonly [Task, number | 'now'])[]> {
   const handed: [Task, number | 'now'][] = [];
-  const followUps = new FollowUps({
-    publish: async (task) => void handed.push([task, 'now']),
-    schedule: async (task, at) => void handed.push([task, at]),
-  });
+  const followUps = new FollowUps(
+    {
+      publish: async (task) => void handed.push([task, 'now']),
+      schedule: async (task, at) => void handed.push([task, at]),
+    },
+    () => 7777,
+  );
   await followUps.arrange(newRecord({ uuid, expiresAt: 9000, ...changes }));
   return handed;
 }
@@ -61,11 +64,17 @@ test.each<[string, Partial<CaptureRecord>, unknown[]]>([
   ],
   ['completed, being told already', { status: 'completed', webhook: { ...pending, attempts: 1 } }, [[expiry, 9000]]],
   ['completed, told', { status: 'completed', webhook: { ...pending, state: 'delivered' } }, [[expiry, 9000]]],
-  ['failed', { status: 'failed' }, []],
-  ['failed, with html that was kept', { status: 'failed', html: uuid }, [[expiry, 'now']]],
-  ['failed, to be told', { status: 'failed', webhook: pending }, [[notice, 'now']]],
+  ['failed', { status: 'failed' }, [[expiry, 7777]]],
+  [
+    'failed, to be told',
+    { status: 'failed', webhook: pending },
+    [
+      [expiry, 7777],
+      [notice, 'now'],
+    ],
+  ],
   ['expired', { status: 'expired', nextRefreshAt: 5000 }, []],
-  ['deleted', { status: 'deleted', nextRefreshAt: 5000 }, [[expiry, 'now']]],
+  ['deleted', { status: 'deleted', nextRefreshAt: 5000 }, [[expiry, 7777]]],
   ['waiting for something to tell', { webhook: { url: pending.url, state: 'waiting', attempts: 0 } }, []],
 ])('a capture that is %s', async (_name, changes, tasks) => {
   expect(await arrange(changes)).toEqual(tasks);
