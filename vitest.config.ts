@@ -2,8 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 /**
  * Three groups, one after the other: what is quick first, and what kills processes last and one file at a time, so
- * that no time limit is missed for want of a processor. Most tests wait more than they compute: two at a time suit two
- * cores.
+ * that no time limit is missed for want of a processor. Most tests wait more than they compute, unit tests above all: two
+ * or three at a time suit two cores.
  */
 export default defineConfig({
   test: {
@@ -13,7 +13,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], maxWorkers: 2, sequence: { groupOrder: 0 } },
+        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], maxWorkers: 3, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,

@@ -90,7 +90,8 @@ export class DayKeys {
 
   #keep(prefix: string, day: Day): void {
     this.#kept.delete(prefix);
-    if (day.uuids.length < manyKeys) return;
+    // One that is larger than all may be is asked for each time: it takes long, but no memory for good.
+    if (day.uuids.length < manyKeys || day.uuids.length > mostKeys) return;
     this.#kept.set(prefix, day);
     let total = [...this.#kept.values()].reduce((sum, { uuids }) => sum + uuids.length, 0);
     for (const [oldest, { uuids }] of this.#kept) {
