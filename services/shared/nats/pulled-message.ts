@@ -31,8 +31,7 @@ export function pulledMessage(nc: NatsConnection, message: Msg): PulledMessage {
     ack: async (timeoutMs = 2000) => {
       await nc.request(reply, '+ACK', { timeout: timeoutMs });
     },
-    // The server takes a fraction of a nanosecond for no delay at all.
-    handBack: (delayMs) => nc.publish(reply, `-NAK ${JSON.stringify({ delay: nanos(Math.ceil(delayMs)) })}`),
+    handBack: (delayMs) => nc.publish(reply, `-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`),
     terminate: (reason) => nc.publish(reply, `+TERM ${reason}`),
   };
 }
