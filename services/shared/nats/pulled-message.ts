@@ -31,7 +31,8 @@ export function pulledMessage(nc: NatsConnection, message: Msg): PulledMessage {
     ack: async (timeoutMs = 2000) => {
       await nc.request(reply, '+ACK', { timeout: timeoutMs });
     },
-    handBack: (delayMs) => nc.publish(reply, `-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`),
+    // The server takes a fraction of a nanosecond for no delay at all.
+    handBack: (delayMs) => nc.publish(reply, `-NAK ${JSON.stringify({ delay: nanos(Math.ceil(delayMs)) })}`),
     terminate: (reason) => nc.publish(reply, `+TERM ${reason}`),
   };
 }
