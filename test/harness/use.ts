@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { startFleet, type Fleet, type FleetOptions } from './fleet.ts';
 import { Site } from './site/site.ts';
@@ -11,8 +12,10 @@ export function useFleet(options: FleetOptions = {}): () => Fleet {
   beforeAll(async () => {
     fleet = await startFleet(options);
   });
-  afterEach(({ task }) => {
+  afterEach(async ({ task }) => {
     if (task.result?.state === 'fail' && fleet !== undefined) {
+      // An answer may be here before the lines that its services wrote.
+      await sleep(200);
       process.stderr.write(`\nThe fleet when "${task.name}" failed:\n${troubles(fleet)}\n`);
     }
   });
