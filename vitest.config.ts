@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * Three groups, one after the other: what is quick first, and what kills processes last and one file at a time, so
- * that no time limit is missed for want of a processor. Most tests wait more than they compute, unit tests above all: two
- * or three at a time suit two cores.
+ * Three groups, one after the other: what is quick first, and what kills processes last and by itself, so that no time
+ * limit is missed for want of a processor. Most tests wait more than they compute: three at a time suit two cores, and
+ * two of those that start fleets again and again.
  */
 export default defineConfig({
   test: {
@@ -20,7 +20,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
@@ -29,7 +29,7 @@ export default defineConfig({
         test: {
           name: 'chaos',
           include: ['test/chaos/**/*.test.ts'],
-          maxWorkers: 1,
+          maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },
       },
