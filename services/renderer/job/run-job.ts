@@ -15,6 +15,7 @@ import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import { BrowserLostError } from '../browser/browser-lost-error.ts';
 import type { RenderEngine, RenderSource } from '../capture/engine.ts';
+import { replacedBefore } from './replaced-before.ts';
 import { settleCache } from './settle-cache.ts';
 import { storeFile } from './store-file.ts';
 
@@ -130,6 +131,13 @@ async function runParsedJob(
       return;
     }
     const error = toServiceError(thrown);
+    const replaced = message.delivery === 1 ? null : await replacedBefore(job, begun, deps.store);
+    if (replaced !== null) {
+      const { outcome, expiresAt } = replaced;
+      await settle(await retryWhileAway(() => deps.captures.complete(job, outcome, expiresAt), limits));
+      end(null);
+      return;
+    }
     log.warn({ err: error, code: error.code, delivery: message.delivery }, 'a capture failed');
     await fail(toFailure(error));
     end(toFailure(error));
