@@ -3,17 +3,15 @@ import { captureJobVersion } from '@webcapture/shared/contract/capture-job.ts';
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import { isMessageMissing } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
 import { deadLetterDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { Jobs } from '@webcapture/shared/state/jobs.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { Term } from '../leader/election.ts';
-import { unlessAborted } from '../leader/unless-aborted.ts';
+import { pullInTerm } from '../leader/pull-in-term.ts';
 import { parseAdvisory, type Advisory } from './advisory.ts';
 import type { SettledJob, Settler } from './settler.ts';
 
-const pullMs = 2000;
 const retryMs = 5000;
 
 const messages = {
@@ -37,7 +35,7 @@ export async function settleDeadLetters(deps: DeadLetterDeps, term: Term): Promi
   while (term.holds()) {
     let letter: PulledMessage | null = null;
     try {
-      letter = await nextLetter(session, term);
+      letter = await pullInTerm(session, streamNames.dead, deadLetterDurable, term);
       if (letter === null) continue;
       await settleDeadLetter(deps, letter.data);
       await letter.ack();
@@ -48,15 +46,6 @@ export async function settleDeadLetters(deps: DeadLetterDeps, term: Term): Promi
       await delay(1000, term.signal);
     }
   }
-}
-
-/** Waits a while for an advisory. A term that ends does not wait for the wait: what comes late goes to the successor. */
-async function nextLetter(session: NatsSession, term: Term): Promise<PulledMessage | null> {
-  const pull = pullOne(session.nc, streamNames.dead, deadLetterDurable, pullMs);
-  const letter = await unlessAborted(pull, term.signal);
-  if (term.holds()) return letter;
-  pull.then((late) => late?.handBack(0)).catch(() => undefined);
-  return null;
 }
 
 /** Settles what one advisory tells of. An advisory of something else, or of a job that is gone, leaves nothing to do. */

@@ -4,10 +4,11 @@ import { refreshHold } from '@webcapture/shared/state/account-usage.ts';
 import { withDefaultLimits, type Account, type Accounts } from '@webcapture/shared/state/accounts.ts';
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
 import type { Admissions } from '@webcapture/shared/state/admissions.ts';
-import { backgroundWaitMs, bookingMs, deadlineOf, dispatchAfterMs } from '@webcapture/shared/state/capture-times.ts';
+import { bookingMs, dispatchAfterMs } from '@webcapture/shared/state/capture-times.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { Fleet } from '@webcapture/shared/state/fleet.ts';
-import { isRefreshable, nextRevision, refuseRefresh, startRefresh } from '@webcapture/shared/state/transitions.ts';
+import { refreshOrderOf } from '@webcapture/shared/state/refresh-order.ts';
+import { isRefreshable, refuseRefresh, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { dispatchJob, type DispatchDeps } from './dispatch-job.ts';
 import type { TaskOf } from './run-tasks.ts';
 
@@ -47,18 +48,10 @@ export async function refreshCapture(task: TaskOf<'refresh'>, deps: RefreshDeps)
 /** The record as it stands afterwards. */
 async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): Promise<CaptureRecord | null> {
   const { captures, admissions, tasks } = deps;
-  const { account: id, uuid, tokenCost, options } = record;
+  const { account: id, uuid, tokenCost } = record;
   if (!isRefreshable(record)) return record;
-  const startBy = now + backgroundWaitMs;
-  const revision = nextRevision(record);
-  const order = {
-    revision,
-    by: 'interval',
-    region: regionFor(record, deps),
-    acceptedAt: now,
-    startBy,
-    deadline: deadlineOf(options, startBy),
-  } as const;
+  const order = refreshOrderOf(record, { by: 'interval', region: regionFor(record, deps), acceptedAt: now });
+  const { revision } = order;
   const next = nextAfter(record, now);
   const account = await accountOf(id, deps);
   if (account === null) return captures.change(record, refuseRefresh(order, failures.suspended, next));

@@ -1,15 +1,12 @@
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
 import { streamNames, taskAckWaitMs, taskDurable, type TaskKind } from '@webcapture/shared/nats/streams.ts';
 import { parseTask, type Task } from '@webcapture/shared/state/tasks.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { ControllerMetrics } from '../apply/metrics.ts';
 import type { Term } from '../leader/election.ts';
-import { unlessAborted } from '../leader/unless-aborted.ts';
-
-const pullMs = 2000;
+import { pullInTerm } from '../leader/pull-in-term.ts';
 
 /** A task that could not be done comes again after this. */
 const retryMs = 5000;
@@ -51,7 +48,7 @@ async function serve<K extends TaskKind>(
   while (term.holds()) {
     let message: PulledMessage | null;
     try {
-      message = await pull(deps.session, work.kind, term);
+      message = await pullInTerm(deps.session, streamNames.tasks, taskDurable(work.kind), term);
     } catch {
       // That nothing can be had is no news: the state of the queue tells.
       await delay(1000, term.signal);
@@ -59,15 +56,6 @@ async function serve<K extends TaskKind>(
     }
     if (message !== null) await handle(message, work, running, deps);
   }
-}
-
-/** Waits a while for a task. A term that ends does not wait for the wait: what comes late goes to the successor. */
-async function pull(session: NatsSession, kind: TaskKind, term: Term): Promise<PulledMessage | null> {
-  const pulling = pullOne(session.nc, streamNames.tasks, taskDurable(kind), pullMs);
-  const message = await unlessAborted(pulling, term.signal);
-  if (term.holds()) return message;
-  pulling.then((late) => late?.handBack(1)).catch(() => undefined);
-  return null;
 }
 
 async function handle<K extends TaskKind>(

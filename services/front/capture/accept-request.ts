@@ -28,8 +28,8 @@ export interface AcceptedRequest {
 }
 
 /**
- * All of step 1 that comes after the schema: the rules between fields, what is not available, the html, and the egress
- * policy's word on the addresses.
+ * All of step 1 that comes after the schema: the rules between fields, the html, and the egress policy's word on the
+ * addresses.
  *
  * @throws ServiceError VALIDATION_ERROR or URL_BLOCKED
  */

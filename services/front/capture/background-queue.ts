@@ -6,14 +6,13 @@ import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { isStreamFull } from '@webcapture/shared/nats/api-errors.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
-import { backgroundWaitMs, deadlineOf, dispatchAfterMs, overdueAt } from '@webcapture/shared/state/capture-times.ts';
+import { backgroundWaitMs, dispatchAfterMs, overdueAt } from '@webcapture/shared/state/capture-times.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import { jobOf } from '@webcapture/shared/state/job-of.ts';
 import type { Jobs } from '@webcapture/shared/state/jobs.ts';
 import type { Task, Tasks } from '@webcapture/shared/state/tasks.ts';
-import { isOpen, nextRevision, startRefresh } from '@webcapture/shared/state/transitions.ts';
-import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
-import { newFileName } from '@webcapture/shared/storage/file-name.ts';
+import { refreshOrderOf } from '@webcapture/shared/state/refresh-order.ts';
+import { isOpen, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 import { buildRecord } from './build-record.ts';
@@ -64,10 +63,8 @@ export class BackgroundQueue {
     const region = await regions.choose(request.region);
     const record = buildRecord(request, {
       uuid,
-      acceptedAt: timeOfUuid(uuid) ?? Date.now(),
       account,
       region,
-      fileName: newFileName(uuid, request.format),
       waitMs: backgroundWaitMs,
       cache: place,
     });
@@ -97,12 +94,10 @@ export class BackgroundQueue {
    */
   async enqueueRefresh(record: CaptureRecord, region: Region): Promise<CaptureRecord | null> {
     const { captures, tasks } = this.#deps;
-    const { account, uuid, options } = record;
-    const revision = nextRevision(record);
+    const { account, uuid } = record;
     const acceptedAt = Date.now();
-    const startBy = acceptedAt + backgroundWaitMs;
-    const deadline = deadlineOf(options, startBy);
-    const order = { revision, by: 'request', region, acceptedAt, startBy, deadline } as const;
+    const order = refreshOrderOf(record, { by: 'request', region, acceptedAt });
+    const { revision } = order;
     const guard = { kind: 'dispatch', account, uuid, revision } as const;
     const accept = { deadline: acceptedAt + acceptMs };
     let queued: CaptureRecord | null;

@@ -2,15 +2,16 @@ import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { deadlineOf } from '@webcapture/shared/state/capture-times.ts';
+import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
+import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 
-/** A capture as it is accepted. `acceptedAt` is the time in its uuid, which names the day that its record lies under. */
+/** A capture as it is accepted: at the time in its uuid, which names the day that its record lies under. */
 export interface Acceptance {
+  /** A UUIDv7. */
   readonly uuid: string;
-  readonly acceptedAt: number;
   readonly account: string;
   readonly region: Region;
-  readonly fileName: string;
   /** How long it may wait for a renderer. */
   readonly waitMs: number;
   /** Where it answers for equal requests. */
@@ -19,8 +20,9 @@ export interface Acceptance {
 
 /** The record of a capture that is about to be queued; its job is made of it. */
 export function buildRecord(request: AcceptedRequest, acceptance: Acceptance): CaptureRecord {
-  const { uuid, account, region, fileName, acceptedAt, waitMs, cache } = acceptance;
+  const { uuid, account, region, waitMs, cache } = acceptance;
   const { source, options, lifetimeMs, persistence, webhookUrl } = request;
+  const acceptedAt = timeOfUuid(uuid) ?? Date.now();
   const startBy = acceptedAt + waitMs;
   return {
     uuid,
@@ -31,7 +33,7 @@ export function buildRecord(request: AcceptedRequest, acceptance: Acceptance): C
     ...(keepsHtml(request) ? { html: uuid } : {}),
     options,
     tokenCost: request.tokenCost,
-    fileName,
+    fileName: newFileName(uuid, options.format),
     askedRegion: request.region,
     region,
     acceptedAt,

@@ -1,15 +1,12 @@
-import type { CaptureJob, CaptureSource } from '@webcapture/shared/contract/capture-job.ts';
+import type { CachePlace, CaptureJob, CaptureSource } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { toServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
-import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
 import { deadlineOf } from '@webcapture/shared/state/capture-times.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import { jobOf } from '@webcapture/shared/state/job-of.ts';
 import type { Jobs, QueuedJob } from '@webcapture/shared/state/jobs.ts';
 import { isOpen } from '@webcapture/shared/state/transitions.ts';
-import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
-import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 import { awaitEnd, type AwaitDeps, type AwaitedEnd } from './await-end.ts';
 import { buildRecord } from './build-record.ts';
@@ -82,10 +79,8 @@ export class Dispatcher {
     try {
       const record = buildRecord(request, {
         uuid,
-        acceptedAt: timeOfUuid(uuid) ?? Date.now(),
         account: options.account,
         region,
-        fileName: newFileName(uuid, request.format),
         waitMs: queueTimeoutMs,
         cache: options.place,
       });
