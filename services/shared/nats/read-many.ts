@@ -1,6 +1,7 @@
 import { isMessageMissing } from './api-errors.ts';
 import type { NatsSession } from './connect.ts';
 import { isTombstone } from './entries.ts';
+import { allKeys } from './key-page.ts';
 
 /** The server answers a request for more subjects than about a thousand with an error. */
 const chunkSize = 500;
@@ -31,10 +32,8 @@ export async function readMany<T>(
 }
 
 /** The keys of a bucket that match a filter with wildcards, in no order. */
-export async function keysMatching(session: NatsSession, bucket: string, filter: string): Promise<string[]> {
-  const prefix = `$KV.${bucket}.`;
-  const info = await session.jsm.streams.info(`KV_${bucket}`, { subjects_filter: prefix + filter });
-  return Object.keys(info.state.subjects ?? {}).map((subject) => subject.slice(prefix.length));
+export async function keysMatching(session: NatsSession, bucket: string, filter: string): Promise<readonly string[]> {
+  return (await allKeys(session, bucket, filter)).keys;
 }
 
 /** What may stand between the dots of a key: nothing that the server reads as a wildcard. */
