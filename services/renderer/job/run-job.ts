@@ -25,6 +25,13 @@ const unknownVersionDelayMs = 5000;
 /** After a shutdown or a lost browser the next renderer may have it at once. */
 const handBackDelayMs = 10;
 
+/**
+ * A server that was killed may have forgotten that it delivered the job, and then never answers the acknowledgement
+ * (consumer.go, processAckMsg: a sequence beyond its pointer). It delivers the job again, and the record tells that
+ * there is nothing to do: a slot must not wait for more than this.
+ */
+const ackPatienceMs = 2000;
+
 export interface JobDeps {
   readonly engine: RenderEngine;
   readonly captures: Captures;
@@ -93,7 +100,14 @@ async function runParsedJob(
       deps.announce(job, record, bytes);
       await deps.followUps.arrange(record);
     }
-    await retryWhileAway(() => message.ack(), limits);
+    try {
+      await retryWhileAway(() => message.ack(), { deadline: Date.now() + ackPatienceMs });
+    } catch (error) {
+      log.warn(
+        { err: error },
+        'the end of a job was not acknowledged; if it is delivered again, nothing is done twice',
+      );
+    }
   };
   const fail = async (failure: CaptureFailure) => {
     await settle(await retryWhileAway(() => deps.captures.fail(job, failure), limits));

@@ -48,7 +48,7 @@ async function lead(name: string, waitMs = 60_000) {
     options: { ...defaultOptions, viewport },
     cache: { name, ttl: 60 },
   } satisfies CaptureJob;
-  const run = async (render: RenderEngine['render'], deps: Partial<JobDeps> = {}) => {
+  const run = async (render: RenderEngine['render'], deps: Partial<JobDeps> = {}, ack?: () => Promise<void>) => {
     const ended: string[] = [];
     const message = {
       subject: '',
@@ -56,7 +56,7 @@ async function lead(name: string, waitMs = 60_000) {
       delivery: 1,
       sequence: 1,
       working: () => undefined,
-      ack: async () => void ended.push('ack'),
+      ack: ack ?? (async () => void ended.push('ack')),
       handBack: () => void ended.push('hand back'),
       terminate: () => void ended.push('terminate'),
     } satisfies PulledMessage;
@@ -141,6 +141,18 @@ test('a capture that is deleted before it is in the cache leaves nothing there',
   expect(await run(picture, { cache: late })).toEqual(['ack']);
   expect((await captures.get(account, uuid))?.value.status).toBe('deleted');
   expect(answers(await cache.get(account, 'deleted'), 60, Date.now())).toBeNull();
+});
+
+test('an acknowledgement that the server never answers holds its slot for seconds, not until the deadline', async () => {
+  const { uuid, captures, run } = await lead('unanswered');
+  // What a killed server makes of a delivery that it had not yet written down.
+  const subject = `$JS.ACK.CAPTURES.us-east-interactive.1.999999.999999.${Date.now()}000000.0`;
+  const ack = async () => void (await nats.session.nc.request(subject, '+ACK', { timeout: 500 }));
+  await expect(ack()).rejects.toThrow(/timeout/i);
+  const start = performance.now();
+  await run(picture, {}, ack);
+  expect(performance.now() - start).toBeLessThan(10_000);
+  expect((await captures.get(account, uuid))?.value.status).toBe('completed');
 });
 
 test('a late capture neither replaces a newer one nor takes the claim of another', async () => {
