@@ -17,6 +17,10 @@ export default defineConfig({
       },
       {
         extends: true,
+        test: { name: 'corpus', include: ['test/corpus/*.test.ts'], maxWorkers: 3, sequence: { groupOrder: 0 } },
+      },
+      {
+        extends: true,
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],

@@ -7,7 +7,7 @@ import { launchBrowser, type LaunchedBrowser } from '../../../services/renderer/
 import { readProcessTree, treeBytes } from '../../../services/renderer/browser/process-tree.ts';
 import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
 import { until } from '../../harness/until.ts';
-import { engineConfig } from '../capture/support.ts';
+import { engineConfig } from '../../harness/engine.ts';
 
 const executablePath = engineConfig.headlessShellPath;
 const open: LaunchedBrowser[] = [];

@@ -8,7 +8,7 @@ import { MemoryGuard } from '../../../services/renderer/browser/memory-guard.ts'
 import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
 import { startEgressProxy, type EgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { until } from '../../harness/until.ts';
-import { engineConfig, log } from '../capture/support.ts';
+import { engineConfig, log } from '../../harness/engine.ts';
 
 let egress: EgressProxy;
 let guard: MemoryGuard;

@@ -1,7 +1,7 @@
 import { createServer as createTcpServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ShotOptions } from './support.ts';
-import { html, TestEngine, TestSite } from './support.ts';
+import type { ShotOptions } from '../../harness/engine.ts';
+import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 
 let engine: TestEngine;
 let site: TestSite;

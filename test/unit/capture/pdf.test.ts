@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readPdf } from '../../harness/pdf.ts';
-import { html, TestEngine, TestSite, type ShotOptions } from './support.ts';
+import { html, TestEngine, TestSite, type ShotOptions } from '../../harness/engine.ts';
 
 let engine: TestEngine;
 let site: TestSite;

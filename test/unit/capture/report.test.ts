@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isBlank } from '../../../services/renderer/capture/blank.ts';
 import { isChallenge } from '../../../services/renderer/capture/challenge.ts';
-import { html, TestEngine, TestSite } from './support.ts';
+import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 
 let engine: TestEngine;
 let site: TestSite;

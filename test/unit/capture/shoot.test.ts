@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { html, TestEngine } from './support.ts';
+import { html, TestEngine } from '../../harness/engine.ts';
 
 let engine: TestEngine;
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { html, TestEngine, TestSite } from './support.ts';
+import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 
 let engine: TestEngine;
 let site: TestSite;

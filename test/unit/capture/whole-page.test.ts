@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { html, TestEngine, TestSite } from './support.ts';
+import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 
 let engine: TestEngine;
 let site: TestSite;

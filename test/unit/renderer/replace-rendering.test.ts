@@ -12,7 +12,7 @@ import { replaceRendering } from '../../../services/renderer/job/replace-renderi
 import { storeRendering } from '../../../services/renderer/job/store.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { defaultOptions, plainReport } from '../../harness/records.ts';
-import { html, TestEngine } from '../capture/support.ts';
+import { html, TestEngine } from '../../harness/engine.ts';
 
 let nats: TestNats;
 let store: EmbeddedStore;

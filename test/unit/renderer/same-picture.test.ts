@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import sharp, { type Sharp } from 'sharp';
 import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
 import { isSamePicture } from '../../../services/renderer/job/same-picture.ts';
-import { html, TestEngine, type ShotOptions } from '../capture/support.ts';
+import { html, TestEngine, type ShotOptions } from '../../harness/engine.ts';
 
 const images = ['png', 'jpeg', 'webp'] as const;
 type ImageFormat = (typeof images)[number];

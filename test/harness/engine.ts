@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createSystemLookup, type Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
-import { loadBlocker } from '../../../services/renderer/blocking/load-blocker.ts';
+import { loadBlocker } from '../../services/renderer/blocking/load-blocker.ts';
 import {
   startRenderEngine,
   type RenderEngine,
@@ -10,10 +11,10 @@ import {
   type Rendering,
   type RenderRequest,
   type RenderSource,
-} from '../../../services/renderer/capture/engine.ts';
-import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
-import { Picture } from '../../harness/picture.ts';
-import { defaultOptions } from '../../harness/records.ts';
+} from '../../services/renderer/capture/engine.ts';
+import { startEgressProxy } from '../../services/renderer/egress/proxy.ts';
+import { Picture } from './picture.ts';
+import { defaultOptions } from './records.ts';
 
 type RenderOptions = RenderRequest['options'];
 
@@ -48,6 +49,12 @@ function renderOptions({ viewport, pdf, ...options }: ShotOptions = {}): RenderO
   };
 }
 
+const systemLookup = createSystemLookup();
+
+/** Made-up names, those under .test, are this machine. */
+const testLookup: Lookup = async (name, signal) =>
+  name.endsWith('.test') ? [{ address: '127.0.0.1', family: 4 }] : systemLookup(name, signal);
+
 /** An engine on a real browser, whose captures may go to this machine and nowhere else. */
 export class TestEngine {
   readonly engine: RenderEngine;
@@ -60,7 +67,7 @@ export class TestEngine {
 
   static async start(config: Partial<RenderEngineConfig> = {}, allow = ['127.0.0.0/8']): Promise<TestEngine> {
     const policy = createEgressPolicy({ allow });
-    const egress = await startEgressProxy({ policy, log });
+    const egress = await startEgressProxy({ policy, log, lookup: testLookup });
     const blocker = await loadBlocker({ path: undefined, log });
     const engine = await startRenderEngine({ ...engineConfig, ...config }, { log, egress, blocker });
     return new TestEngine(engine, async () => {
@@ -97,7 +104,7 @@ export class TestEngine {
   }
 }
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** A small web site on this machine. What is a string is html; what is unknown is a 404. */
 export class TestSite {
@@ -125,8 +132,8 @@ export class TestSite {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  url(path = '/'): string {
-    return `http://127.0.0.1:${this.port}${path}`;
+  url(path = '/', host = '127.0.0.1'): string {
+    return `http://${host}:${this.port}${path}`;
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Format } from '@webcapture/shared/contract/formats.ts';
+import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
+import type { Rendering, RenderEngineConfig } from '../../services/renderer/capture/engine.ts';
+import { TestEngine, TestSite, type Handler, type ShotOptions } from '../harness/engine.ts';
+import { readPdf, type Pdf } from '../harness/pdf.ts';
+import { rasterPage } from '../harness/pdf-raster.ts';
+import { Picture } from '../harness/picture.ts';
+
+/**
+ * A page that capture tools get wrong, and what its right picture is told by: pixels, the requests that it makes, the
+ * report. It is captured in each of its formats.
+ */
+export interface HardPage {
+  /** What is hard about it; the name of its test. */
+  readonly name: string;
+  /** What the paths of its site answer, with `/` as the page itself: html, or a handler. Others are a 404. */
+  readonly site: Readonly<Record<string, string | Handler>>;
+  /** What is captured instead of `/`. */
+  readonly path?: string;
+  /** A made-up host under .test in place of 127.0.0.1. */
+  readonly host?: string;
+  readonly options?: ShotOptions;
+  /** All four with isFullPage, else those of images: paper shows another layout. */
+  readonly formats?: readonly Format[];
+  /** Fails when the picture is not the right one. */
+  readonly check?: (seen: Seen) => void | Promise<void>;
+  /** There can be no picture: what its error says of itself, e.g. `PAGE_TOO_LARGE`. */
+  readonly fails?: { readonly code: ErrorCode; readonly message?: RegExp };
+}
+
+/** What became of a hard page in one format. */
+class Seen {
+  readonly format: Format;
+  readonly rendering: Rendering;
+  /** Of a pdf its first page, with as many pixels as CSS pixels. */
+  readonly picture: Picture;
+  readonly pdf: Pdf | undefined;
+  /** Paths and queries that the site was asked for, in their order. */
+  readonly requests: readonly string[];
+
+  private constructor(
+    format: Format,
+    rendering: Rendering,
+    parts: { picture: Picture; pdf?: Pdf; requests: string[] },
+  ) {
+    this.format = format;
+    this.rendering = rendering;
+    this.picture = parts.picture;
+    this.pdf = parts.pdf;
+    this.requests = parts.requests;
+  }
+
+  static async of(format: Format, rendering: Rendering, requests: string[]): Promise<Seen> {
+    if (format !== 'pdf') return new Seen(format, rendering, { picture: await Picture.of(rendering.bytes), requests });
+    const [picture, pdf] = [await rasterPage(rendering.bytes, 1, 96 / 72), await readPdf(rendering.bytes)];
+    return new Seen(format, rendering, { picture, pdf, requests });
+  }
+
+  get report(): Rendering['report'] {
+    return this.rendering.report;
+  }
+
+  /** Whether pixels must be exact: jpeg and webp lose a little. */
+  get exact(): boolean {
+    return this.format === 'png';
+  }
+
+  /** Fails unless the pixel has the colour, or for formats that lose a little, nearly so. */
+  expectColour(x: number, y: number, colour: string): void {
+    const tolerance = this.exact ? 0 : 10;
+    const difference = this.picture.difference(x, y, colour);
+    expect(difference, `${this.picture.at(x, y)} at (${x}, ${y}), not ${colour}`).toBeLessThanOrEqual(tolerance);
+  }
+
+  /** Fails unless each pixel of a column at `x` has the colour that its `[y, colour]` names. */
+  expectColumn(x: number, colours: readonly (readonly [y: number, colour: string])[]): void {
+    for (const [y, colour] of colours) this.expectColour(x, y, colour);
+  }
+
+  /** Fails unless the picture is so large; a pdf may be a few pixels taller, for printing rounds. */
+  expectSize(width: number, height: number): void {
+    const slack = this.format === 'pdf' ? 8 : 0;
+    const { picture } = this;
+    expect(picture.width, 'width of the picture').toBe(width);
+    expect(Math.abs(picture.height - height), `height ${picture.height}, not ${height}`).toBeLessThanOrEqual(slack);
+  }
+
+  /** How many requests there were of a path, whatever their query. */
+  asked(path: string): number {
+    return this.requests.filter((request) => request.split('?')[0] === path).length;
+  }
+}
+
+/** A pdf's pixels are then where those of the images are. */
+const noMargin = { top: 0, right: 0, bottom: 0, left: 0 };
+
+const imageFormats = ['png', 'jpeg', 'webp'] as const satisfies readonly Format[];
+
+/** Tests of every page in each of its formats, all on one engine. Called once in a file. */
+export function testCorpus(pages: readonly HardPage[], config: Partial<RenderEngineConfig> = {}): void {
+  let engine: TestEngine;
+  beforeAll(async () => {
+    engine = await TestEngine.start(config);
+  });
+  afterAll(() => engine.close());
+
+  describe.each(pages)('$name', (page) => {
+    const { options = {} } = page;
+    let site: TestSite;
+    beforeAll(async () => {
+      site = await TestSite.start({ ...page.site });
+    });
+    afterAll(() => site.close());
+
+    const formats = page.formats ?? (options.isFullPage === true ? [...imageFormats, 'pdf' as const] : imageFormats);
+    test.each(formats)('%s', async (format) => {
+      site.hits.length = 0;
+      const url = site.url(page.path ?? '/', page.host);
+      const pdf = { margin: noMargin, ...options.pdf };
+      const rendered = engine.render(url, { ...options, pdf, format });
+      if (page.fails) {
+        const { code, message = /./ } = page.fails;
+        await expect(rendered).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+      } else {
+        await page.check?.(await Seen.of(format, await rendered, [...site.hits]));
+      }
+    });
+  });
+}
