@@ -3,9 +3,11 @@ import { benchCacheHits } from './front/cache-hits.ts';
 import { benchLimitChecks } from './front/limit-checks.ts';
 import { benchListing } from './front/listing.ts';
 import { benchOwnTime } from './front/own-time.ts';
+import { benchSpeed } from './speed/speed.ts';
 
 /** `npm run bench -- <part>…`: measures parts of the service, each beside a peer in the same run. */
 const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
+  speed: [benchSpeed],
   front: [benchCacheHits, benchOwnTime, benchListing, benchLimitChecks],
 };
 

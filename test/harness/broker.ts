@@ -29,6 +29,10 @@ export class Broker {
     return new Broker(server, { dataDir, toolPath, lines });
   }
 
+  get pid(): number {
+    return this.#server.process.pid;
+  }
+
   /** Ends the server: SIGKILL by default, as a power cut would. Returns when it is gone. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const { process: server } = this.#server;

@@ -1,7 +1,6 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
-import { inject } from 'vitest';
 import { parseRegions } from '@webcapture/shared/config/regions.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { Api } from './api.ts';
@@ -11,6 +10,7 @@ import { freePort } from './free-port.ts';
 import { AnswerCheck } from './openapi.ts';
 import { ServicePart } from './part.ts';
 import { removeFolder } from './temp-folder.ts';
+import type { ToolPaths } from './tools.ts';
 import { until } from './until.ts';
 
 export interface FleetOptions {
@@ -24,6 +24,12 @@ export interface FleetOptions {
   readonly key?: string;
   /** Variables for all services, on top of the fleet's own. */
   readonly env?: Readonly<Record<string, string>>;
+}
+
+/** What a fleet is made of and where it may write. */
+export interface FleetGround {
+  readonly tools: ToolPaths;
+  readonly tempFolder: string;
 }
 
 /** A whole service of real processes, for the tests of one file. */
@@ -55,14 +61,14 @@ const egressAllow = '127.0.0.1/32';
  * Starts a fleet on ports and in a folder of its own, and waits until it takes captures. Throws, with the last lines of
  * the part that failed, when it does not come up; nothing is left then.
  */
-export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
-  const folder = await mkdtemp(join(inject('tempFolder'), 'fleet-'));
+export async function startFleet(ground: FleetGround, options: FleetOptions = {}): Promise<Fleet> {
+  const folder = await mkdtemp(join(ground.tempFolder, 'fleet-'));
   const cleanUp: (() => Promise<unknown>)[] = [() => removeFolder(folder)];
   const stop = async () => {
     for (const step of cleanUp.splice(0).toReversed()) await step();
   };
   try {
-    return await assemble(options, folder, cleanUp, stop);
+    return await assemble({ tools: ground.tools, folder }, options, cleanUp, stop);
   } catch (error) {
     await stop();
     throw error;
@@ -70,13 +76,12 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
 }
 
 async function assemble(
+  { tools, folder }: { tools: ToolPaths; folder: string },
   options: FleetOptions,
-  folder: string,
   cleanUp: (() => Promise<unknown>)[],
   stop: () => Promise<void>,
 ): Promise<Fleet> {
   const { regions = 'us-east:1', key = 'test-key-of-a-fleet', fronts: frontCount = 1 } = options;
-  const tools = inject('tools');
   const nats = await Broker.start(folder, tools.natsServer);
   cleanUp.push(() => nats.stop());
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll } from 'vitest';
+import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 import { startFleet, type Fleet, type FleetOptions } from './fleet.ts';
 import { Site } from './site/site.ts';
 
@@ -10,7 +10,7 @@ import { Site } from './site/site.ts';
 export function useFleet(options: FleetOptions = {}): () => Fleet {
   let fleet: Fleet | undefined;
   beforeAll(async () => {
-    fleet = await startFleet(options);
+    fleet = await startFleet({ tools: inject('tools'), tempFolder: inject('tempFolder') }, options);
   });
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail' && fleet !== undefined) {

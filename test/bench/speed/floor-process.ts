@@ -1,0 +1,54 @@
+import process from 'node:process';
+import { chromium, type BrowserContext, type CDPSession, type Page } from 'playwright-core';
+import { answerRequests } from './answer-requests.ts';
+import { benchQuality, benchViewport } from './contender.ts';
+
+interface Spare {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  readonly cdp: CDPSession;
+}
+
+const [, , executablePath = '', spareCount = '1'] = process.argv;
+const browser = await chromium.launch({ executablePath });
+
+async function open(): Promise<Spare> {
+  const context = await browser.newContext({ viewport: benchViewport });
+  const page = await context.newPage();
+  return { context, page, cdp: await context.newCDPSession(page) };
+}
+
+const spares: Promise<Spare>[] = Array.from({ length: Number(spareCount) }, () => open());
+await Promise.all(spares);
+
+answerRequests(
+  async ({ url, format, page: { isFullPage } }) => {
+    const { context, page, cdp } = await (spares.shift() ?? open());
+    try {
+      await page.goto(url, { waitUntil: 'load' });
+      if (format === 'pdf') {
+        const { data } = await cdp.send('Page.printToPDF', {
+          printBackground: true,
+          paperWidth: 8.27,
+          paperHeight: 11.7,
+        });
+        return Buffer.from(data, 'base64');
+      }
+      const how = format === 'png' ? { format, optimizeForSpeed: true } : { format, quality: benchQuality };
+      const { data } = await cdp.send('Page.captureScreenshot', {
+        ...how,
+        ...(isFullPage ? await wholePage(cdp) : {}),
+      });
+      return Buffer.from(data, 'base64');
+    } finally {
+      // Neither is on the clock.
+      void context.close().finally(() => spares.push(open()));
+    }
+  },
+  () => browser.close(),
+);
+
+async function wholePage(cdp: CDPSession) {
+  const { cssContentSize } = await cdp.send('Page.getLayoutMetrics');
+  return { captureBeyondViewport: true, clip: { ...cssContentSize, scale: 1 } };
+}

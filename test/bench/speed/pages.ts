@@ -1,0 +1,163 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import sharp from 'sharp';
+
+/** A page that is captured, and how. */
+export interface BenchPage {
+  readonly name: string;
+  readonly path: string;
+  readonly isFullPage: boolean;
+}
+
+export const benchPages: readonly BenchPage[] = [
+  { name: 'tiny', path: '/tiny', isFullPage: false },
+  { name: 'article', path: '/article', isFullPage: false },
+  { name: 'JS-heavy', path: '/scripts', isFullPage: false },
+  { name: '12,000 px', path: '/tall', isFullPage: true },
+];
+
+/** Serves the pages on this machine, with all that they load. */
+export async function servePages(parts: AsyncDisposableStack): Promise<string> {
+  const files = await filesOfPages();
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+    const file = files.get(pathname);
+    if (file === undefined) return void response.writeHead(404).end();
+    response.writeHead(200, { 'content-type': file.type, 'cache-control': 'no-store' }).end(file.body);
+  });
+  await new Promise<void>((resolve) => server.listen({ port: 0, host: '127.0.0.1', backlog: 511 }, resolve));
+  parts.defer(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+interface ServedFile {
+  readonly type: string;
+  readonly body: string | Buffer;
+}
+
+async function filesOfPages(): Promise<Map<string, ServedFile>> {
+  const files = new Map<string, ServedFile>();
+  const page = (path: string, head: string, body: string) =>
+    files.set(path, {
+      type: 'text/html; charset=utf-8',
+      body: `<!doctype html><html lang="en"><head><title>${path}</title>${head}</head><body>${body}</body></html>`,
+    });
+
+  page('/tiny', '', '<h1>Hello</h1><p>A page of two lines.</p>');
+
+  files.set('/article.css', { type: 'text/css', body: articleStyle });
+  for (let index = 0; index < 8; index += 1) files.set(`/photo/${index}.jpg`, await photo(index));
+  const photos = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, index) => `<img src="/photo/${from + index}.jpg" width="720" height="405">`);
+  const paragraphs = Array.from({ length: 30 }, (_, index) => `<p>${sentences(index)}</p>`);
+  const head = '<link rel="stylesheet" href="/article.css">';
+  page(
+    '/article',
+    head,
+    `<header>News</header><main><h1>An article</h1>${photos(0, 1).join('')}${paragraphs.join('')}${photos(1, 6).join('')}</main>`,
+  );
+
+  files.set('/data.json', {
+    type: 'application/json',
+    body: JSON.stringify(
+      Array.from({ length: 2000 }, (_, index) => ({
+        id: index,
+        name: sentences(index).slice(0, 40),
+        value: (index * 7919) % 1000,
+      })),
+    ),
+  });
+  files.set('/app.js', { type: 'text/javascript', body: appScript });
+  page(
+    '/scripts',
+    '<link rel="stylesheet" href="/article.css">',
+    '<div id="app"></div><script src="/app.js"></script>',
+  );
+
+  const sections = Array.from(
+    { length: 20 },
+    (_, index) =>
+      `<section style="height:600px;overflow:hidden"><h2>Section ${index}</h2><img src="/photo/${index % 8}.jpg" width="480" height="270"><p>${sentences(index)}</p></section>`,
+  );
+  page('/tall', `${head}<style>body{margin:0}</style>`, sections.join(''));
+  return files;
+}
+
+const articleStyle = `body { margin: 0; font: 18px/1.6 serif; color: #222 }
+header { position: sticky; top: 0; padding: 12px 40px; background: #123; color: #fff; font: bold 20px sans-serif }
+main { max-width: 720px; margin: 0 auto } img { border-radius: 8px; box-shadow: 0 4px 20px #0004 }
+table { border-collapse: collapse; width: 100%; font: 13px sans-serif } td { border-bottom: 1px solid #ccc; padding: 4px 8px }
+.bar { height: 10px; background: linear-gradient(90deg, #08f, #0c8); border-radius: 5px }`;
+
+/** Fetches its data, sorts and groups it, builds a table of it, and draws a chart. */
+const appScript = `(async () => {
+  const rows = await (await fetch('/data.json')).json();
+  const groups = Map.groupBy(rows, ({ value }) => value % 20);
+  const sums = [...groups].map(([group, members]) => [group, members.reduce((sum, { value }) => sum + value, 0)]);
+  const app = document.querySelector('#app');
+  const canvas = document.createElement('canvas');
+  Object.assign(canvas, { width: 1200, height: 240 });
+  app.append(canvas);
+  const context = canvas.getContext('2d');
+  sums.forEach(([group, sum], index) => {
+    context.fillStyle = 'hsl(' + group * 18 + ' 70% 50%)';
+    context.fillRect(index * 60, 240 - sum / 300, 50, sum / 300);
+  });
+  const table = document.createElement('table');
+  for (const { id, name, value } of rows.sort((a, b) => b.value - a.value).slice(0, 600)) {
+    const row = table.insertRow();
+    row.insertCell().textContent = id;
+    row.insertCell().textContent = name;
+    const bar = document.createElement('div');
+    bar.className = 'bar';
+    bar.style.width = value / 10 + '%';
+    row.insertCell().append(bar);
+  }
+  app.append(table);
+  let spent = 0;
+  for (let turn = 0; turn < 2e6; turn += 1) spent = (spent * 31 + turn) | 0;
+  app.dataset.spent = spent;
+})()`;
+
+function sentences(seed: number): string {
+  const words = [
+    'river',
+    'stone',
+    'light',
+    'garden',
+    'window',
+    'market',
+    'silent',
+    'paper',
+    'morning',
+    'bridge',
+    'colour',
+  ];
+  return Array.from(
+    { length: 70 },
+    (_, index) => words[(seed * 13 + index * 7 + ((index * index) % 5)) % words.length],
+  ).join(' ');
+}
+
+/** A picture with soft and hard parts, as photographs have. */
+async function photo(seed: number): Promise<ServedFile> {
+  const [width, height] = [960, 540];
+  const pixels = Buffer.alloc(width * height * 3);
+  for (let y = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1) {
+      const at = (y * width + x) * 3;
+      const wave = Math.sin((x + seed * 40) / 35) * Math.cos((y - seed * 25) / 28);
+      const grain = ((x * 73_856_093) ^ (y * 19_349_663) ^ seed) & 15;
+      pixels[at] = 128 + wave * 100 + grain;
+      pixels[at + 1] = (x * 255) / width + grain / 2;
+      pixels[at + 2] = 200 - (y * 150) / height + wave * 30;
+    }
+  }
+  const body = await sharp(pixels, { raw: { width, height, channels: 3 } })
+    .jpeg({ quality: 85 })
+    .toBuffer();
+  return { type: 'image/jpeg', body };
+}

@@ -1,0 +1,59 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { BenchTask, Contender } from './contender.ts';
+
+/** What a script process is asked, and answers when the file is there. */
+export interface ScriptRequest extends BenchTask {
+  readonly id: number;
+}
+export type ScriptAnswer = { readonly id: number; readonly error?: string };
+
+const scripts = {
+  /** What a user would write by hand: a fresh context for each page, `page.screenshot`. */
+  script: 'Playwright script',
+  /** The least that a capture with isolation takes: contexts and pages made ahead of need, CDP's own screenshot. */
+  floor: 'floor',
+} as const;
+
+export type ScriptKind = keyof typeof scripts;
+
+/** A script in a process of its own, whose file goes nowhere. */
+export async function startScriptContender(
+  parts: AsyncDisposableStack,
+  {
+    kind,
+    headlessShell,
+    spares,
+  }: { readonly kind: ScriptKind; readonly headlessShell: string; readonly spares: number },
+): Promise<Contender> {
+  const child = fork(fileURLToPath(new URL(`${kind}-process.ts`, import.meta.url)), [headlessShell, String(spares)], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  parts.defer(async () => {
+    const exit = once(child, 'exit');
+    child.disconnect();
+    await exit;
+  });
+  await once(child, 'message');
+
+  const waiting = new Map<number, PromiseWithResolvers<void>>();
+  child.on('message', ({ id, error }: ScriptAnswer) => {
+    const one = waiting.get(id);
+    waiting.delete(id);
+    if (error === undefined) one?.resolve();
+    else one?.reject(new Error(error));
+  });
+  let last = 0;
+  return {
+    name: scripts[kind],
+    capture: (task) => {
+      const one = Promise.withResolvers<void>();
+      last += 1;
+      waiting.set(last, one);
+      child.send({ id: last, ...task } satisfies ScriptRequest);
+      return one.promise;
+    },
+    pids: () => (child.pid === undefined ? [] : [child.pid]),
+  };
+}
