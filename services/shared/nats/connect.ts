@@ -47,6 +47,8 @@ export async function connectNats(options: NatsOptions): Promise<NatsSession> {
         pingInterval: 5000,
         maxPingOut: 2,
         ignoreAuthErrorAbort: true,
+        // Each request would build an error with its stack ahead of need.
+        noAsyncTraces: true,
       });
       return await openSession(nc, log);
     } catch (error) {

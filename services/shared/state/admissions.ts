@@ -1,6 +1,6 @@
 import { isTransient, isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { Entries } from '../nats/entries.ts';
+import { Entries, type Entry } from '../nats/entries.ts';
 import { delay } from '../lifecycle/delay.ts';
 import {
   admit,
@@ -47,6 +47,12 @@ const recentMs = 250;
 const mostRecent = 10_000;
 
 /**
+ * What was written last is built upon without reading it again while nobody else seems to write: for so long. Who met
+ * another writer reads first for as long; between fronts that take turns, guesses cost more than they save.
+ */
+const soleWriterMs = 1000;
+
+/**
  * Rate limit, cap in flight and quota of all accounts: one value per account in the live bucket, changed by
  * compare-and-set. What comes in while a change is under way goes along with the next one, so that a busy account
  * costs a round trip for many requests. Throws when NATS does not answer: without it nothing is admitted.
@@ -57,6 +63,8 @@ export class Admissions {
   readonly #now: () => number;
   readonly #waiting = new Map<string, Operation[]>();
   readonly #recent = new Map<string, { readonly usage: UsageSum; readonly readAt: number }>();
+  /** Null: another writer was met. */
+  readonly #written = new Map<string, { readonly entry: Entry<AdmissionState> | null; readonly at: number }>();
 
   constructor(session: NatsSession, deps: AdmissionsDeps) {
     this.#live = new Entries(session, 'live');
@@ -119,6 +127,7 @@ export class Admissions {
         });
         return;
       } catch (error) {
+        this.#remember(account, null);
         if (!isWriteConflict(error) || isTransient(error) || attempt >= attempts) throw error;
         await delay(Math.random() * Math.min(attempt, 20));
       }
@@ -127,7 +136,7 @@ export class Admissions {
 
   async #change(account: string, admits: readonly Admit[], releases: readonly Release[]): Promise<AdmissionVerdict[]> {
     const key = `limit.${account}`;
-    const found = await this.#live.get<AdmissionState>(key);
+    const found = this.#sole(account) ?? (await this.#live.get<AdmissionState>(key));
     const released = releases.map(({ id }) => id);
     let state = release(found?.value ?? freshAdmissionState, released);
     let verdicts: AdmissionVerdict[] = [];
@@ -140,9 +149,28 @@ export class Admissions {
     const now = this.#now();
     const lasts = Math.max(state.tat, ...Object.values(state.holds).map(([, until]) => until)) - now;
     const ttlSeconds = Math.ceil(Math.max(0, lasts) / 1000) + 60;
-    if (found === null) await this.#live.create(key, state, { ttlSeconds });
-    else await this.#live.update(key, state, found.revision, { ttlSeconds });
+    const revision =
+      found === null
+        ? await this.#live.create(key, state, { ttlSeconds })
+        : await this.#live.update(key, state, found.revision, { ttlSeconds });
+    if (!this.#metAnother(account)) this.#remember(account, { value: state, revision });
     return verdicts;
+  }
+
+  /** The entry as this front wrote it last, if that is likely to stand. */
+  #sole(account: string): Entry<AdmissionState> | null {
+    const written = this.#written.get(account);
+    return written !== undefined && performance.now() - written.at < soleWriterMs ? written.entry : null;
+  }
+
+  #metAnother(account: string): boolean {
+    const written = this.#written.get(account);
+    return written?.entry === null && performance.now() - written.at < soleWriterMs;
+  }
+
+  #remember(account: string, entry: Entry<AdmissionState> | null): void {
+    if (this.#written.size >= mostRecent) this.#written.clear();
+    this.#written.set(account, { entry, at: performance.now() });
   }
 
   /**
