@@ -18,6 +18,9 @@ export interface CaptureRef {
 
 const attempts = 50;
 
+/** Records that this process has begun to render and not ended yet: more than any renderer has slots. */
+const mostBegun = 1000;
+
 /** A record without a file is kept for so long, for the books and for whoever asks: 90 days. */
 const retentionSeconds = 90 * 86_400;
 
@@ -25,6 +28,8 @@ const retentionSeconds = 90 * 86_400;
 export class Captures {
   readonly #session: NatsSession;
   readonly #db: Entries;
+  /** As `begin` wrote them: what ends a capture mostly finds its record so, and need not read it again. */
+  readonly #begun = new Map<string, Entry<CaptureRecord>>();
 
   constructor(session: NatsSession) {
     this.#session = session;
@@ -89,11 +94,15 @@ export class Captures {
    */
   async change({ account, uuid }: CaptureRef, transition: Transition): Promise<CaptureRecord | null> {
     for (let attempt = 1; ; attempt++) {
-      const found = await this.get(account, uuid);
+      const begun = this.#takeBegun(uuid);
+      const found = begun ?? (await this.get(account, uuid));
       const wanted = found === null ? null : transition(found.value, Date.now());
+      // What stands now may be another one.
+      if (wanted === null && begun !== undefined) continue;
       if (found === null || wanted === null) return found?.value ?? null;
       try {
-        await this.#write(found, wanted);
+        const revision = await this.#write(found, wanted);
+        if (wanted.status === 'rendering') this.#keepBegun({ value: wanted, revision });
         return wanted;
       } catch (error) {
         // After a time-out the write may have been done; the next reading tells.
@@ -103,16 +112,29 @@ export class Captures {
     }
   }
 
-  /** Writes a record, and in the same atomic batch what the change means for the account's usage. */
-  async #write(found: Entry<CaptureRecord> | null, wanted: CaptureRecord): Promise<void> {
+  #takeBegun(uuid: string): Entry<CaptureRecord> | undefined {
+    const begun = this.#begun.get(uuid);
+    this.#begun.delete(uuid);
+    return begun;
+  }
+
+  #keepBegun(entry: Entry<CaptureRecord>): void {
+    if (this.#begun.size >= mostBegun) this.#begun.clear();
+    this.#begun.set(entry.value.uuid, entry);
+  }
+
+  /**
+   * Writes a record, and in the same atomic batch what the change means for the account's usage. Returns the revision of
+   * the record.
+   */
+  async #write(found: Entry<CaptureRecord> | null, wanted: CaptureRecord): Promise<number> {
     const { account, uuid, status } = wanted;
     const key = captureKey(account, uuid);
     const revision = found?.revision ?? 0;
     const ttl = ['failed', 'expired', 'deleted'].includes(status) ? { ttlSeconds: retentionSeconds } : {};
     const changes = difference(usageOf(wanted), found === null ? new Map() : usageOf(found.value));
     if (changes.length === 0) {
-      await this.#db.update(key, wanted, revision, ttl);
-      return;
+      return this.#db.update(key, wanted, revision, ttl);
     }
     const shards = await Promise.all(
       changes.map(async ({ month, change }): Promise<BatchWrite> => {
@@ -121,7 +143,7 @@ export class Captures {
         return this.#writing(shardKey, sum({ ...noUsage, ...shard?.value }, change), shard?.revision ?? 0);
       }),
     );
-    await commitBatch(this.#session.nc, [...shards, { ...this.#writing(key, wanted, revision), ...ttl }]);
+    return commitBatch(this.#session.nc, [...shards, { ...this.#writing(key, wanted, revision), ...ttl }]);
   }
 
   #writing(key: string, value: unknown, expectedSequence: number): BatchWrite {
