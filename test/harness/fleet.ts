@@ -56,7 +56,7 @@ const egressAllow = '127.0.0.1/32';
  * the part that failed, when it does not come up; nothing is left then.
  */
 export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
-  const folder = await mkdtemp(join(inject('tempFolder'), 'fleet-'));
+  const folder = await mkdtemp(join(inject('tempFolder'), 'f-'));
   const cleanUp: (() => Promise<unknown>)[] = [() => removeFolder(folder)];
   const stop = async () => {
     for (const step of cleanUp.splice(0).toReversed()) await step();

@@ -2,6 +2,7 @@ import { BrowserLostError } from './browser-lost-error.ts';
 import type { LaunchedBrowser } from './launch.ts';
 import type { MemoryGuard } from './memory-guard.ts';
 import type { PageLoan } from './page-loan.ts';
+import { watchPulse } from './watch-pulse.ts';
 import { closeWarmPage, openWarmPage, type PageEgress, type PageSetup, type WarmPage } from './warm-page.ts';
 
 export interface GenerationOptions {
@@ -11,6 +12,8 @@ export interface GenerationOptions {
   /** Pages kept warm ahead of need. */
   readonly warmPages: number;
   readonly guard: MemoryGuard;
+  /** A browser that answers nothing for so many milliseconds is ended: its captures need not wait for their own end. */
+  readonly patienceMs: number;
   /** Hears what the processes of the browser hold, while it works. */
   readonly onMemory?: (bytes: number) => void;
   /** The browser ended by itself, or does not do what it is told. Called once. */
@@ -31,12 +34,23 @@ export class BrowserGeneration {
 
   constructor(options: GenerationOptions) {
     this.#options = options;
-    const { launched, guard, onMemory } = options;
-    this.#unwatch = guard.watch({
+    const { launched, guard, onMemory, patienceMs } = options;
+    const unguard = guard.watch({
       pid: launched.pid,
       busy: () => this.#busy.size > 0,
       ...(onMemory && { onTotal: onMemory }),
     });
+    const stopPulse = watchPulse(launched.browser, {
+      patienceMs,
+      onSilence: () => {
+        this.#trouble('it does not answer');
+        launched.kill();
+      },
+    });
+    this.#unwatch = () => {
+      unguard();
+      stopPulse();
+    };
     launched.browser.on('disconnected', () => {
       this.#unwatch();
       this.#trouble('it went away');
