@@ -1,4 +1,5 @@
 import { BrowserLostError } from './browser-lost-error.ts';
+import { hasLostProxy } from './lost-proxy.ts';
 import type { LaunchedBrowser } from './launch.ts';
 import type { MemoryGuard } from './memory-guard.ts';
 import type { PageLoan } from './page-loan.ts';
@@ -99,6 +100,11 @@ export class BrowserGeneration {
     });
     const taken = page;
     this.#busy.add(taken);
+    taken.context.on('requestfailed', (request) => {
+      if (!hasLostProxy(request.failure()?.errorText)) return;
+      this.#trouble('it has lost its proxies');
+      launched.kill();
+    });
     // Opening pages beside a capture slows it down: the next one is opened when one has ended, if there is a spare.
     if (this.#warm.length === 0) void this.fill();
     return { ...taken, browserLost: () => !this.connected, release: () => this.#release(taken) };
