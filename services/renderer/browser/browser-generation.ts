@@ -21,6 +21,9 @@ export interface GenerationOptions {
   readonly onTrouble: (reason: string, cause?: unknown) => void;
 }
 
+/** So many captures in a row that did not come to an end are the fault of the browser, or of one of its processes. */
+const mostTimeouts = 3;
+
 /** One browser and its pages, from launch to the end of its last capture. */
 export class BrowserGeneration {
   readonly #options: GenerationOptions;
@@ -30,6 +33,7 @@ export class BrowserGeneration {
   readonly #unwatch: () => void;
   #filling: Promise<void> | undefined;
   #taken = 0;
+  #timeouts = 0;
   #retired = false;
   #troubled = false;
 
@@ -107,10 +111,16 @@ export class BrowserGeneration {
     });
     // Opening pages beside a capture slows it down: the next one is opened when one has ended, if there is a spare.
     if (this.#warm.length === 0) void this.fill();
-    return { ...taken, browserLost: () => !this.connected, release: () => this.#release(taken) };
+    return {
+      ...taken,
+      browserLost: () => !this.connected,
+      release: (end) => this.#release(taken, end?.timedOut ?? false),
+    };
   }
 
-  async #release(page: WarmPage): Promise<void> {
+  async #release(page: WarmPage, timedOut: boolean): Promise<void> {
+    this.#timeouts = timedOut ? this.#timeouts + 1 : 0;
+    if (this.#timeouts === mostTimeouts) this.#trouble('its captures do not end');
     const closed = await closeWarmPage(page);
     if (!closed) this.#trouble('it closes no page');
     this.#busy.delete(page);

@@ -44,8 +44,8 @@ export class IdleBrowser {
     const loan = await generation.take();
     return {
       ...loan,
-      release: async () => {
-        await loan.release();
+      release: async (end) => {
+        await loan.release(end);
         if (generation.busy === 0) this.#startIdleClock();
       },
     };

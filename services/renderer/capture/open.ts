@@ -25,7 +25,7 @@ export interface OpenPage {
   /** Runs when the capture is over. */
   onRelease(cleanUp: () => void): void;
   /** Closes the page; never throws. */
-  release(): Promise<void>;
+  release(end?: { readonly timedOut: boolean }): Promise<void>;
 }
 
 const openDeadlineMs = 60_000;
@@ -66,9 +66,9 @@ export async function openPage(
     metrics,
     network,
     onRelease: (cleanUp) => void cleanUps.push(cleanUp),
-    release: () => {
+    release: (end) => {
       for (const cleanUp of cleanUps) cleanUp();
-      return loan.release();
+      return loan.release(end);
     },
   };
   try {
