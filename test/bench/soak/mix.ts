@@ -23,6 +23,6 @@ export const mixOf = (site: Site): readonly object[] => [
   { url: site.url('/images', { list: 'ok,ok,ok,ok' }), format: 'png' },
   { url: site.url('/colour'), format: 'webp', block: { ads: true, trackers: true, cookieBanners: true } },
   { url: site.url('/popups') },
-  { url: site.url('/leave-traces') },
+  { url: site.url('/facts') },
   { url: site.url('/reset') },
 ];

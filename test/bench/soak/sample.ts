@@ -6,6 +6,8 @@ export interface Sample {
   /** Captures that have ended. */
   readonly captures: number;
   readonly perSecond: number;
+  /** What JavaScript holds in its own process, its buffers included; bytes. What it drops is not given back at once. */
+  readonly heapBytes: number;
   /** Memory of its own process, and that of all its browsers, with what they share counted once; bytes. */
   readonly nodeBytes: number;
   readonly browserBytes: number;
@@ -20,7 +22,7 @@ export interface Sample {
 }
 
 /** Looks at a renderer from outside, through /proc. */
-export function takeSample(pid: number, tempFolder: string): Omit<Sample, 'captures' | 'perSecond'> {
+export function takeSample(pid: number, tempFolder: string): Omit<Sample, 'captures' | 'perSecond' | 'heapBytes'> {
   const tree = readProcessTree(pid) ?? [];
   const own = tree.filter((one) => one.pid === pid);
   const browsers = tree.filter((one) => one.pid !== pid);

@@ -43,7 +43,9 @@ export async function benchSoak({ captures, minutes }: { captures: number; minut
       if (ended % every !== 0) continue;
       const perSecond = every / ((performance.now() - partBegan) / 1000);
       partBegan = performance.now();
-      const sample = { captures: ended, perSecond, ...takeSample(renderer.pid, folder) };
+      const captured = ended;
+      const heapBytes = await heapOf(renderer);
+      const sample = { captures: captured, perSecond, heapBytes, ...takeSample(renderer.pid, folder) };
       samples.push(sample);
       const answers = [...outcomes].map(([name, count]) => `${count} × ${name}`).join(', ');
       process.stdout.write(`${rowOf(sample)}  ${answers}\n`);
@@ -76,6 +78,12 @@ async function startRenderer(parts: AsyncDisposableStack, natsUrl: string, folde
   return renderer;
 }
 
+async function heapOf(renderer: ServicePart): Promise<number> {
+  const parts = ['nodejs_heap_size_used_bytes', 'nodejs_external_memory_bytes'];
+  const sizes = await Promise.all(parts.map((name) => renderer.metric(name)));
+  return sizes.reduce<number>((sum, size = 0) => sum + size, 0);
+}
+
 /** Its HTTP status, with the error code if there is one. */
 async function capture(front: string, body: object): Promise<string> {
   const response = await fetch(`${front}/capture`, {
@@ -88,12 +96,14 @@ async function capture(front: string, body: object): Promise<string> {
   return error === null ? String(response.status) : `${response.status} ${error.code}`;
 }
 
-const heading = 'captures  a second  node MiB  browsers MiB  processes  zombies  descriptors  listeners  temp files';
+const heading =
+  'captures  a second  heap MiB  node MiB  browsers MiB  processes  zombies  descriptors  listeners  temp files';
 
 function rowOf(sample: Sample): string {
   const cells: readonly (readonly [number | string, number])[] = [
     [sample.captures, 8],
     [sample.perSecond.toFixed(1), 10],
+    [(sample.heapBytes / mebibyte).toFixed(0), 10],
     [(sample.nodeBytes / mebibyte).toFixed(0), 10],
     [(sample.browserBytes / mebibyte).toFixed(0), 14],
     [sample.processes, 11],

@@ -31,7 +31,7 @@ export function verdictsOf(samples: readonly Sample[]): Verdict[] {
       ok: Math.abs(grown) <= Math.max(30, (warm.nodeBytes / mebibyte) * 0.1),
     },
     {
-      text: `slope of the later half, MiB for 1,000 captures: node ${signed(slope(({ nodeBytes }) => nodeBytes))}, browsers ${signed(slope(({ browserBytes }) => browserBytes))}`,
+      text: `slope of the later half, MiB for 1,000 captures: node ${signed(slope(({ nodeBytes }) => nodeBytes))}, its heap ${signed(slope(({ heapBytes }) => heapBytes))}, browsers ${signed(slope(({ browserBytes }) => browserBytes))}`,
       ok: true,
     },
     flat('processes', ({ processes }) => processes, 12),
