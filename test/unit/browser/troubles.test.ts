@@ -12,7 +12,10 @@ import { until } from '../../harness/until.ts';
 
 const before = process.env.TMPDIR;
 const held: (() => void)[] = [];
+const run = promisify(execFile);
 let folder: string;
+/** An error where nothing can be mounted. */
+let disk: unknown;
 let engine: TestEngine;
 let site: TestSite;
 
@@ -21,6 +24,8 @@ const green = html('<script>document.body.style.background = "#0a0"</script>');
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'wc-'));
   process.env.TMPDIR = folder;
+  // A disk that can be filled. Shared memory lies on it, too: Playwright has Chromium do without /dev/shm.
+  disk = await run('mount', ['-t', 'tmpfs', '-o', 'size=128m', 'tmpfs', folder]).catch((error: Error) => error);
   site = await TestSite.start({
     '/': green,
     '/held': `${green}<img src="/image">`,
@@ -34,6 +39,7 @@ afterAll(async () => {
   await site.close();
   if (before === undefined) delete process.env.TMPDIR;
   else process.env.TMPDIR = before;
+  if (!(disk instanceof Error)) await run('umount', ['--lazy', folder]);
   await rm(folder, { recursive: true });
 });
 
@@ -66,7 +72,7 @@ async function expectServing(lost: readonly string[], deadlineMs: number): Promi
 
 /** Children of this process that have ended, but were not looked after. */
 async function zombies(): Promise<string[]> {
-  const { stdout } = await promisify(execFile)('ps', ['-o', 'state=,pid=,comm=', '--ppid', String(process.pid)]);
+  const { stdout } = await run('ps', ['-o', 'state=,pid=,comm=', '--ppid', String(process.pid)]);
   return stdout.split('\n').filter((line) => line.startsWith('Z'));
 }
 
@@ -97,5 +103,25 @@ describe('a capture ends soon, and the next ones are right, when', () => {
       return victims.every(({ pid }) => left.every((one) => one.pid !== pid));
     });
     await until('nothing to be left of what has ended', async () => (await zombies()).length === 0);
+  });
+
+  test('the disk of its browser is full', async ({ skip }) => {
+    if (disk instanceof Error) return skip(`nothing can be mounted here: ${disk.message}`);
+    const filler = join(folder, 'filler');
+    await run('dd', ['if=/dev/zero', `of=${filler}`, 'bs=64k']).catch(() => undefined);
+    // Some captures need no more room than there is.
+    for (let count = 0; count < 3; count += 1) {
+      const ending = engine.render(site.url('/'), { viewport: { width: 2000, height: 2000 } }, { deadlineMs: 3000 });
+      expect(['completed', 'again', 'CAPTURE_FAILED', 'CAPTURE_TIMEOUT']).toContain(await outcomeOf(ending));
+    }
+    await rm(filler);
+    await expectServing(['again', 'CAPTURE_FAILED', 'CAPTURE_TIMEOUT'], 3000);
+  });
+
+  test('its browser can open no more files', async () => {
+    const browsers = await browserProcesses();
+    for (const { pid } of browsers)
+      await run('prlimit', ['--pid', String(pid), '--nofile=24:24']).catch(() => undefined);
+    await expectServing(['again', 'CAPTURE_FAILED', 'CAPTURE_TIMEOUT', 'NAVIGATION_FAILED'], 3000);
   });
 });
