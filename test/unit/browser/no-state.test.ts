@@ -83,11 +83,13 @@ beforeAll(async () => {
         .end(
           `const heard = []; onconnect = ({ ports: [port] }) => port.onmessage = ({ data }) => { heard.push(data); port.postMessage(heard); };`,
         ),
-    '/report': async (request, response) => {
+    '/report': (request, response) => {
       const by = nameOf(request);
-      reports.set(by, JSON.parse((await request.toArray()).join('')));
-      response.end();
-      waiting.get(by)?.();
+      void request.toArray().then((parts) => {
+        reports.set(by, JSON.parse(parts.join('')));
+        response.end();
+        waiting.get(by)?.();
+      });
     },
     '/reported': (request, response) => {
       const by = nameOf(request);
