@@ -15,6 +15,8 @@ export interface RendererConfig extends CommonConfig {
   /** A browser is replaced after so many captures, and when its processes hold more memory than this. */
   readonly capturesPerBrowser: number;
   readonly browserMemoryBytes: number;
+  /** A page whose process holds more memory than this is ended, and its capture with it. */
+  readonly pageMemoryBytes: number;
   /** CIDR ranges opened to captures. */
   readonly egressAllow: readonly string[];
   /** The folder of compiled filter lists; without one, a short built-in list serves. */
@@ -40,6 +42,7 @@ export function readRendererConfig(environment: Environment): RendererConfig {
     capturesPerBrowser: env.integer('WEBCAPTURE_CAPTURES_PER_BROWSER', 200, { min: 1, max: 100_000 }),
     browserMemoryBytes:
       mebibyte * env.integer('WEBCAPTURE_BROWSER_MEMORY_MB', 1024 + 400 * slots, { min: 256, max: 1_048_576 }),
+    pageMemoryBytes: mebibyte * env.integer('WEBCAPTURE_PAGE_MEMORY_MB', 768, { min: 64, max: 1_048_576 }),
     egressAllow: readEgressAllow(env),
     filtersPath: env.string('WEBCAPTURE_FILTERS_PATH'),
   }));

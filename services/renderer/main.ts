@@ -17,6 +17,7 @@ import { startOpsServer } from '@webcapture/shared/telemetry/ops-server.ts';
 import { version } from '@webcapture/shared/lifecycle/version.ts';
 import { loadBlocker } from './blocking/load-blocker.ts';
 import { startRenderEngine } from './capture/engine.ts';
+import { openTempRoot } from './browser/temp-root.ts';
 import { readRendererConfig } from './config.ts';
 import { startEgressProxy } from './egress/proxy.ts';
 import { Heartbeat } from './job/heartbeat.ts';
@@ -52,6 +53,7 @@ await runService({
     );
 
     notReady = 'starting the browser';
+    shutdown.add('temporary files', await openTempRoot());
     const policy = createEgressPolicy({ allow: config.egressAllow });
     const egress = await startEgressProxy({ policy, log });
     shutdown.add('egress proxy', () => egress.close());

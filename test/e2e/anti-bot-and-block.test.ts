@@ -46,12 +46,6 @@ describe('antiBot', () => {
     const html = await api.picture({ html: '<body style="background:#00ff00">', antiBot: true });
     expect(html.picture.share('#00ff00')).toBe(1);
   });
-
-  test('captures do not see each other', async () => {
-    const pages = [site().visit('/leave-traces'), site().visit('/leave-traces')];
-    for (const page of pages) await fleet().api.captured({ url: page.url, antiBot: true });
-    for (const page of pages) expect(await page.facts()).toEqual({ cookie: 'server=yes', stored: null });
-  });
 });
 
 describe('block', () => {

@@ -172,27 +172,6 @@ describe.concurrent('colorScheme', () => {
   });
 });
 
-describe('one capture leaves nothing behind for the next', () => {
-  test('neither cookies nor stored values', async () => {
-    const first = site().visit('/leave-traces');
-    const second = site().visit('/leave-traces');
-    await fleet().api.captured({ url: first.url });
-    await fleet().api.captured({ url: second.url });
-    for (const page of [first, second]) {
-      expect(page.seen('/leave-traces')[0]?.headers.cookie).toBeUndefined();
-      expect(await page.facts()).toEqual({ cookie: 'server=yes', stored: null });
-    }
-  });
-
-  test('nor a page in the browser’s cache', async () => {
-    const image = site().visit('/images', { list: 'ok' });
-    await fleet().api.captured({ url: image.url });
-    await fleet().api.captured({ url: image.url });
-    expect(image.seen('/images')).toHaveLength(2);
-    expect(image.seen('/asset/image')).toHaveLength(2);
-  });
-});
-
 describe.concurrent('cdnTtl', () => {
   test.for([
     [undefined, 86_400],

@@ -62,7 +62,7 @@ const egressAllow = '127.0.0.1/32';
  * the part that failed, when it does not come up; nothing is left then.
  */
 export async function startFleet(ground: FleetGround, options: FleetOptions = {}): Promise<Fleet> {
-  const folder = await mkdtemp(join(ground.tempFolder, 'fleet-'));
+  const folder = await mkdtemp(join(ground.tempFolder, 'f-'));
   const cleanUp: (() => Promise<unknown>)[] = [() => removeFolder(folder)];
   const stop = async () => {
     for (const step of cleanUp.splice(0).toReversed()) await step();

@@ -50,10 +50,15 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   const { captures, admissions, tasks } = deps;
   const { account: id, uuid, tokenCost } = record;
   if (!isRefreshable(record)) return record;
-  const order = refreshOrderOf(record, { by: 'interval', region: regionFor(record, deps), acceptedAt: now });
+  const account = await accountOf(id, deps);
+  const order = refreshOrderOf(record, {
+    by: 'interval',
+    region: regionFor(record, deps),
+    acceptedAt: now,
+    ...(account?.isolation === undefined ? {} : { isolation: account.isolation }),
+  });
   const { revision } = order;
   const next = nextAfter(record, now);
-  const account = await accountOf(id, deps);
   if (account === null) return captures.change(record, refuseRefresh(order, failures.suspended, next));
   if (!deps.regions.includes(order.region)) return captures.change(record, refuseRefresh(order, failures.region, next));
 

@@ -4,7 +4,7 @@ import { dateOrNull } from './date-or-null.ts';
 
 /** An account as its operator sees it. */
 export function accountView(account: Account): AccountView {
-  const { id, name, tokenQuota, ratePerMinute, burst, maxInFlight, maxQueued, suspendedAt } = account;
+  const { id, name, tokenQuota, ratePerMinute, burst, maxInFlight, maxQueued, isolation, suspendedAt } = account;
   return {
     id,
     name,
@@ -14,6 +14,7 @@ export function accountView(account: Account): AccountView {
     burst,
     maxInFlight,
     maxQueued,
+    isolation: isolation ?? 'context',
     suspended: suspendedAt !== undefined,
     suspendedAt: dateOrNull(suspendedAt),
   };

@@ -1,5 +1,6 @@
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
+import type { Isolation } from '@webcapture/shared/contract/isolation.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { toServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
@@ -38,6 +39,8 @@ export interface EnqueueOptions {
   /** The name of the capture; a UUIDv7 of this moment. */
   readonly uuid: string;
   readonly account: string;
+  /** That of the account. */
+  readonly isolation?: Isolation | undefined;
   /** Where it answers for all equal ones. */
   readonly place?: CachePlace | undefined;
 }
@@ -58,13 +61,14 @@ export class BackgroundQueue {
    *
    * @throws ServiceError REGION_UNAVAILABLE, QUEUE_FULL, STORAGE_FAILED, INTERNAL_ERROR; then nothing is rendered
    */
-  async enqueue(request: AcceptedRequest, { uuid, account, place }: EnqueueOptions): Promise<CaptureRecord> {
+  async enqueue(request: AcceptedRequest, { uuid, account, isolation, place }: EnqueueOptions): Promise<CaptureRecord> {
     const { captures, regions, parcels, tasks } = this.#deps;
     const region = await regions.choose(request.region);
     const record = buildRecord(request, {
       uuid,
       account,
       region,
+      isolation,
       waitMs: backgroundWaitMs,
       cache: place,
     });
@@ -87,16 +91,21 @@ export class BackgroundQueue {
   }
 
   /**
-   * Queues the next refresh of a completed capture, unless another one has begun since the record was read; returns the
+   * Queues the next refresh of a completed capture, with the isolation that its account has now, unless another one has begun since the record was read; returns the
    * record that stands afterwards, or null when there is none.
    *
    * @throws ServiceError QUEUE_FULL, INTERNAL_ERROR
    */
-  async enqueueRefresh(record: CaptureRecord, region: Region): Promise<CaptureRecord | null> {
+  async enqueueRefresh(record: CaptureRecord, region: Region, isolation?: Isolation): Promise<CaptureRecord | null> {
     const { captures, tasks } = this.#deps;
     const { account, uuid } = record;
     const acceptedAt = Date.now();
-    const order = refreshOrderOf(record, { by: 'request', region, acceptedAt });
+    const order = refreshOrderOf(record, {
+      by: 'request',
+      region,
+      acceptedAt,
+      ...(isolation === undefined ? {} : { isolation }),
+    });
     const { revision } = order;
     const guard = { kind: 'dispatch', account, uuid, revision } as const;
     const accept = { deadline: acceptedAt + acceptMs };

@@ -1,5 +1,6 @@
 import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { Isolation } from '@webcapture/shared/contract/isolation.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { deadlineOf } from '@webcapture/shared/state/capture-times.ts';
 import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
@@ -12,6 +13,8 @@ export interface Acceptance {
   readonly uuid: string;
   readonly account: string;
   readonly region: Region;
+  /** That of its account. */
+  readonly isolation: Isolation | undefined;
   /** How long it may wait for a renderer. */
   readonly waitMs: number;
   /** Where it answers for equal requests. */
@@ -20,7 +23,7 @@ export interface Acceptance {
 
 /** The record of a capture that is about to be queued; its job is made of it. */
 export function buildRecord(request: AcceptedRequest, acceptance: Acceptance): CaptureRecord {
-  const { uuid, account, region, waitMs, cache } = acceptance;
+  const { uuid, account, region, isolation, waitMs, cache } = acceptance;
   const { source, options, lifetimeMs, persistence, webhookUrl } = request;
   const acceptedAt = timeOfUuid(uuid) ?? Date.now();
   const startBy = acceptedAt + waitMs;
@@ -41,6 +44,7 @@ export function buildRecord(request: AcceptedRequest, acceptance: Acceptance): C
     deadline: deadlineOf(options, startBy),
     lifetimeMs,
     expiresAt: acceptedAt + lifetimeMs,
+    ...(isolation === undefined ? {} : { isolation }),
     ...(cache === undefined ? {} : { cache }),
     ...(persistence === undefined ? {} : { persistence }),
     ...(webhookUrl === undefined ? {} : { webhook: { url: webhookUrl, state: 'waiting', attempts: 0 } }),

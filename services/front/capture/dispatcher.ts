@@ -1,5 +1,6 @@
 import type { CachePlace, CaptureJob, CaptureSource } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { Isolation } from '@webcapture/shared/contract/isolation.ts';
 import { toServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
 import { deadlineOf } from '@webcapture/shared/state/capture-times.ts';
@@ -32,6 +33,8 @@ export interface DispatchOptions {
   /** The name of the capture; a UUIDv7 of this moment. */
   readonly uuid: string;
   readonly account: string;
+  /** That of the account. */
+  readonly isolation?: Isolation | undefined;
   readonly wantsBytes: boolean;
   readonly clientGone: AbortSignal;
   /** Where it answers for all equal ones. */
@@ -81,6 +84,7 @@ export class Dispatcher {
         uuid,
         account: options.account,
         region,
+        isolation: options.isolation,
         waitMs: queueTimeoutMs,
         cache: options.place,
       });

@@ -37,7 +37,12 @@ export async function queueForLater(
     deps,
   );
   try {
-    const record = await backgroundQueue.enqueue(accepted, { uuid, account: account.id, place: cache });
+    const record = await backgroundQueue.enqueue(accepted, {
+      uuid,
+      account: account.id,
+      isolation: account.isolation,
+      place: cache,
+    });
     tellCapture(record, request, reply);
     const estimatedWaitSeconds = regions.estimatedWaitSeconds(record.region);
     return { ...pendingView(record, view), estimatedWaitSeconds };

@@ -45,6 +45,7 @@ export async function waitForEnd(
       const rendered = await dispatcher.capture(accepted, {
         uuid,
         account: account.id,
+        isolation: account.isolation,
         wantsBytes: wantsFile,
         clientGone,
         place: lead?.place,

@@ -16,6 +16,7 @@ export const accountExample: AccountView = {
   burst: 120,
   maxInFlight: 20,
   maxQueued: 10_000,
+  isolation: 'context',
   suspended: false,
   suspendedAt: null,
 };
@@ -55,7 +56,11 @@ export const bodyExamples = {
   createAccount: {
     limits: example('With limits of its own', { name: 'Example Ltd', tokenQuota: 5000, maxInFlight: 5 }),
   },
-  changeAccount: { suspend: example('Suspend', { suspended: true }), limits: example('More', { tokenQuota: 50_000 }) },
+  changeAccount: {
+    suspend: example('Suspend', { suspended: true }),
+    limits: example('More', { tokenQuota: 50_000 }),
+    isolation: example('A browser for each capture', { isolation: 'browser' }),
+  },
   createAccountKey: { first: example('The first key', { accountId, name: 'First key' }) },
   createKey: { reader: example('A key that reads only', { name: 'Report', scopes: ['read'] }) },
   rotateKey: { day: example('The old key works for a day', { graceSeconds: 86_400 }) },

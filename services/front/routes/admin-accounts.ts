@@ -83,7 +83,7 @@ export function adminAccountsRoutes(app: FastifyInstance, { accounts, authentica
       operationId: 'changeAccount',
       tags,
       security,
-      summary: 'Change the name or the limits of an account, suspend or resume it',
+      summary: 'Change the name, the limits or the isolation of an account, suspend or resume it',
       description: 'Holds within a second. The keys of a suspended account work again when it is resumed.',
       params: { type: 'object', properties: { id: { type: 'string', description: 'The id of the account.' } } },
       body: changeAccountSchema,

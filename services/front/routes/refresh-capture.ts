@@ -90,7 +90,7 @@ async function refresh(
     deps,
   );
   try {
-    const after = await backgroundQueue.enqueueRefresh(record, region);
+    const after = await backgroundQueue.enqueueRefresh(record, region, account.isolation);
     if (after === null) throw new ServiceError('CAPTURE_NOT_FOUND');
     return after;
   } catch (error) {

@@ -1,7 +1,9 @@
 import { BrowserLostError } from './browser-lost-error.ts';
+import { hasLostProxy } from './lost-proxy.ts';
 import type { LaunchedBrowser } from './launch.ts';
 import type { MemoryGuard } from './memory-guard.ts';
 import type { PageLoan } from './page-loan.ts';
+import { watchPulse } from './watch-pulse.ts';
 import { closeWarmPage, openWarmPage, type PageEgress, type PageSetup, type WarmPage } from './warm-page.ts';
 
 export interface GenerationOptions {
@@ -11,11 +13,16 @@ export interface GenerationOptions {
   /** Pages kept warm ahead of need. */
   readonly warmPages: number;
   readonly guard: MemoryGuard;
+  /** A browser that answers nothing for so many milliseconds is ended: its captures need not wait for their own end. */
+  readonly patienceMs: number;
   /** Hears what the processes of the browser hold, while it works. */
   readonly onMemory?: (bytes: number) => void;
   /** The browser ended by itself, or does not do what it is told. Called once. */
   readonly onTrouble: (reason: string, cause?: unknown) => void;
 }
+
+/** So many captures in a row that did not come to an end are the fault of the browser, or of one of its processes. */
+const mostTimeouts = 3;
 
 /** One browser and its pages, from launch to the end of its last capture. */
 export class BrowserGeneration {
@@ -26,17 +33,29 @@ export class BrowserGeneration {
   readonly #unwatch: () => void;
   #filling: Promise<void> | undefined;
   #taken = 0;
+  #timeouts = 0;
   #retired = false;
   #troubled = false;
 
   constructor(options: GenerationOptions) {
     this.#options = options;
-    const { launched, guard, onMemory } = options;
-    this.#unwatch = guard.watch({
+    const { launched, guard, onMemory, patienceMs } = options;
+    const unguard = guard.watch({
       pid: launched.pid,
       busy: () => this.#busy.size > 0,
       ...(onMemory && { onTotal: onMemory }),
     });
+    const stopPulse = watchPulse(launched.browser, {
+      patienceMs,
+      onSilence: () => {
+        this.#trouble('it does not answer');
+        launched.kill();
+      },
+    });
+    this.#unwatch = () => {
+      unguard();
+      stopPulse();
+    };
     launched.browser.on('disconnected', () => {
       this.#unwatch();
       this.#trouble('it went away');
@@ -85,12 +104,23 @@ export class BrowserGeneration {
     });
     const taken = page;
     this.#busy.add(taken);
+    taken.context.on('requestfailed', (request) => {
+      if (!hasLostProxy(request.failure()?.errorText)) return;
+      this.#trouble('it has lost its proxies');
+      launched.kill();
+    });
     // Opening pages beside a capture slows it down: the next one is opened when one has ended, if there is a spare.
     if (this.#warm.length === 0) void this.fill();
-    return { ...taken, browserLost: () => !this.connected, release: () => this.#release(taken) };
+    return {
+      ...taken,
+      browserLost: () => !this.connected,
+      release: (end) => this.#release(taken, end?.timedOut ?? false),
+    };
   }
 
-  async #release(page: WarmPage): Promise<void> {
+  async #release(page: WarmPage, timedOut: boolean): Promise<void> {
+    this.#timeouts = timedOut ? this.#timeouts + 1 : 0;
+    if (this.#timeouts === mostTimeouts) this.#trouble('its captures do not end');
     const closed = await closeWarmPage(page);
     if (!closed) this.#trouble('it closes no page');
     this.#busy.delete(page);

@@ -18,6 +18,8 @@ export interface BrowserSupplyOptions {
   readonly capturesPerBrowser: number;
   readonly browserMemoryBytes: number;
   readonly guard: MemoryGuard;
+  /** A browser that answers nothing for so many milliseconds is replaced. */
+  readonly patienceMs: number;
 }
 
 export type BrowserState = 'up' | 'starting' | 'down';
@@ -116,7 +118,7 @@ export class BrowserSupply {
   }
 
   async #launch(): Promise<BrowserGeneration> {
-    const { launch, egress, setup, warmPages, guard, browserMemoryBytes, log } = this.#options;
+    const { launch, egress, setup, warmPages, guard, patienceMs, browserMemoryBytes, log } = this.#options;
     const start = performance.now();
     const launched = await launch();
     let trouble: unknown;
@@ -125,6 +127,7 @@ export class BrowserSupply {
       egress,
       warmPages,
       guard,
+      patienceMs,
       onMemory: (bytes) => {
         if (generation !== this.#current || bytes <= browserMemoryBytes) return;
         this.#replace(`it holds ${Math.round(bytes / 1024 / 1024)} MiB`);

@@ -3,7 +3,7 @@ import { BrowserSupply, type BrowserState } from './browser-supply.ts';
 import { IdleBrowser } from './idle-browser.ts';
 import { launchBrowser } from './launch.ts';
 import { MemoryGuard } from './memory-guard.ts';
-import { openOwnBrowser } from './own-browser.ts';
+import { OwnBrowsers } from './own-browsers.ts';
 import type { PageLoan } from './page-loan.ts';
 import { createStealthChromium } from './stealth-chromium.ts';
 import type { StealthProvider } from './stealth-provider.ts';
@@ -19,7 +19,11 @@ export interface BrowsersConfig {
   readonly browserMemoryBytes: number;
   readonly pageMemoryBytes: number;
   readonly antiBotIdleMs: number;
+  readonly patienceMs: number;
 }
+
+/** For so long after a capture in a browser of its own, another browser waits for the next such capture. */
+const spareIdleMs = 60_000;
 
 /** All browsers of a renderer. */
 export interface Browsers {
@@ -39,7 +43,7 @@ export async function startBrowsers(
   config: BrowsersConfig,
   deps: { readonly log: Logger; readonly egress: PageEgress },
 ): Promise<Browsers> {
-  const { sandbox, headlessShellPath, capturesPerBrowser, slots } = config;
+  const { sandbox, headlessShellPath, capturesPerBrowser, slots, patienceMs } = config;
   const { egress, log } = deps;
   const guard = new MemoryGuard({ pageBytes: config.pageMemoryBytes, log });
   const stealth = createStealthChromium(config.chromiumPath);
@@ -63,6 +67,7 @@ export async function startBrowsers(
     // One more than can be in use: whoever comes finds one, and it need not be replaced at once.
     warmPages: slots + 1,
     capturesPerBrowser,
+    patienceMs,
     browserMemoryBytes: config.browserMemoryBytes,
   }).catch((error: unknown) => {
     guard.close();
@@ -75,31 +80,25 @@ export async function startBrowsers(
     log,
     setup: stealthSetup,
     capturesPerBrowser,
+    patienceMs,
     idleMs: config.antiBotIdleMs,
   });
 
-  const own = new Set<PageLoan>();
+  const keep = { egress, guard, idleMs: spareIdleMs };
+  const own = new OwnBrowsers({ ...keep, launch: launchShell });
+  const ownAntiBot = new OwnBrowsers({ ...keep, launch: launchStealth, setup: stealthSetup });
+
   return {
     get state() {
       return supply.state;
     },
     stealth,
-    take: async ({ antiBot, ownBrowser }) => {
-      if (!ownBrowser) return antiBot ? antiBotBrowser.take() : supply.take();
-      const loan = await (antiBot
-        ? openOwnBrowser(launchStealth, { egress, guard, setup: stealthSetup })
-        : openOwnBrowser(launchShell, { egress, guard }));
-      own.add(loan);
-      return {
-        ...loan,
-        release: async () => {
-          own.delete(loan);
-          await loan.release();
-        },
-      };
+    take: ({ antiBot, ownBrowser }) => {
+      if (ownBrowser) return (antiBot ? ownAntiBot : own).take();
+      return (antiBot ? antiBotBrowser : supply).take();
     },
     close: async () => {
-      await Promise.all([supply.close(), antiBotBrowser.close(), ...[...own].map((loan) => loan.release())]);
+      await Promise.all([supply, antiBotBrowser, own, ownAntiBot].map((browsers) => browsers.close()));
       guard.close();
     },
   };

@@ -10,6 +10,8 @@ export interface IdleBrowserOptions {
   readonly launch: () => Promise<LaunchedBrowser>;
   readonly egress: PageEgress;
   readonly guard: MemoryGuard;
+  /** A browser that answers nothing for so many milliseconds is replaced. */
+  readonly patienceMs: number;
   readonly log: Logger;
   readonly setup: PageSetup;
   readonly capturesPerBrowser: number;
@@ -42,8 +44,8 @@ export class IdleBrowser {
     const loan = await generation.take();
     return {
       ...loan,
-      release: async () => {
-        await loan.release();
+      release: async (end) => {
+        await loan.release(end);
         if (generation.busy === 0) this.#startIdleClock();
       },
     };
@@ -59,13 +61,14 @@ export class IdleBrowser {
   }
 
   async #launch(): Promise<BrowserGeneration> {
-    const { launch, egress, guard, setup, log } = this.#options;
+    const { launch, egress, guard, patienceMs, setup, log } = this.#options;
     try {
       const launched = await launch();
       const generation: BrowserGeneration = new BrowserGeneration({
         launched,
         egress,
         guard,
+        patienceMs,
         setup,
         warmPages: 0,
         onTrouble: (reason, cause) => {

@@ -1,4 +1,6 @@
-import { homedir } from 'node:os';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { chromium, type Browser } from 'playwright-core';
 import { deadProxy } from '../egress/chromium-switches.ts';
@@ -26,39 +28,62 @@ export interface LaunchedBrowser {
 const launchDeadlineMs = 30_000;
 const closeDeadlineMs = 5000;
 
+/** Where a socket of Chromium's may lie: its own part of the path has 45 characters, and the whole may have 107. */
+const longestTempPath = 62;
+
 /** All that the browser's processes see of the environment: what is secret in ours stays here. */
-const environment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: homedir() };
+const environment = (temp: string) => ({
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+  HOME: homedir(),
+  ...(temp.length > longestTempPath ? {} : { TMPDIR: temp }),
+});
 
 /**
- * Launches a browser without a page. Its own proxy leads nowhere: traffic leaves through the lanes of its contexts only.
+ * Launches a browser without a page; its temporary files are gone when it is. Its own proxy leads nowhere: traffic leaves through the lanes of its contexts only.
  *
  * @throws Error that says what is missing
  */
 export async function launchBrowser(options: LaunchOptions): Promise<LaunchedBrowser> {
-  const browser = await chromium
-    .launch({
-      executablePath: options.executablePath,
-      chromiumSandbox: options.sandbox === 'on',
-      args: [...options.switches],
-      ignoreDefaultArgs: [...(options.withoutSwitches ?? [])],
-      proxy: { server: deadProxy },
-      env: environment,
-      timeout: launchDeadlineMs,
-      // This process stops its browsers itself, after the captures that run in them.
-      handleSIGHUP: false,
-      handleSIGINT: false,
-      handleSIGTERM: false,
-    })
-    .catch((error: unknown) => {
-      throw explainLaunchFailure(error, options);
-    });
+  const temp = await mkdtemp(join(tmpdir(), 'b'));
+  const browser = await start(options, temp).catch(async (error: unknown) => {
+    await removeFolder(temp);
+    throw explainLaunchFailure(error, options);
+  });
+  const removed = new Promise<void>((resolve) => {
+    browser.once('disconnected', () => void removeFolder(temp).finally(resolve));
+  });
   try {
     const pid = await withDeadline(readPid(browser), launchDeadlineMs, 'asking the browser for its process');
-    return { browser, pid, close: () => closeBrowser(browser, pid), kill: () => killBrowser(browser, pid) };
+    const close = async () => {
+      await closeBrowser(browser, pid);
+      await withDeadline(removed, closeDeadlineMs, 'removing the files of a browser').catch(() => undefined);
+    };
+    return { browser, pid, close, kill: () => killBrowser(browser, pid) };
   } catch (error) {
     await browser.close().catch(() => undefined);
     throw new Error(`${options.executablePath} started, but does not answer.`, { cause: error });
   }
+}
+
+function start(options: LaunchOptions, temp: string): Promise<Browser> {
+  return chromium.launch({
+    executablePath: options.executablePath,
+    chromiumSandbox: options.sandbox === 'on',
+    args: [...options.switches],
+    ignoreDefaultArgs: [...(options.withoutSwitches ?? [])],
+    proxy: { server: deadProxy },
+    env: environment(temp),
+    timeout: launchDeadlineMs,
+    // This process stops its browsers itself, after the captures that run in them.
+    handleSIGHUP: false,
+    handleSIGINT: false,
+    handleSIGTERM: false,
+  });
+}
+
+/** A process that was killed a moment ago may still be writing. */
+async function removeFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }).catch(() => undefined);
 }
 
 async function readPid(browser: Browser): Promise<number> {

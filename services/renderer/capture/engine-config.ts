@@ -15,9 +15,12 @@ export interface RenderEngineConfig {
   readonly pageMemoryBytes?: number;
   /** A script or stylesheet that does not begin within so many milliseconds is given up; by default half of `timeout`. */
   readonly responseTimeoutMs?: number;
+  /** A browser that answers nothing for so many milliseconds is ended, and another one takes its place. */
+  readonly patienceMs?: number;
   /** The browser for antiBot is closed after so many milliseconds without work. */
   readonly antiBotIdleMs?: number;
 }
 
 export const defaultPageMemoryBytes = 768 * 1024 * 1024;
+export const defaultPatienceMs = 15_000;
 export const defaultAntiBotIdleMs = 3 * 60_000;

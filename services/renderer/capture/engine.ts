@@ -3,7 +3,12 @@ import type { BrowserState } from '../browser/browser-supply.ts';
 import { startBrowsers } from '../browser/browsers.ts';
 import type { PageEgress } from '../browser/warm-page.ts';
 import type { Blocker } from '../blocking/blocker.ts';
-import { defaultAntiBotIdleMs, defaultPageMemoryBytes, type RenderEngineConfig } from './engine-config.ts';
+import {
+  defaultAntiBotIdleMs,
+  defaultPageMemoryBytes,
+  defaultPatienceMs,
+  type RenderEngineConfig,
+} from './engine-config.ts';
 import { render } from './render.ts';
 import type { Rendering, RenderRequest } from './rendering.ts';
 
@@ -45,6 +50,7 @@ export async function startRenderEngine(config: RenderEngineConfig, deps: Render
       browserMemoryBytes: config.browserMemoryBytes,
       pageMemoryBytes: config.pageMemoryBytes ?? defaultPageMemoryBytes,
       antiBotIdleMs: config.antiBotIdleMs ?? defaultAntiBotIdleMs,
+      patienceMs: config.patienceMs ?? defaultPatienceMs,
     },
     deps,
   );

@@ -1,4 +1,6 @@
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { BrowserLostError } from '../browser/browser-lost-error.ts';
+import { hasLostProxy } from '../browser/lost-proxy.ts';
 import type { EgressLane } from '../egress/lane.ts';
 
 /** What Chromium says of a navigation that came to nothing, in a client's words. `{host}` is filled in. */
@@ -36,6 +38,12 @@ const sentences: readonly (readonly [RegExp, string])[] = [
  * @param netError what Chromium says of it, e.g. `net::ERR_CONNECTION_REFUSED`
  */
 export function navigationFailure(url: string, netError: string, lane: EgressLane, cause?: unknown): ServiceError {
+  if (hasLostProxy(netError)) {
+    const lost = new BrowserLostError('the browser does not find its proxy', { cause });
+    return new ServiceError('CAPTURE_FAILED', 'The browser lost its connection. Send the request again.', {
+      cause: lost,
+    });
+  }
   const host = hostOf(url);
   const options = { cause: cause ?? new Error(netError) };
   const failed = (message: string) =>

@@ -1,5 +1,6 @@
 import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
 import type { CDPSession, Page } from 'playwright-core';
 import { BrowserLostError } from '../browser/browser-lost-error.ts';
 import type { Browsers } from '../browser/browsers.ts';
@@ -24,7 +25,7 @@ export interface OpenPage {
   /** Runs when the capture is over. */
   onRelease(cleanUp: () => void): void;
   /** Closes the page; never throws. */
-  release(): Promise<void>;
+  release(end?: { readonly timedOut: boolean }): Promise<void>;
 }
 
 const openDeadlineMs = 60_000;
@@ -65,9 +66,9 @@ export async function openPage(
     metrics,
     network,
     onRelease: (cleanUp) => void cleanUps.push(cleanUp),
-    release: () => {
+    release: (end) => {
       for (const cleanUp of cleanUps) cleanUp();
-      return loan.release();
+      return loan.release(end);
     },
   };
   try {
@@ -82,7 +83,10 @@ export async function openPage(
     );
     return open;
   } catch (error) {
-    await open.release();
+    // Nobody waits for what does not answer.
+    void open.release();
+    // It has been nowhere yet, and what hinders it is none of its own doing.
+    if (error instanceof DeadlineError) throw browserLost(new BrowserLostError('a new page does not answer'));
     throw error;
   }
 }

@@ -46,15 +46,18 @@ const mostMoves = 5;
 export async function render(request: RenderRequest, deps: RenderDeps): Promise<Rendering> {
   const lifeline = new Lifeline(request.deadline - Date.now(), request.signal);
   let open: OpenPage | undefined;
+  let timedOut = false;
   try {
     open = await openPage(deps.browsers, request, lifeline);
     return await renderIn(open, request, deps);
-  } catch (error) {
-    throw explain(error);
+  } catch (thrown) {
+    const error = explain(thrown);
+    timedOut = error.code === 'CAPTURE_TIMEOUT';
+    throw error;
   } finally {
     lifeline.release();
     // The answer does not wait for it.
-    void open?.release();
+    void open?.release({ timedOut });
   }
 }
 

@@ -8,7 +8,7 @@ export type RenderSource =
 export interface RenderRequest {
   readonly source: RenderSource;
   readonly options: RenderOptions;
-  /** In a browser of its own: for a capture that may have brought down a shared one. */
+  /** In a browser of its own: for an account that shares none, and a capture that may have brought down a shared one. */
   readonly ownBrowser: boolean;
   /** Aborts when the capture is cancelled, or when the renderer stops and cannot wait for it. */
   readonly signal: AbortSignal;

@@ -131,7 +131,8 @@ async function runParsedJob(
     const rendering = await deps.engine.render({
       source,
       options: job.options,
-      ownBrowser: message.delivery > 1,
+      // On a second delivery because it may be what brought down the browser that it shared.
+      ownBrowser: job.isolation === 'browser' || message.delivery > 1,
       signal,
       ...limits,
     });

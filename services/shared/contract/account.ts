@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { isolations, type Isolation } from './isolation.ts';
 
 const limitSchemas = {
   tokenQuota: Type.Integer({ minimum: 0, maximum: 1e12, description: 'Tokens of a calendar month in UTC.' }),
@@ -12,6 +13,13 @@ const limitSchemas = {
   maxQueued: Type.Integer({ minimum: 0, maximum: 1e7, description: 'Background captures that have not ended.' }),
 };
 
+const isolationSchema = Type.Unsafe<Isolation>({
+  type: 'string',
+  enum: [...isolations],
+  description:
+    'What the captures of the account share with those of others. `context`, the default: a browser, in which each capture has a context of its own, with its own cookies, storage, cache and connections. `browser`: nothing; each capture has a browser of its own, all of whose processes end with it. That takes up to a second more and about 150 MB for each capture.',
+});
+
 const nameSchema = Type.String({ pattern: '^(?=.*\\S)[^\\x00-\\x1f\\x7f]{1,200}$', examples: ['Example Ltd'] });
 
 const optionalLimits = {
@@ -24,7 +32,7 @@ const optionalLimits = {
 
 /** The body of POST /admin/accounts; limits that are left out are the operator's defaults. */
 export const createAccountSchema = Type.Object(
-  { name: nameSchema, ...optionalLimits },
+  { name: nameSchema, ...optionalLimits, isolation: Type.Optional(isolationSchema) },
   { additionalProperties: false },
 );
 
@@ -35,6 +43,7 @@ export const changeAccountSchema = Type.Object(
   {
     name: Type.Optional(nameSchema),
     ...optionalLimits,
+    isolation: Type.Optional(isolationSchema),
     suspended: Type.Optional(Type.Boolean({ description: 'A suspended account can do nothing until it is resumed.' })),
   },
   { additionalProperties: false },
@@ -48,6 +57,7 @@ export const accountSchema = Type.Object({
   name: Type.String(),
   createdAt: Type.String({ format: 'date-time' }),
   ...limitSchemas,
+  isolation: isolationSchema,
   suspended: Type.Boolean(),
   suspendedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
 });

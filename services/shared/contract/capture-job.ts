@@ -1,3 +1,4 @@
+import type { Isolation } from './isolation.ts';
 import type { Region } from './regions.ts';
 import type { RenderOptions } from './render-options.ts';
 
@@ -45,4 +46,6 @@ export interface CaptureJob {
   readonly options: RenderOptions;
   /** Absent: nowhere. */
   readonly cache?: CachePlace;
+  /** Absent: `context`. */
+  readonly isolation?: Isolation;
 }

@@ -2,6 +2,7 @@ import type { ErrorCode } from '../errors/table.ts';
 import type { CachePlace, Lane } from './capture-job.ts';
 import type { CaptureReport, CaptureStatus } from './capture-result.ts';
 import type { MimeType } from './formats.ts';
+import type { Isolation } from './isolation.ts';
 import type { Region } from './regions.ts';
 import type { RenderOptions } from './render-options.ts';
 import type { WebhookEvent, WebhookState } from './webhook.ts';
@@ -35,6 +36,8 @@ export interface CaptureRefresh {
   /** Rendering must have begun by `startBy` and ended by `deadline`. */
   readonly startBy: number;
   readonly deadline: number;
+  /** That of the account when the refresh was asked for; absent: `context`. */
+  readonly isolation?: Isolation;
   readonly endedAt?: number;
   /** With state `failed`, also when it could not even begin (quota, suspension). The file is as it was. */
   readonly failure?: CaptureFailure;
@@ -84,6 +87,8 @@ export interface CaptureRecord {
   /** Rendering must have begun by `startBy` and ended by `deadline`. */
   readonly startBy: number;
   readonly deadline: number;
+  /** That of the account when the capture was asked for; absent: `context`. */
+  readonly isolation?: Isolation;
   /** How long its file is kept. */
   readonly lifetimeMs: number;
   /** When the file is removed. Until the capture completes: acceptance plus the lifetime. */

@@ -1,3 +1,4 @@
+import type { Isolation } from '../contract/isolation.ts';
 import { isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
@@ -13,6 +14,8 @@ export interface AccountRecord extends Partial<AccountLimits> {
   readonly name: string;
   readonly createdAt: number;
   readonly suspendedAt?: number;
+  /** Absent: `context`. */
+  readonly isolation?: Isolation;
 }
 
 /** An account with every limit filled in. */

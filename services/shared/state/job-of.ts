@@ -38,6 +38,7 @@ export function jobOf(record: CaptureRecord, revision = 0, delivery: JobDelivery
     source: source ?? sourceOf(record),
     options,
     ...(cache === undefined ? {} : { cache }),
+    ...(turn.isolation === undefined ? {} : { isolation: turn.isolation }),
   };
 }
 

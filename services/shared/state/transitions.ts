@@ -83,7 +83,10 @@ function failed(record: CaptureRecord, revision: number, failure: CaptureFailure
 }
 
 /** What whoever asks for a refresh decides about it. */
-export type RefreshOrder = Pick<CaptureRefresh, 'revision' | 'by' | 'region' | 'acceptedAt' | 'startBy' | 'deadline'>;
+export type RefreshOrder = Pick<
+  CaptureRefresh,
+  'revision' | 'by' | 'region' | 'acceptedAt' | 'startBy' | 'deadline' | 'isolation'
+>;
 
 /** The refresh of that number is queued, unless it is not the next one, one is under way or there is nothing to refresh. */
 export function startRefresh(order: RefreshOrder, nextRefreshAt?: number): Transition {

@@ -37,7 +37,11 @@ export async function startQueue(parts: AsyncDisposableStack): Promise<NatsSessi
 }
 
 /** A front as a process of its own. */
-export async function startFront(parts: AsyncDisposableStack, natsUrl: string): Promise<BenchFront> {
+export async function startFront(
+  parts: AsyncDisposableStack,
+  natsUrl: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<BenchFront> {
   const port = await freePort();
   const front = await ServicePart.prepare('front', 'front', {
     PATH: process.env['PATH'] ?? '',
@@ -46,6 +50,7 @@ export async function startFront(parts: AsyncDisposableStack, natsUrl: string): 
     WEBCAPTURE_NATS_URL: natsUrl,
     WEBCAPTURE_REGIONS: 'us-east:1',
     WEBCAPTURE_API_KEY: benchKey,
+    ...env,
   });
   await front.start();
   parts.defer(() => front.stop());

@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { setTimeout } from 'node:timers/promises';
 import { chromium, type BrowserContext, type CDPSession, type Page } from 'playwright-core';
 import { answerRequests } from './answer-requests.ts';
 import { benchQuality, benchViewport } from './contender.ts';
@@ -18,6 +19,7 @@ async function open(): Promise<Spare> {
   return { context, page, cdp: await context.newCDPSession(page) };
 }
 
+let closing = false;
 const spares: Promise<Spare>[] = Array.from({ length: Number(spareCount) }, () => open());
 await Promise.all(spares);
 
@@ -35,17 +37,20 @@ answerRequests(
         return Buffer.from(data, 'base64');
       }
       const how = format === 'png' ? { format, optimizeForSpeed: true } : { format, quality: benchQuality };
-      const { data } = await cdp.send('Page.captureScreenshot', {
-        ...how,
-        ...(isFullPage ? await wholePage(cdp) : {}),
-      });
+      const params = { ...how, ...(isFullPage ? await wholePage(cdp) : {}) };
+      const take = () => cdp.send('Page.captureScreenshot', params);
+      // Right after a navigation there may be no surface for some milliseconds.
+      const { data } = await take().catch(() => setTimeout(30).then(take));
       return Buffer.from(data, 'base64');
     } finally {
       // Neither is on the clock.
-      void context.close().finally(() => spares.push(open()));
+      void context.close().then(() => closing || spares.push(open()));
     }
   },
-  () => browser.close(),
+  () => {
+    closing = true;
+    return browser.close();
+  },
 );
 
 async function wholePage(cdp: CDPSession) {

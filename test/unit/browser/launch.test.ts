@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
@@ -76,6 +76,27 @@ async function disabledFeatures(pid: number): Promise<string[]> {
   const last = commandLine.findLast((part) => part.startsWith('--disable-features='));
   return last?.slice('--disable-features='.length).split(',') ?? [];
 }
+
+describe.each(['headlessShellPath', 'chromiumPath'] as const)('the temporary files of %s', (path) => {
+  test('are gone when it is, also when it was killed', async () => {
+    const parent = process.env.TMPDIR;
+    const folder = await mkdtemp(join(tmpdir(), 'wc-'));
+    process.env.TMPDIR = folder;
+    try {
+      for (const end of ['close', 'kill'] as const) {
+        const { browser, [end]: endIt } = await launch({ executablePath: engineConfig[path] });
+        await browser.newPage();
+        expect(await readdir(folder)).not.toEqual([]);
+        await endIt();
+        await until('the files to be gone', async () => (await readdir(folder)).length === 0);
+      }
+    } finally {
+      if (parent === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = parent;
+      await rm(folder, { recursive: true });
+    }
+  });
+});
 
 describe('a browser that cannot be launched says why', () => {
   test('it is not there', async () => {

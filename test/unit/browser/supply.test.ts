@@ -5,6 +5,7 @@ import { BrowserSupply, type BrowserSupplyOptions } from '../../../services/rend
 import { IdleBrowser } from '../../../services/renderer/browser/idle-browser.ts';
 import { launchBrowser, type LaunchedBrowser } from '../../../services/renderer/browser/launch.ts';
 import { MemoryGuard } from '../../../services/renderer/browser/memory-guard.ts';
+import { OwnBrowsers } from '../../../services/renderer/browser/own-browsers.ts';
 import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
 import { startEgressProxy, type EgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { until } from '../../harness/until.ts';
@@ -37,6 +38,7 @@ async function start(options: Partial<BrowserSupplyOptions> = {}): Promise<Brows
     guard,
     log,
     warmPages: 1,
+    patienceMs: 15_000,
     capturesPerBrowser: 100,
     browserMemoryBytes: 64 * 1024 ** 3,
     ...options,
@@ -146,7 +148,17 @@ test('the memory guard ends a page that holds too much, and no other', async () 
 
 describe('a browser that is needed now and then', () => {
   const idle = (options: { idleMs?: number; capturesPerBrowser?: number } = {}) =>
-    new IdleBrowser({ launch, egress, guard, log, setup: {}, capturesPerBrowser: 100, idleMs: 60_000, ...options });
+    new IdleBrowser({
+      launch,
+      egress,
+      guard,
+      log,
+      setup: {},
+      patienceMs: 15_000,
+      capturesPerBrowser: 100,
+      idleMs: 60_000,
+      ...options,
+    });
 
   test('starts with the first capture, serves the next, and ends when nothing comes', async () => {
     const browser = idle({ idleMs: 100 });
@@ -183,5 +195,43 @@ describe('a browser that is needed now and then', () => {
     await expect(browser.take()).rejects.toBeInstanceOf(BrowserLostError);
     await (await browser.take()).release();
     await browser.close();
+  });
+});
+
+describe('browsers that are shared with nobody', () => {
+  const owns = (idleMs = 60_000) => new OwnBrowsers({ launch, egress, guard, idleMs });
+  const running = () => launched.filter(({ browser }) => browser.isConnected()).length;
+
+  test('end with their capture; the next one is up before it is wanted', async () => {
+    const own = owns();
+    const loans = await Promise.all([own.take(), own.take()]);
+    expect(launched).toHaveLength(2);
+    const [first, second] = loans.map(({ context }) => context.browser());
+    expect(first).not.toBe(second);
+    await loans[0].release();
+    expect([first?.isConnected(), second?.isConnected()]).toEqual([false, true]);
+    await until('a spare one', () => running() === 2);
+    const next = await own.take();
+    expect(launched).toHaveLength(3);
+    await Promise.all([next.release(), loans[1].release()]);
+    await until('no more than one spare', () => running() === 1);
+    await own.close();
+    expect(running()).toBe(0);
+  });
+
+  test('leave no spare one for long, and one that died in the meantime is not lent', async () => {
+    const own = owns(200);
+    await (await own.take()).release();
+    await until('the spare one', () => launched.length === 2);
+    await until('the spare one to end', () => running() === 0);
+    await (await own.take()).release();
+    await until('another spare one', () => launched.length === 4);
+    launched[3]?.kill();
+    const loan = await own.take();
+    expect(await loan.page.evaluate('1 + 1')).toBe(2);
+    const taking = own.take();
+    await own.close();
+    await expect(taking).rejects.toBeInstanceOf(BrowserLostError);
+    expect(running()).toBe(0);
   });
 });

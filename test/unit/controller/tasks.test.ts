@@ -147,7 +147,10 @@ describe('refresh', () => {
   const counted = { tokens: 2, captures: 1 };
 
   test('at its time it is queued, its tokens are set aside, and the next one is seen to', async () => {
-    const { runAt, first, queue, record, usage, account, dueAt, stored } = await refreshing();
+    const { runAt, first, queue, record, usage, account, dueAt, stored } = await refreshing(
+      {},
+      { isolation: 'browser' },
+    );
     await runAt(first + 5);
     expect(await queue()).toMatchObject([
       {
@@ -158,6 +161,7 @@ describe('refresh', () => {
         account,
         fileName: record.fileName,
         acceptedAt: first + 5,
+        isolation: 'browser',
         startBy: first + 5 + day,
       },
     ]);

@@ -30,7 +30,8 @@ const codeOf = ({ status, body }: Awaited<ReturnType<typeof send>>) => [status, 
 
 describe('accounts', () => {
   test('are made with the limits that are asked for, else with the defaults', async () => {
-    const defaults = { tokenQuota: 100_000, ratePerMinute: 60, burst: 60, maxInFlight: 20, maxQueued: 10_000 };
+    const limits = { tokenQuota: 100_000, ratePerMinute: 60, burst: 60, maxInFlight: 20, maxQueued: 10_000 };
+    const defaults = { ...limits, isolation: 'context' };
     const plain = await openAccount(stand.url);
     expect(plain.account).toMatchObject({ name: 'Test', ...defaults, suspended: false, suspendedAt: null });
     const { account } = await openAccount(stand.url, { ratePerMinute: 5, tokenQuota: 0 });
@@ -64,6 +65,12 @@ describe('accounts', () => {
       await admin(`/accounts/${account.id}`, { method: 'PATCH', body: { maxInFlight: 3, name: 'Renamed' } }),
     );
     expect(changed).toEqual({ ...account, maxInFlight: 3, name: 'Renamed' });
+    const isolate = (isolation: string) => admin(`/accounts/${account.id}`, { method: 'PATCH', body: { isolation } });
+    expect(dataOf<AccountView>(await isolate('browser'))).toEqual({ ...changed, isolation: 'browser' });
+    const refused = await isolate('process');
+    expect(codeOf(refused)).toEqual([400, 'VALIDATION_ERROR']);
+    expect(refused.body.error?.message).toMatch(/isolation.*context.*browser/);
+    expect(dataOf<AccountView>(await isolate('context'))).toEqual(changed);
   });
 
   test('that are suspended can do nothing, on every front within a second, until they are resumed', async () => {

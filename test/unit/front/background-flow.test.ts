@@ -12,6 +12,7 @@ import {
   tasksOf,
   type Holder,
 } from './background.ts';
+import { adminToken, send } from './accounts.ts';
 import type { Stand } from './stand.ts';
 
 let stand: Stand;
@@ -26,8 +27,30 @@ afterEach(() => {
 });
 
 const jobOf = (uuid: string) => until('the job', () => stand.renderer.jobs.find((job) => job.uuid === uuid));
+const isolationOf = async (uuid: string, revision = 0) => {
+  const job = await until('the job', () =>
+    stand.renderer.jobs.find((one) => one.uuid === uuid && one.revision === revision),
+  );
+  return job.isolation;
+};
 const nothing = { tokens: 0, reserved: 0, queued: 0 };
 const horizonMs = 3650 * 86_400_000;
+
+test('whatever an account has rendered is isolated as its operator says at that time', async () => {
+  const holder = await openHolder(stand, { isolation: 'browser' });
+  const { uuid } = await holder.queue();
+  await holder.until(uuid, 'completed');
+  const waited = await holder.capture({ background: false });
+  await holder.refresh(uuid);
+  expect(await isolationOf(uuid)).toBe('browser');
+  expect(await isolationOf(String(waited.body.data?.['uuid']))).toBe('browser');
+  expect(await isolationOf(uuid, 1)).toBe('browser');
+  await until('the refresh to end', async () => (await holder.record(uuid)).refresh?.state === 'completed');
+  const change = { method: 'PATCH', body: { isolation: 'context' } };
+  expect((await send(`${stand.url}/admin/accounts/${holder.account}`, adminToken, change)).status).toBe(200);
+  await holder.refresh(uuid);
+  expect(await isolationOf(uuid, 2)).toBe('context');
+});
 
 describe('a background capture', () => {
   test('is answered at once, waits, is rendered, and gets the file that was promised', async () => {

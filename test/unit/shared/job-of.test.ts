@@ -16,7 +16,7 @@ const refresh: CaptureRefresh = {
 };
 
 test('the job of a capture has all that its record says', () => {
-  const record = newRecord({ lane: 'background', cache });
+  const record = newRecord({ lane: 'background', cache, isolation: 'browser' });
   const { uuid, account, region, lane, acceptedAt, startBy, deadline, fileName, options, url } = record;
   expect(jobOf(record)).toEqual({
     version: captureJobVersion,
@@ -33,6 +33,7 @@ test('the job of a capture has all that its record says', () => {
     fileName,
     options,
     cache,
+    isolation: 'browser',
   });
 });
 
@@ -49,6 +50,12 @@ test('the job of a refresh goes by its own region and times, in the background, 
   const wanted = { revision, region, acceptedAt, startBy, deadline, lane: 'background', wantsBytes: false };
   expect(jobOf(record, 2)).toMatchObject({ ...wanted, uuid, fileName, options, cache });
   expect(jobOf(record, 2)).not.toHaveProperty('resultSubject');
+});
+
+test('the isolation of a refresh is that of its order, not that of the capture', () => {
+  const [apart, shared] = [{ isolation: 'browser' }, {}] as const;
+  expect(jobOf(newRecord({ ...apart, refresh: { ...refresh, ...shared } }), 2)).not.toHaveProperty('isolation');
+  expect(jobOf(newRecord({ ...shared, refresh: { ...refresh, ...apart } }), 2)).toMatchObject(apart);
 });
 
 test('html that is kept is fetched by its name, for the capture and for a refresh', () => {

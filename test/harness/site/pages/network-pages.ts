@@ -24,15 +24,6 @@ export const networkPages: Routes = {
       )}`,
     ),
 
-  /** As /facts, and leaves a cookie and a stored value behind. */
-  '/leave-traces': (exchange) =>
-    exchange.page(
-      `${report(exchange, `{ cookie: document.cookie, stored: localStorage.getItem('kept') }`)}<script>
-      document.cookie = 'kept=yes; max-age=3600'; localStorage.setItem('kept', 'yes');
-      </script>`,
-      { headers: { 'set-cookie': 'server=yes; Max-Age=3600' } },
-    ),
-
   /** Answers with `code` and a green page, or whatever such a status carries. */
   '/status': (exchange) =>
     exchange.page('<style>body{background:#00ff00}</style>', { status: exchange.number('code') }),

@@ -1,0 +1,168 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { html, TestEngine, TestSite } from '../../harness/engine.ts';
+import { Picture } from '../../harness/picture.ts';
+import { lookForState, nothing, plantState, talk, type Found } from './state-pages.ts';
+
+/** Nothing else holds this text: found in a file, it was written by a page. */
+const secret = 'planted-5f2c91d07b';
+
+let engine: TestEngine;
+let site: TestSite;
+let folder: string;
+let before: string | undefined;
+
+/** What pages report, by the name that they were given, and the connections that each came over. */
+const reports = new Map<string, unknown>();
+const connections = new Map<string, Set<unknown>>();
+const waiting = new Map<string, () => void>();
+let served = 0;
+
+const nameOf = (request: IncomingMessage) =>
+  new URL(request.url ?? '/', 'http://x').searchParams.get('by') ??
+  new URL(request.headers.referer ?? 'http://x').searchParams.get('by') ??
+  '';
+
+/** The image holds the load event until the script has reported. */
+const page = (script: (by: string, secret: string) => unknown, body = '') =>
+  html(
+    `${body}<script>
+      const by = new URLSearchParams(location.search).get('by');
+      document.write('<img src="/reported?by=' + by + '">');
+      (${script.toString()})(by, '${secret}').catch((error) => ({ error: String(error) }))
+        .then((facts) => fetch('/report?by=' + by, { method: 'POST', body: JSON.stringify(facts) }));
+    </script>`,
+    '<style>a { display: block; width: 100px; height: 100px; background: #0a0 } a:visited { background: #f00 }</style>',
+  );
+
+beforeAll(async () => {
+  before = process.env.TMPDIR;
+  folder = await mkdtemp(join(tmpdir(), 'wc-'));
+  process.env.TMPDIR = folder;
+  site = await TestSite.start({
+    '/plant': (request, response) => {
+      note(request);
+      response.writeHead(200, {
+        'content-type': 'text/html',
+        'accept-ch': 'Sec-CH-UA-Platform-Version',
+        'set-cookie': [
+          `http-only=${secret}; HttpOnly; Max-Age=9999`,
+          `partitioned=${secret}; Secure; SameSite=None; Partitioned; Max-Age=9999`,
+        ],
+      });
+      response.end(page(plantState));
+    },
+    '/look': (request, response) => {
+      note(request);
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.end(page(lookForState, '<a href="/plant?by=planter">x</a>'));
+    },
+    '/headers': (request, response) => {
+      const { cookie = '', authorization = '', 'sec-ch-ua-platform-version': hint = null } = request.headers;
+      response.end(JSON.stringify({ cookie, authorization, hint }));
+    },
+    '/talk': page(talk),
+    '/cached': (request, response) => {
+      note(request);
+      response.writeHead(200, { 'cache-control': 'public, max-age=99999', etag: '"x"' });
+      response.end(String((served += 1)));
+    },
+    '/auth': ({ headers: { authorization } }, response) =>
+      response.writeHead(authorization ? 200 : 401, { 'www-authenticate': 'Basic realm="x"' }).end(),
+    '/worker.js': (_, response) =>
+      response.writeHead(200, { 'content-type': 'text/javascript' }).end(
+        `oninstall = () => skipWaiting(); onactivate = (event) => event.waitUntil(clients.claim());
+           onfetch = (event) => { if (event.request.url.endsWith('/from-worker')) event.respondWith(new Response('worker')); };`,
+      ),
+    '/shared-worker.js': (_, response) =>
+      response
+        .writeHead(200, { 'content-type': 'text/javascript' })
+        .end(
+          `const heard = []; onconnect = ({ ports: [port] }) => port.onmessage = ({ data }) => { heard.push(data); port.postMessage(heard); };`,
+        ),
+    '/report': (request, response) => {
+      const by = nameOf(request);
+      void request.toArray().then((parts) => {
+        reports.set(by, JSON.parse(parts.join('')));
+        response.end();
+        waiting.get(by)?.();
+      });
+    },
+    '/reported': (request, response) => {
+      const by = nameOf(request);
+      if (reports.has(by)) response.writeHead(404).end();
+      else waiting.set(by, () => response.writeHead(404).end());
+    },
+    // Answers when both have come.
+    '/both': (request, response) => {
+      waiting.set(`both ${nameOf(request)}`, () => response.end());
+      const both = [...waiting].filter(([name]) => name.startsWith('both '));
+      if (both.length < 2) return;
+      for (const [name, go] of both) {
+        waiting.delete(name);
+        go();
+      }
+    },
+  });
+  engine = await TestEngine.start({ slots: 2 });
+});
+
+afterAll(async () => {
+  await engine.close();
+  await site.close();
+  if (before === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = before;
+  await rm(folder, { recursive: true });
+});
+
+function note(request: IncomingMessage): void {
+  const by = nameOf(request);
+  connections.set(by, (connections.get(by) ?? new Set()).add(request.socket));
+}
+
+async function capture<T>(path: string, by: string, options = {}) {
+  const rendering = await engine.render(`${site.url(path)}?by=${by}`, { timeout: 5000, ...options });
+  if (!reports.has(by)) throw new Error(`${by} did not report`);
+  return { facts: reports.get(by) as T, picture: await Picture.of(rendering.bytes) };
+}
+
+async function filesWithSecret(): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const texts = await Promise.all(files.map((path) => readFile(path, 'latin1').catch(() => '')));
+  expect(files.length).toBeGreaterThan(0);
+  return files.filter((_, index) => texts[index]?.includes(secret));
+}
+
+describe.each([{ antiBot: false }, { antiBot: true }])('with antiBot $antiBot', (options) => {
+  const name = (by: string) => `${by}-${options.antiBot}`;
+
+  test('a capture finds nothing of what the one before it has left', async () => {
+    const planted = await capture<Found>('/plant', name('planter'), options);
+    // It is all there to be found: the page itself finds it.
+    for (const place of Object.keys(nothing)) expect(planted.facts[place], place).not.toEqual(nothing[place]);
+    expect(planted.facts).toMatchObject({ headers: { cookie: expect.stringContaining('partitioned') as string } });
+    const looked = await capture<Found>('/look', name('looker'), options);
+    expect(looked.facts).toMatchObject(nothing);
+    // The HTTP cache: the server was asked again, over a connection that nobody had used.
+    expect(looked.facts['cached']).toBe(String(Number(planted.facts['cached']) + 1));
+    const [used = new Set(), usedNow = new Set()] = [name('planter'), name('looker')].map((by) => connections.get(by));
+    expect([...usedNow].filter((connection) => used.has(connection))).toEqual([]);
+    expect(usedNow.size).toBeGreaterThan(0);
+    // A link that was visited would be red.
+    expect(looked.picture.at(50, 50)).toBe('#00aa00');
+    expect(await filesWithSecret()).toEqual([]);
+  });
+
+  test('captures of the same page at the same moment hear nothing of each other', async () => {
+    const names = [name('one'), name('two')];
+    const captures = await Promise.all(names.map((by) => capture('/talk', by, options)));
+    for (const [index, { facts }] of captures.entries()) {
+      const heard = ['channel', 'key', 'lock', 'worker'].map((place) => `${place} ${names[index]}`);
+      expect(facts).toEqual({ heard });
+    }
+  });
+});

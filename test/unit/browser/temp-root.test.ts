@@ -1,0 +1,37 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openTempRoot } from '../../../services/renderer/browser/temp-root.ts';
+
+let parent: string;
+let before: string | undefined;
+beforeEach(async () => {
+  before = process.env.TMPDIR;
+  parent = await mkdtemp(join(tmpdir(), 'wc-'));
+  process.env.TMPDIR = parent;
+});
+afterEach(async () => {
+  if (before === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = before;
+  await rm(parent, { recursive: true });
+});
+
+test('what a process leaves behind goes when it ends, or when the next one starts; what another one has stays', async () => {
+  const remove = await openTempRoot();
+  const [own = ''] = await readdir(parent);
+  expect(tmpdir()).toBe(join(parent, own));
+  await mkdir(join(tmpdir(), 'profile'));
+  await remove();
+  expect(await readdir(parent)).toEqual([]);
+
+  const prefix = own.slice(0, own.lastIndexOf('-') + 1);
+  // This process in a former life, one that is no more, one that runs, and what is not ours.
+  const [dead, alive, foreign] = [`${prefix}4194305`, `${prefix}${process.ppid}`, `wc-zzzz-4194305`];
+  for (const name of [own, dead, alive, foreign]) await mkdir(join(parent, name));
+  await writeFile(join(parent, own, 'profile'), 'old');
+  const removeAgain = await openTempRoot();
+  expect((await readdir(parent)).toSorted()).toEqual([own, alive, foreign].toSorted());
+  expect(await readdir(tmpdir())).toEqual([]);
+  await removeAgain();
+});

@@ -1,0 +1,127 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { html, TestEngine, TestSite } from '../../harness/engine.ts';
+import { descendantsOf } from '../../harness/processes.ts';
+import { Picture } from '../../harness/picture.ts';
+import { until } from '../../harness/until.ts';
+
+const before = process.env.TMPDIR;
+const held: (() => void)[] = [];
+const run = promisify(execFile);
+let folder: string;
+/** An error where nothing can be mounted. */
+let disk: unknown;
+let engine: TestEngine;
+let site: TestSite;
+
+const green = html('<script>document.body.style.background = "#0a0"</script>');
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'wc-'));
+  process.env.TMPDIR = folder;
+  // A disk that can be filled. Shared memory lies on it, too: Playwright has Chromium do without /dev/shm.
+  disk = await run('mount', ['-t', 'tmpfs', '-o', 'size=128m', 'tmpfs', folder]).catch((error: Error) => error);
+  site = await TestSite.start({
+    '/': green,
+    '/held': `${green}<img src="/image">`,
+    '/image': (_, response) => void held.push(() => response.writeHead(404).end()),
+  });
+  engine = await TestEngine.start({ patienceMs: 1500 });
+});
+
+afterAll(async () => {
+  await engine.close();
+  await site.close();
+  if (before === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = before;
+  if (!(disk instanceof Error)) await run('umount', ['--lazy', folder]);
+  await rm(folder, { recursive: true });
+});
+
+/** Of the engine's browsers, without the shell script that may have started them. */
+async function browserProcesses() {
+  const all = await descendantsOf(process.pid);
+  return all.filter(({ command }) => /headless.shell/.test(command) && !command.startsWith('/bin/sh'));
+}
+
+/** How a capture ends: `completed`, its error code, or `again` when it is to have another try. */
+const outcomeOf = (rendering: Promise<unknown>) =>
+  rendering.then(
+    () => 'completed',
+    (error: Error & { code: string }) => ((error.cause as Error)?.name === 'BrowserLostError' ? 'again' : error.code),
+  );
+
+/** Three right pictures in a row come soon; before them, only what is allowed is lost. */
+async function expectServing(lost: readonly string[], deadlineMs: number): Promise<void> {
+  for (let right = 0, tries = 0; right < 3; tries += 1) {
+    const shot = engine.render(site.url('/'), {}, { deadlineMs });
+    const outcome = await outcomeOf(shot);
+    if (outcome !== 'completed') expect(lost).toContain(outcome);
+    expect(tries).toBeLessThan(20);
+    right = outcome === 'completed' ? right + 1 : 0;
+    if (right > 0) expect((await Picture.of((await shot).bytes)).at(300, 300)).toBe('#00aa00');
+    // A browser that was lost is not there again at once.
+    else await delay(100);
+  }
+}
+
+/** Children of this process that have ended, but were not looked after. */
+async function zombies(): Promise<string[]> {
+  const { stdout } = await run('ps', ['-o', 'state=,pid=,comm=', '--ppid', String(process.pid)]);
+  return stdout.split('\n').filter((line) => line.startsWith('Z'));
+}
+
+describe('a capture ends soon, and the next ones are right, when', () => {
+  test.for([
+    ['its page crashes', '--type=renderer', 'SIGSEGV', /CAPTURE_FAILED|again/],
+    ['the graphics process ends', '--type=gpu-process', 'SIGKILL', /completed/],
+    ['the network process ends', 'network.mojom.NetworkService', 'SIGKILL', /completed|again/],
+    ['no more processes can be started', '--type=zygote', 'SIGKILL', /completed|again/],
+    ['the browser ends', '', 'SIGKILL', /again/],
+    ['the browser hangs', '', 'SIGSTOP', /again/],
+    ['its page hangs', '--type=renderer', 'SIGSTOP', /CAPTURE_TIMEOUT/],
+    ['the graphics process hangs', '--type=gpu-process', 'SIGSTOP', /CAPTURE_TIMEOUT/],
+  ] as const)('%s', async ([, kind, signal, wanted]) => {
+    const hangs = signal === 'SIGSTOP';
+    const ending = outcomeOf(engine.render(site.url('/held'), {}, { deadlineMs: hangs ? 3000 : 10_000 }));
+    await until('the page to be under way', () => held.length > 0);
+    const victims = (await browserProcesses()).filter(({ command }) =>
+      kind === '' ? !command.includes('--type=') : command.includes(kind),
+    );
+    expect(victims.length).toBeGreaterThan(0);
+    for (const { pid } of victims) process.kill(pid, signal);
+    for (const answer of held.splice(0)) answer();
+    expect(await ending).toMatch(wanted);
+    await expectServing(hangs ? ['again', 'CAPTURE_TIMEOUT'] : ['again'], hangs ? 1500 : 10_000);
+    await until('what was hit to be gone', async () => {
+      const left = await browserProcesses();
+      return victims.every(({ pid }) => left.every((one) => one.pid !== pid));
+    });
+    await until('nothing to be left of what has ended', async () => (await zombies()).length === 0);
+  });
+
+  test('the disk of its browser is full', async ({ skip }) => {
+    if (disk instanceof Error) return skip(`nothing can be mounted here: ${disk.message}`);
+    const filler = join(folder, 'filler');
+    await run('dd', ['if=/dev/zero', `of=${filler}`, 'bs=64k']).catch(() => undefined);
+    // Some captures need no more room than there is.
+    for (let count = 0; count < 3; count += 1) {
+      const ending = engine.render(site.url('/'), { viewport: { width: 2000, height: 2000 } }, { deadlineMs: 3000 });
+      expect(['completed', 'again', 'CAPTURE_FAILED', 'CAPTURE_TIMEOUT']).toContain(await outcomeOf(ending));
+    }
+    await rm(filler);
+    await expectServing(['again', 'CAPTURE_FAILED', 'CAPTURE_TIMEOUT'], 3000);
+  });
+
+  test('its browser can open no more files', async () => {
+    const browsers = await browserProcesses();
+    for (const { pid } of browsers)
+      await run('prlimit', ['--pid', String(pid), '--nofile=24:24']).catch(() => undefined);
+    await expectServing(['again', 'CAPTURE_FAILED', 'CAPTURE_TIMEOUT', 'NAVIGATION_FAILED'], 3000);
+  });
+});
