@@ -31,7 +31,6 @@ if (unknown.length > 0) {
   process.stderr.write(`There is no part ${unknown.join(', ')}; the parts are ${Object.keys(parts).join(', ')}.\n`);
   process.exit(2);
 }
-// The soak takes long: it is to be asked for.
-for (const name of asked.length === 0 ? ['front'] : asked) {
+for (const name of asked.length === 0 ? ['speed', 'front'] : asked) {
   for (const measure of parts[name] ?? []) await measure();
 }
