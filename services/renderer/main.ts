@@ -52,8 +52,8 @@ await runService({
     );
 
     notReady = 'starting the browser';
-    const policy = createEgressPolicy({ allow: config.egressAllow });
-    const egress = await startEgressProxy({ policy, log });
+    const policy = createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny });
+    const egress = await startEgressProxy({ policy, log, limits: { maxDownloadBytes: config.downloadBytes } });
     shutdown.add('egress proxy', () => egress.close());
     const blocker = await loadBlocker({ path: config.filtersPath, log });
     const engine = await startRenderEngine(config, { log, egress, blocker });
