@@ -45,6 +45,16 @@ export async function navigate(open: OpenPage, source: RenderSource, options: Re
   }
 }
 
+/**
+ * Refuses what is no page of the web before a browser hears of it: file:, view-source:, chrome:, about: and the like.
+ *
+ * @throws ServiceError NAVIGATION_FAILED
+ */
+export function assertWeb(source: RenderSource): void {
+  if (source.kind === 'html' || /^https?:\/\//i.test(source.url)) return;
+  throw new ServiceError('NAVIGATION_FAILED', 'Only http and https addresses can be captured.');
+}
+
 /** @throws ServiceError when the last navigation of the page led to an error page of the browser's */
 export function throwIfLost({ page, lane, document }: OpenPage): void {
   const failed = page.url().startsWith('chrome-error:');
@@ -56,9 +66,6 @@ export function throwIfLost({ page, lane, document }: OpenPage): void {
 async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderOptions): Promise<void> {
   const { page, cdp, lane, document, lifeline } = open;
   const url = source.kind === 'url' ? source.url : htmlUrl;
-  if (!/^https?:\/\//i.test(url)) {
-    throw new ServiceError('NAVIGATION_FAILED', 'Only http and https addresses can be captured.');
-  }
   const stopServing =
     source.kind === 'html' ? await lifeline.run(serveHtml(cdp, source.html), timeout, 'the html') : null;
   try {
