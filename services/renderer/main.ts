@@ -53,7 +53,15 @@ await runService({
 
     notReady = 'starting the browser';
     const policy = createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny });
-    const egress = await startEgressProxy({ policy, log, limits: { maxDownloadBytes: config.downloadBytes } });
+    const egress = await startEgressProxy({
+      policy,
+      log,
+      limits: { maxDownloadBytes: config.downloadBytes },
+      onLimit: (limit) => {
+        log.warn({ limit }, 'a capture met a limit of its network');
+        rendererMetrics.limitMet(limit);
+      },
+    });
     shutdown.add('egress proxy', () => egress.close());
     const blocker = await loadBlocker({ path: config.filtersPath, log });
     const engine = await startRenderEngine(config, { log, egress, blocker });

@@ -12,8 +12,7 @@ import {
   type RenderRequest,
   type RenderSource,
 } from '../../services/renderer/capture/engine.ts';
-import type { EgressLimits } from '../../services/renderer/egress/limits.ts';
-import { startEgressProxy } from '../../services/renderer/egress/proxy.ts';
+import { startEgressProxy, type EgressProxyOptions } from '../../services/renderer/egress/proxy.ts';
 import { Picture } from './picture.ts';
 import { defaultOptions } from './records.ts';
 
@@ -56,11 +55,6 @@ const systemLookup = createSystemLookup();
 const testLookup: Lookup = async (name, signal) =>
   name.endsWith('.test') ? [{ address: '127.0.0.1', family: 4 }] : systemLookup(name, signal);
 
-interface EgressOptions {
-  readonly limits?: Partial<EgressLimits>;
-  readonly lookup?: Lookup;
-}
-
 /** An engine on a real browser, whose captures may go to this machine and nowhere else. */
 export class TestEngine {
   readonly engine: RenderEngine;
@@ -74,10 +68,10 @@ export class TestEngine {
   static async start(
     config: Partial<RenderEngineConfig> = {},
     allow = ['127.0.0.0/8'],
-    { limits = {}, lookup = testLookup }: EgressOptions = {},
+    { lookup = testLookup, ...options }: Partial<EgressProxyOptions> = {},
   ): Promise<TestEngine> {
     const policy = createEgressPolicy({ allow });
-    const egress = await startEgressProxy({ policy, log, lookup, limits });
+    const egress = await startEgressProxy({ policy, log, lookup, ...options });
     const blocker = await loadBlocker({ path: undefined, log });
     const engine = await startRenderEngine({ ...engineConfig, ...config }, { log, egress, blocker });
     return new TestEngine(engine, async () => {

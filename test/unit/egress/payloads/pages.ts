@@ -1,6 +1,6 @@
 import { notations, trickyUrls } from './addresses.ts';
-import { pathOf } from './payload-site.ts';
-import { ways } from './ways.ts';
+import { pathOf, type Served } from './payload-site.ts';
+import { needsOwnDocument, ways } from './ways.ts';
 
 /** A page with many payloads. */
 export interface PayloadPage {
@@ -8,15 +8,29 @@ export interface PayloadPage {
   readonly payloads: number;
 }
 
-const frame = (src: string) => `<iframe src="${src.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"></iframe>`;
+/** A frame costs the browser far more than a payload. */
+const waysInOne = 10;
 
-/** Each way out to each host, in a frame of its own. The path tells the canary which way it was. */
-export function everyWay(origins: readonly string[], base = ''): PayloadPage {
-  const documents = origins.flatMap((origin) => Object.entries(ways).map(([name, way]) => way(`${origin}/${name}/x`)));
-  const frames = documents.map((document) =>
-    frame(base + pathOf(typeof document === 'string' ? { body: document } : document)),
+/** The documents of every way out. Paths tell the canary which way it was. */
+function documentsOf(origin: string): readonly Served[] {
+  const alone: Served[] = [];
+  const together: string[] = [];
+  for (const [name, way] of Object.entries(ways)) {
+    const document = way(`${origin}/${name}/x`);
+    if (typeof document !== 'string') alone.push(document);
+    else if (needsOwnDocument(name)) alone.push({ body: document });
+    else together.push(document);
+  }
+  const groups = together.flatMap((_, index) =>
+    index % waysInOne === 0 ? [together.slice(index, index + waysInOne)] : [],
   );
-  return { body: `<!doctype html><title>ways</title>${frames.join('')}`, payloads: documents.length };
+  return [...alone, ...groups.map((group) => ({ body: `<body>${group.join('\n')}` }))];
+}
+
+/** Each way out to a host. */
+export function everyWay(origin: string): PayloadPage {
+  const frames = documentsOf(origin).map((document) => `<iframe src="${pathOf(document)}"></iframe>`);
+  return { body: `<!doctype html><title>ways</title>${frames.join('')}`, payloads: Object.keys(ways).length };
 }
 
 /** Each notation of each host, over http, https and WebSocket; what is no address to the browser fails there. */
@@ -37,14 +51,17 @@ export function everyNotation(port: number): PayloadPage {
   return { body, payloads: 2 * urls.length + sockets.length };
 }
 
-/** The ways that need no site around them, for supplied html: each within a document of its own all the same. */
+/** The same for supplied html, which has no site of its own: the ways that need one are left out. */
 export function everyWayInHtml(origin: string): PayloadPage {
   const documents = Object.entries(ways).flatMap(([name, way]) => {
     const document = way(`${origin}/${name}/x`);
-    return typeof document === 'string' && !document.includes('/serve?') ? [document] : [];
+    return typeof document === 'string' && !document.includes('/serve?') ? [{ name, document }] : [];
   });
-  const frames = documents.map(
-    (document) => `<iframe srcdoc="${document.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"></iframe>`,
+  const framed = documents.filter(({ name }) => needsOwnDocument(name));
+  const frames = framed.map(
+    ({ document }) => `<iframe srcdoc="${document.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"></iframe>`,
   );
-  return { body: `<!doctype html><title>html</title>${frames.join('')}`, payloads: documents.length };
+  const others = documents.filter(({ name }) => !needsOwnDocument(name));
+  const body = `<!doctype html><title>html</title>${frames.join('')}${others.map(({ document }) => document).join('\n')}`;
+  return { body, payloads: documents.length };
 }

@@ -3,9 +3,10 @@ import { pathOf, type Served } from './payload-site.ts';
 /** One way out of a page: a document that tries to reach `to`, `http://host:port/name`. */
 type Way = (to: string) => string | Served;
 
-const script = (code: string) => `<body><script>${code}</script>`;
+const script = (code: string) => `<script>{ ${code} }</script>`;
 const js = (body: string) => pathOf({ body, type: 'text/javascript' });
-const css = (rule: string) => `<style>${rule}</style><body><p>x</p><ul><li>x</ul>`;
+const css = (rule: string) => `<style>${rule}</style><p style="font-family: css-font">x</p>`;
+const style = (declarations: string) => `<p style="${declarations}">x</p>`;
 const link =
   (rel: string, rest = '') =>
   (to: string) =>
@@ -92,15 +93,15 @@ export const plainWays: Readonly<Record<string, Way>> = {
   'stylesheet-header': (to) => ({ body: 'x', headers: { link: `<${to}>; rel=preload; as=style` } }),
   'css-import': (to) => css(`@import "${to}";`),
   'css-import-layer': (to) => css(`@import url(${to}) layer(x) screen;`),
-  'css-background': (to) => css(`p { background: url(${to}) }`),
-  'css-image-set': (to) => css(`p { background: image-set("${to}" 1x) }`),
-  'css-list': (to) => css(`ul { list-style-image: url(${to}) }`),
-  'css-border': (to) => css(`p { border: 3px solid; border-image: url(${to}) 1 }`),
-  'css-content': (to) => css(`p::before { content: url(${to}) }`),
-  'css-mask': (to) => css(`p { mask: url(${to}) }`),
-  'css-font': (to) => css(`@font-face { font-family: f; src: url(${to}) } p { font-family: f }`),
-  'css-shape': (to) => css(`p { float: left; shape-outside: url(${to}) }`),
-  'css-variable': (to) => css(`p { --x: url(${to}); background: var(--x) }`),
+  'css-background': (to) => style(`background: url(${to})`),
+  'css-image-set': (to) => style(`background: image-set('${to}' 1x)`),
+  'css-list': (to) => style(`display: list-item; list-style-image: url(${to})`),
+  'css-border': (to) => style(`border: 3px solid; border-image: url(${to}) 1`),
+  'css-content': (to) => style(`content: url(${to})`),
+  'css-mask': (to) => style(`mask: url(${to})`),
+  'css-font': (to) => css(`@font-face { font-family: css-font; src: url(${to}) }`),
+  'css-shape': (to) => style(`float: left; shape-outside: url(${to})`),
+  'css-variable': (to) => style(`--x: url(${to}); background: var(--x)`),
   'font-face': (to) => script(`new FontFace('f', 'url(${to})').load().catch(() => 0)`),
   // Hints
   preload: link('preload', 'as=image'),
@@ -159,8 +160,8 @@ export const rareWays: Readonly<Record<string, Way>> = {
     script(
       `const f = document.createElement('fencedframe'); document.body.append(f); f.config = new FencedFrameConfig(${text(to)})`,
     ),
-  'css-cursor': (to) => css(`p { cursor: url(${to}), auto }`),
-  'css-filter': (to) => css(`p { filter: url(${to}#f) }`),
+  'css-cursor': (to) => style(`cursor: url(${to}), auto`),
+  'css-filter': (to) => style(`filter: url(${to}#f)`),
   'svg-use': (to) => `<svg><use href="${to}#x"/></svg>`,
   mathml: (to) => `<math href="${to}"><maction actiontype="statusline" href="${to}">x</maction></math>`,
   xslt: (to) =>
@@ -267,6 +268,10 @@ export const rareWays: Readonly<Record<string, Way>> = {
   'install-chrome': (to) =>
     `<link rel=chrome-webstore-item href="${to}"><link rel=search type="application/opensearchdescription+xml" href="${to}">`,
 };
+
+/** What moves its document, or means all of it, needs one of its own; the others stand in one together. */
+export const needsOwnDocument = (name: string): boolean =>
+  /^(location|navigation-api|meta|redirect|anchor|form|base|frameset|import-map|window-open)/.test(name);
 
 /** All of them. */
 export const ways: Readonly<Record<string, Way>> = { ...plainWays, ...rareWays };
