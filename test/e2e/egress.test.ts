@@ -4,7 +4,11 @@ import { readPdf } from '../harness/pdf.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
 // Of loopback only 127.0.0.1 is open: 127.0.0.2 is a machine inside of the network that answers whoever gets there.
-const fleet = useFleet({ slots: 3 });
+// An operator has opened 127.0.0.4 with its neighbour, and closed it again.
+const fleet = useFleet({
+  slots: 3,
+  env: { WEBCAPTURE_EGRESS_ALLOW: '127.0.0.1/32,127.0.0.4/31', WEBCAPTURE_EGRESS_DENY: '127.0.0.4' },
+});
 const site = useSite();
 const inside = useSite('127.0.0.2');
 
@@ -18,6 +22,7 @@ describe('addresses that the front refuses at once', () => {
     'http://0177.0.0.2/',
     'http://127。0。0。2/',
     'http://１２７.0.0.2/',
+    'http://127.0.0.4:8080/',
     'http://0.0.0.0/',
     'http://10.0.0.1/',
     'http://172.16.0.1/',
@@ -58,6 +63,12 @@ describe.concurrent('redirects to refused addresses', () => {
     const refusal = await fleet().api.refused({ url: site().url('/redirect', { hops: 3, to: target.url }) });
     expect(refusal).toMatchObject({ status: 400, code: 'URL_BLOCKED' });
     expect(target.requests).toEqual([]);
+  });
+
+  test('in a range that the operator closed, not beside it', async () => {
+    const outcome = async (to: string) => (await fleet().api.refused({ url: site().url('/redirect', { to }) })).code;
+    expect(await outcome('http://127.0.0.4:8080/')).toBe('URL_BLOCKED');
+    expect(await outcome('http://127.0.0.5:8080/')).toBe('NAVIGATION_FAILED');
   });
 
   test.for(['meta', 'script'])('from inside of the page, by %s', async (by) => {

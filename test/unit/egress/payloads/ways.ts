@@ -149,7 +149,7 @@ export const plainWays: Readonly<Record<string, Way>> = {
 };
 
 /** What a browser does later, behind a switch, for a user's gesture, or not at all: tried all the same. */
-export const rareWays: Readonly<Record<string, Way>> = {
+const rareWays: Readonly<Record<string, Way>> = {
   'window-open': (to) => script(`open(${text(to)})`),
   'anchor-blank': (to) => `<a target=_blank href="${to}">x</a><script>document.links[0].click()</script>`,
   'anchor-download': (to) => `<a download href="${to}">x</a><script>document.links[0].click()</script>`,
