@@ -13,6 +13,7 @@ import { startCanary, type Canary } from './canary.ts';
 import { everyNotation, everyWay, everyWayInHtml, type PayloadPage } from './pages.ts';
 import { startPayloadSite, pathOf, type PayloadSite } from './payload-site.ts';
 import { changingNames, changingPage, rebindingNames } from './rebinding.ts';
+import { socketsOf } from './sockets-of.ts';
 import { plainWays, ways } from './ways.ts';
 
 /** A refused request takes milliseconds: what a page has not tried by then, it does not try. */
@@ -147,20 +148,31 @@ describe('an address is not captured', () => {
   });
 });
 
-test.each(['headlessShell', 'chromium'] as const)('%s lets nothing out of a context without a lane', async (which) => {
-  const switches = which === 'chromium' ? commonSwitches : headlessShellSwitches;
-  const { browser, close } = await launchBrowser({ executablePath: inject('tools')[which], sandbox: 'off', switches });
-  try {
-    const page = await browser.newPage();
-    const { body, payloads } = everyWayInHtml(originOf('127.0.0.1'));
-    await page.setContent(body, { timeout: 20_000 });
-    await page.goto(originOf('127.0.0.1')).catch(() => undefined);
-    expect(canary.touches).toEqual([]);
-    refused += payloads;
-  } finally {
-    await close();
-  }
-});
+test.each(['headlessShell', 'chromium'] as const)(
+  '%s lets nothing out of a context without a lane, and listens nowhere',
+  async (which) => {
+    const switches = which === 'chromium' ? commonSwitches : headlessShellSwitches;
+    const { browser, pid, close } = await launchBrowser({
+      executablePath: inject('tools')[which],
+      sandbox: 'off',
+      switches,
+    });
+    try {
+      const page = await browser.newPage();
+      // It is driven through a pipe: a page finds no port of the browser's own.
+      expect(await socketsOf(pid)).toEqual([]);
+      const { body, payloads } = everyWayInHtml(originOf('127.0.0.1'));
+      await page.setContent(body, { timeout: 20_000 });
+      await page.goto(originOf('127.0.0.1')).catch(() => undefined);
+      // Multicast DNS: a page with WebRTC would have the browser ask the network of this machine for names.
+      expect((await socketsOf(pid)).filter((socket) => socket.endsWith(':14E9'))).toEqual([]);
+      expect(canary.touches).toEqual([]);
+      refused += payloads;
+    } finally {
+      await close();
+    }
+  },
+);
 
 describe('the canary would have been reached', () => {
   test('by nearly every way where the policy opens it', async () => {

@@ -217,6 +217,13 @@ const rareWays: Readonly<Record<string, Way>> = {
         'candidate:1 1 ' + kind + ' 2122260223 ${hostname.replace(/[[\]]/g, '')} ${port} typ host' + (kind === 'tcp' ? ' tcptype passive' : '') });
     })().catch(() => 0)`);
   },
+  'webrtc-mdns': (to) =>
+    script(`(async () => {
+      const [a, b] = [new RTCPeerConnection(), new RTCPeerConnection()];
+      a.createDataChannel('x'); await a.setLocalDescription(await a.createOffer()); await b.setRemoteDescription(a.localDescription);
+      await b.setLocalDescription(await b.createAnswer()); await a.setRemoteDescription(b.localDescription);
+      await a.addIceCandidate({ sdpMid: '0', candidate: 'candidate:1 1 udp 2122260223 secret.local ${new URL(to).port} typ host' });
+    })().catch(() => 0)`),
   nel: (to) => ({
     body: '<img src=/nel>',
     headers: {
