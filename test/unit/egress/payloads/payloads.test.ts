@@ -57,14 +57,14 @@ async function survive({ body, payloads }: PayloadPage, options: ShotOptions = {
 }
 
 describe('a page reaches nothing inside', () => {
-  test.each(['127.0.0.1', '[::1]'])('in any way, at %s', (host) => survive(everyWay(originOf(host))));
+  test('in any way', () => survive(everyWay(originOf('127.0.0.1'))));
 
   test('in any way, in the browser of antiBot', () => survive(everyWay(originOf('127.0.0.1')), { antiBot: true }));
 
   test('in any notation', () => survive(everyNotation(canary.port)));
 
-  test('from supplied html, printed', async () => {
-    const { body, payloads } = everyWayInHtml(originOf('127.0.0.1', canary, 'https'));
+  test('from supplied html, over IPv6 and TLS, printed', async () => {
+    const { body, payloads } = everyWayInHtml(originOf('[::1]', canary, 'https'));
     const { report } = await engine.render({ kind: 'html', html: body }, { ...small, format: 'pdf' });
     expect(canary.touches).toEqual([]);
     expect(report.blockedRequests).toBeGreaterThan(payloads / 3);
@@ -118,7 +118,7 @@ describe('an address is not captured', () => {
 
   test('in a notation or by a name that leads inside', async () => {
     // A page may be in each notation too, see above: that each means the same here needs no more than some of them.
-    const hosts = [...notations.filter((_, index) => index % 5 === 0), 'alias.example', 'two.example', 'six.example'];
+    const hosts = [...notations.filter((_, index) => index % 8 === 0), 'alias.example', 'two.example', 'six.example'];
     const urls = [...hosts.map((host) => `${originOf(host)}/main`), ...trickyUrls(canary.port).slice(0, 10)];
     const outcomes = await outcomesOf(urls);
     // What is no address goes no further than the browser.
