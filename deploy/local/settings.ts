@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { isIP } from 'node:net';
 import { defaultRegions } from '@webcapture/shared/config/common.ts';
+import { readEgressDeny } from '@webcapture/shared/config/egress.ts';
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
 import { parseRegions, type InstalledRegion } from '@webcapture/shared/config/regions.ts';
 
@@ -48,6 +49,7 @@ export function readSettings(env: Environment, root: string): Readonly<StartSett
   };
   // The services read these; a wrong one would stop each of them.
   reader.oneOf('WEBCAPTURE_LOG_LEVEL', logLevels, 'info');
+  readEgressDeny(reader);
   return reader.finish(() => settings);
 }
 

@@ -1,7 +1,7 @@
 import { readAddresses } from '@webcapture/shared/config/addresses.ts';
 import { readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
 import { readDefaultLimits } from '@webcapture/shared/config/default-limits.ts';
-import { readEgressAllow } from '@webcapture/shared/config/egress.ts';
+import { readEgressAllow, readEgressDeny } from '@webcapture/shared/config/egress.ts';
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
 import type { StreamSettings } from '@webcapture/shared/nats/streams.ts';
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
@@ -12,6 +12,8 @@ export interface ControllerConfig extends CommonConfig {
   readonly canaryIntervalMs: number;
   /** CIDR ranges opened to webhooks, as to captures. */
   readonly egressAllow: readonly string[];
+  /** CIDR ranges closed to them, whatever else opens them. */
+  readonly egressDeny: readonly string[];
   /** Limits of an account for which none were chosen. */
   readonly defaultLimits: AccountLimits;
   /** Files are at `<cdnUrl>/<name>`. */
@@ -28,8 +30,8 @@ const mebibyte = 1024 * 1024;
  *   loses its oldest tasks, so that expiries and refreshes would never come: better without a limit.
  * - `WEBCAPTURE_CACHE_MAX_BYTES` (default 256 MiB, above 100,000 answers): the oldest ones go first.
  * - `WEBCAPTURE_DEAD_MAX_BYTES` (default 64 MiB): the oldest advisories go first.
- * - `PORT`, `WEBCAPTURE_PUBLIC_URL`, `WEBCAPTURE_CDN_URL`, `WEBCAPTURE_EGRESS_ALLOW` and
- *   `WEBCAPTURE_DEFAULT_*`, as for the fronts.
+ * - `PORT`, `WEBCAPTURE_PUBLIC_URL`, `WEBCAPTURE_CDN_URL`, `WEBCAPTURE_EGRESS_ALLOW`,
+ *   `WEBCAPTURE_EGRESS_DENY` and `WEBCAPTURE_DEFAULT_*`, as for the fronts.
  * - `WEBCAPTURE_CANARY_INTERVAL` in seconds (default 60, 0 for off).
  */
 export function readControllerConfig(environment: Environment): ControllerConfig {
@@ -51,6 +53,7 @@ export function readControllerConfig(environment: Environment): ControllerConfig
     streams: Object.freeze({ replicas, maxBytes: Object.freeze(maxBytes) }),
     canaryIntervalMs: canarySeconds * 1000,
     egressAllow: readEgressAllow(env),
+    egressDeny: readEgressDeny(env),
     defaultLimits: readDefaultLimits(env),
     cdnUrl: readAddresses(env, env.port('PORT', 3000)).cdnUrl,
   }));

@@ -84,7 +84,7 @@ export function buildParts({ config, times, session, registry, log }: BuildConte
     accounts: new Accounts(session),
     secrets: new WebhookSecrets(session),
     webhookMetrics: new WebhookMetrics(registry),
-    policy: createEgressPolicy({ allow: config.egressAllow }),
+    policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
     admissions: new Admissions(session, {
       readUsage: (account, now, precision) => usage.read(account, now, precision),
       bookedOf: (account, holds) => usage.bookedOf(account, holds),

@@ -1,7 +1,7 @@
 import { readAddresses } from '@webcapture/shared/config/addresses.ts';
 import { readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
 import { readDefaultLimits } from '@webcapture/shared/config/default-limits.ts';
-import { readEgressAllow } from '@webcapture/shared/config/egress.ts';
+import { readEgressAllow, readEgressDeny } from '@webcapture/shared/config/egress.ts';
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
 import { maxLifetimeSeconds } from '@webcapture/shared/contract/capture-request.ts';
 import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
@@ -24,6 +24,8 @@ export interface FrontConfig extends CommonConfig {
   readonly homeRegion: Region;
   /** CIDR ranges opened to captures. */
   readonly egressAllow: readonly string[];
+  /** CIDR ranges closed to them, whatever else opens them. */
+  readonly egressDeny: readonly string[];
   /** How long a capture that a client waits for may wait for a renderer. */
   readonly queueTimeoutMs: number;
   /** The shortest interval of refreshes, but for 0. */
@@ -56,6 +58,7 @@ export function readFrontConfig(environment: Environment): FrontConfig {
     defaultLimits: readDefaultLimits(env),
     homeRegion,
     egressAllow: readEgressAllow(env),
+    egressDeny: readEgressDeny(env),
     queueTimeoutMs: 1000 * env.integer('WEBCAPTURE_QUEUE_TIMEOUT', 60, { min: 1, max: 300 }),
     minRefreshSeconds: env.integer('WEBCAPTURE_MIN_REFRESH_INTERVAL', 3600, { min: 1, max: maxLifetimeSeconds }),
     persistenceSeconds: 86_400 * env.integer('WEBCAPTURE_PERSISTENCE_DAYS', 3650, { min: 1, max: 36_500 }),

@@ -146,7 +146,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       log,
     }),
     store,
-    policy: createEgressPolicy({ allow: config.egressAllow }),
+    policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
     status: board,
   });
 }

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
-import { readEgressAllow } from '@webcapture/shared/config/egress.ts';
+import { readEgressAllow, readEgressDeny } from '@webcapture/shared/config/egress.ts';
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
 import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
 
@@ -19,6 +19,10 @@ export interface RendererConfig extends CommonConfig {
   readonly pageMemoryBytes: number;
   /** CIDR ranges opened to captures. */
   readonly egressAllow: readonly string[];
+  /** CIDR ranges closed to them, whatever else opens them. */
+  readonly egressDeny: readonly string[];
+  /** The most that one capture may download. */
+  readonly downloadBytes: number;
   /** The folder of compiled filter lists; without one, a short built-in list serves. */
   readonly filtersPath: string | undefined;
 }
@@ -44,6 +48,8 @@ export function readRendererConfig(environment: Environment): RendererConfig {
       mebibyte * env.integer('WEBCAPTURE_BROWSER_MEMORY_MB', 1024 + 400 * slots, { min: 256, max: 1_048_576 }),
     pageMemoryBytes: mebibyte * env.integer('WEBCAPTURE_PAGE_MEMORY_MB', 768, { min: 64, max: 1_048_576 }),
     egressAllow: readEgressAllow(env),
+    egressDeny: readEgressDeny(env),
+    downloadBytes: mebibyte * env.integer('WEBCAPTURE_CAPTURE_DOWNLOAD_MB', 512, { min: 1, max: 1_048_576 }),
     filtersPath: env.string('WEBCAPTURE_FILTERS_PATH'),
   }));
 }

@@ -54,8 +54,16 @@ await runService({
 
     notReady = 'starting the browser';
     shutdown.add('temporary files', await openTempRoot());
-    const policy = createEgressPolicy({ allow: config.egressAllow });
-    const egress = await startEgressProxy({ policy, log });
+    const policy = createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny });
+    const egress = await startEgressProxy({
+      policy,
+      log,
+      limits: { maxDownloadBytes: config.downloadBytes },
+      onLimit: (limit) => {
+        log.warn({ limit }, 'a capture met a limit of its network');
+        rendererMetrics.limitMet(limit);
+      },
+    });
     shutdown.add('egress proxy', () => egress.close());
     const blocker = await loadBlocker({ path: config.filtersPath, log });
     const engine = await startRenderEngine(config, { log, egress, blocker });

@@ -4,7 +4,11 @@ import { readPdf } from '../harness/pdf.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
 // Of loopback only 127.0.0.1 is open: 127.0.0.2 is a machine inside of the network that answers whoever gets there.
-const fleet = useFleet({ slots: 3 });
+// An operator has opened 127.0.0.4 with its neighbour, and closed it again.
+const fleet = useFleet({
+  slots: 3,
+  env: { WEBCAPTURE_EGRESS_ALLOW: '127.0.0.1/32,127.0.0.4/31', WEBCAPTURE_EGRESS_DENY: '127.0.0.4' },
+});
 const site = useSite();
 const inside = useSite('127.0.0.2');
 
@@ -18,6 +22,7 @@ describe('addresses that the front refuses at once', () => {
     'http://0177.0.0.2/',
     'http://127。0。0。2/',
     'http://１２７.0.0.2/',
+    'http://127.0.0.4:8080/',
     'http://0.0.0.0/',
     'http://10.0.0.1/',
     'http://172.16.0.1/',
@@ -53,29 +58,17 @@ describe('addresses that the front refuses at once', () => {
 });
 
 describe.concurrent('redirects to refused addresses', () => {
-  test.for([301, 302, 303, 307, 308])('%d', async (code) => {
+  test('after several that are not', async () => {
     const target = inside().visit('/colour');
-    const refusal = await fleet().api.refused({ url: site().url('/redirect', { code, to: target.url }) });
+    const refusal = await fleet().api.refused({ url: site().url('/redirect', { hops: 3, to: target.url }) });
     expect(refusal).toMatchObject({ status: 400, code: 'URL_BLOCKED' });
     expect(target.requests).toEqual([]);
   });
 
-  test('after several that are not', async () => {
-    const target = inside().visit('/colour');
-    const refusal = await fleet().api.refused({ url: site().url('/redirect', { hops: 3, to: target.url }) });
-    expect(refusal.code).toBe('URL_BLOCKED');
-    expect(target.requests).toEqual([]);
-  });
-
-  test.for([
-    'file:///etc/passwd',
-    'http://[::1]:1/',
-    'http://169.254.169.254/',
-    'data:text/html,x',
-    'view-source:http://127.0.0.1/',
-  ])('to %s', async (to) => {
-    const refusal = await fleet().api.refused({ url: site().url('/redirect', { to }), timeout: 5000 });
-    expect(['URL_BLOCKED', 'NAVIGATION_FAILED']).toContain(refusal.code);
+  test('in a range that the operator closed, not beside it', async () => {
+    const outcome = async (to: string) => (await fleet().api.refused({ url: site().url('/redirect', { to }) })).code;
+    expect(await outcome('http://127.0.0.4:8080/')).toBe('URL_BLOCKED');
+    expect(await outcome('http://127.0.0.5:8080/')).toBe('NAVIGATION_FAILED');
   });
 
   test.for(['meta', 'script'])('from inside of the page, by %s', async (by) => {

@@ -12,7 +12,7 @@ import {
   type RenderRequest,
   type RenderSource,
 } from '../../services/renderer/capture/engine.ts';
-import { startEgressProxy } from '../../services/renderer/egress/proxy.ts';
+import { startEgressProxy, type EgressProxyOptions } from '../../services/renderer/egress/proxy.ts';
 import { Picture } from './picture.ts';
 import { defaultOptions } from './records.ts';
 
@@ -65,9 +65,13 @@ export class TestEngine {
     this.#close = close;
   }
 
-  static async start(config: Partial<RenderEngineConfig> = {}, allow = ['127.0.0.0/8']): Promise<TestEngine> {
+  static async start(
+    config: Partial<RenderEngineConfig> = {},
+    allow = ['127.0.0.0/8'],
+    { lookup = testLookup, ...options }: Partial<EgressProxyOptions> = {},
+  ): Promise<TestEngine> {
     const policy = createEgressPolicy({ allow });
-    const egress = await startEgressProxy({ policy, log, lookup: testLookup });
+    const egress = await startEgressProxy({ policy, log, lookup, ...options });
     const blocker = await loadBlocker({ path: undefined, log });
     const engine = await startRenderEngine({ ...engineConfig, ...config }, { log, egress, blocker });
     return new TestEngine(engine, async () => {

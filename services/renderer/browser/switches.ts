@@ -32,6 +32,9 @@ const disabledFeatures = [
   'AutoupgradeMixedContent',
   // Asks the user before a page reaches into a private network. Nobody is there to ask, and the egress policy decides.
   'LocalNetworkAccessChecks',
+  // Has WebRTC ask the local network for names over multicast. The addresses that it hides are not told anyway: without
+  // UDP there are no candidates.
+  'WebRtcHideLocalIpsWithMdns',
 ];
 
 /** Switches of both browsers, beside Playwright's own. */

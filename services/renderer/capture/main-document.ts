@@ -18,6 +18,9 @@ export class MainDocument {
   #failure: { readonly url: string; readonly netError: string } | undefined;
   readonly #waiting: (() => void)[] = [];
   readonly #stay = Promise.withResolvers<void>();
+  /** Where the document that is there came from. */
+  #here: Request | undefined;
+  #cutOff = Promise.withResolvers<void>();
 
   /** @param onMove hears of each new document, and of each new fragment of the same one */
   constructor(page: Page, onMove: () => void) {
@@ -60,6 +63,11 @@ export class MainDocument {
     return this.#stay.promise;
   }
 
+  /** Resolves when the document that is there has lost its rest: no state of it comes any more. */
+  get cutOff(): Promise<void> {
+    return this.#cutOff.promise;
+  }
+
   stop(): void {
     this.#page.off('request', this.#requestStarted).off('response', this.#responded);
     this.#page.off('requestfailed', this.#requestFailed).off('framenavigated', this.#navigated);
@@ -82,6 +90,7 @@ export class MainDocument {
   };
 
   readonly #requestFailed = (request: Request): void => {
+    if (request === this.#here) this.#cutOff.resolve();
     if (request !== this.#moving) return;
     this.#failure = { url: request.url(), netError: request.failure()?.errorText ?? '' };
     this.#stayed();
@@ -90,6 +99,10 @@ export class MainDocument {
   readonly #navigated = (frame: Frame): void => {
     if (frame !== this.#page.mainFrame()) return;
     this.#onMove();
+    if (this.#moving !== undefined) {
+      this.#here = this.#moving;
+      this.#cutOff = Promise.withResolvers<void>();
+    }
     this.#arrived();
   };
 

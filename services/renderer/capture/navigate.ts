@@ -33,16 +33,28 @@ export async function navigate(open: OpenPage, source: RenderSource, options: Re
 
   for (let moves = 0; ; moves += 1) {
     const parsed = await reach(open, 'domcontentloaded', remaining());
-    if (!parsed && unparsedPage === 'fail') throw unanswered(options.timeout, 'The page was not complete');
-    if (!parsed) return [options.waitUntil];
-    if (options.waitUntil !== 'domcontentloaded' && !(await reach(open, options.waitUntil, remaining()))) {
-      return [options.waitUntil];
+    if (parsed === 'late' && unparsedPage === 'fail') throw unanswered(options.timeout, 'The page was not complete');
+    if (parsed === 'late') return [options.waitUntil];
+    // What came of a document that was cut off is shown, as a browser does; that it is not whole is told.
+    if (parsed === 'cut off' && !document.moving) return [options.waitUntil];
+    if (parsed === 'reached' && options.waitUntil !== 'domcontentloaded') {
+      if ((await reach(open, options.waitUntil, remaining())) === 'late') return [options.waitUntil];
     }
     // Many pages only send the browser on to the next one.
     if (!document.moving || moves === mostMoves) return [];
     if (!(await arrives(open, remaining()))) return [options.waitUntil];
     throwIfLost(open);
   }
+}
+
+/**
+ * Refuses what is no page of the web before a browser hears of it: file:, view-source:, chrome:, about: and the like.
+ *
+ * @throws ServiceError NAVIGATION_FAILED
+ */
+export function assertWeb(source: RenderSource): void {
+  if (source.kind === 'html' || /^https?:\/\//i.test(source.url)) return;
+  throw new ServiceError('NAVIGATION_FAILED', 'Only http and https addresses can be captured.');
 }
 
 /** @throws ServiceError when the last navigation of the page led to an error page of the browser's */
@@ -56,9 +68,6 @@ export function throwIfLost({ page, lane, document }: OpenPage): void {
 async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderOptions): Promise<void> {
   const { page, cdp, lane, document, lifeline } = open;
   const url = source.kind === 'url' ? source.url : htmlUrl;
-  if (!/^https?:\/\//i.test(url)) {
-    throw new ServiceError('NAVIGATION_FAILED', 'Only http and https addresses can be captured.');
-  }
   const stopServing =
     source.kind === 'html' ? await lifeline.run(serveHtml(cdp, source.html), timeout, 'the html') : null;
   try {
@@ -79,8 +88,10 @@ async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderO
   throwIfLost(open);
 }
 
+type Reached = 'reached' | 'late' | 'cut off';
+
 /** Whether the page got there in time. */
-async function reach(open: OpenPage, state: 'domcontentloaded' | 'load' | 'networkidle', ms: number): Promise<boolean> {
+async function reach(open: OpenPage, state: 'domcontentloaded' | 'load' | 'networkidle', ms: number): Promise<Reached> {
   const { page, lifeline, document, world } = open;
   const told = page.waitForLoadState(state, { timeout: ms });
   const seen = async () => {
@@ -93,11 +104,12 @@ async function reach(open: OpenPage, state: 'domcontentloaded' | 'load' | 'netwo
   };
   // A world that ends with its document is no news: the other one goes on waiting.
   const quietly = seen().catch(() => told);
+  const reached = Promise.race([told, quietly]).then(() => 'reached' as const);
+  const cutOff = document.cutOff.then(() => 'cut off' as const);
   try {
-    await lifeline.run(Promise.race([told, quietly]), ms + 1000, `waiting for ${state}`);
-    return true;
+    return await lifeline.run(Promise.race([reached, cutOff]), ms + 1000, `waiting for ${state}`);
   } catch (error) {
-    if (error instanceof errors.TimeoutError || error instanceof DeadlineError) return false;
+    if (error instanceof errors.TimeoutError || error instanceof DeadlineError) return 'late';
     throw error;
   }
 }

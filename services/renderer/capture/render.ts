@@ -10,7 +10,7 @@ import { applyBlocking, type BlockingSession } from './block.ts';
 import { encode } from './encode.ts';
 import { interrupt } from './interrupt.ts';
 import { Lifeline } from './lifeline.ts';
-import { navigate, throwIfLost } from './navigate.ts';
+import { assertWeb, navigate, throwIfLost } from './navigate.ts';
 import { openPage, type OpenPage } from './open.ts';
 import { printPdf } from './pdf.ts';
 import type { Rendering, RenderRequest } from './rendering.ts';
@@ -44,6 +44,7 @@ const mostMoves = 5;
  * @throws ServiceError
  */
 export async function render(request: RenderRequest, deps: RenderDeps): Promise<Rendering> {
+  assertWeb(request.source);
   const lifeline = new Lifeline(request.deadline - Date.now(), request.signal);
   let open: OpenPage | undefined;
   let timedOut = false;

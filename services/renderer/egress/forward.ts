@@ -6,6 +6,9 @@ import type { LaneContext } from './lane-context.ts';
 import { refuseMalformed, refuseRequest } from './refusal.ts';
 import { parseAbsoluteForm, type PlainRequest } from './target.ts';
 
+/** Of 1xx answers, before the answer itself. They count as no download, and a server may send them for ever. */
+const mostInterim = 20;
+
 /** Browsers accept as much. */
 export const maxHeaderSize = 256 * 1024;
 
@@ -13,6 +16,7 @@ export const maxHeaderSize = 256 * 1024;
 export async function forward(lane: LaneContext, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const plain = parseAbsoluteForm(request.url ?? '');
   if (plain === undefined) return refuseMalformed(request.socket);
+  if (!isBodyless(request)) request.on('data', (chunk: Buffer) => lane.sent(chunk.length));
   try {
     const answer = await send(lane, plain, request, response);
     response.sendDate = false;
@@ -68,6 +72,13 @@ async function send(
     });
   });
   upstream.once('response', resolve);
+  let interim = 0;
+  upstream.on('information', () => {
+    interim += 1;
+    if (interim > mostInterim) upstream.destroy(new EgressFailure('unreachable', 'interim answers without an end'));
+  });
+  // A server that wants to switch protocols, which nobody asked for, is neither an answer nor an error to Node.
+  upstream.once('close', () => reject(new EgressFailure('unreachable', 'the connection ended without an answer')));
   upstream.on('error', (error) => {
     // A server may close a kept connection at the moment of its next use: then nothing was served, and it is safe to
     // send a request without a body again.

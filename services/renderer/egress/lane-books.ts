@@ -1,4 +1,5 @@
 import type { EgressFailureKind } from '@webcapture/shared/egress/egress-failure.ts';
+import type { LaneLimit } from './limits.ts';
 import { targetOfUrl, type Target } from './target.ts';
 
 /** What a lane has seen so far. */
@@ -18,7 +19,7 @@ export interface EgressStats {
   /** Bytes that came from servers: bodies of plain http, everything in a tunnel. */
   readonly bytesReceived: number;
   /** The limit that was met, if one was. */
-  readonly limitReached: 'connections' | 'download' | undefined;
+  readonly limitReached: LaneLimit | undefined;
 }
 
 /** A page may ask for any number of hosts; the books do not grow with it. */
@@ -34,6 +35,7 @@ export class LaneBooks {
   #stalledRequests = 0;
   #connections = 0;
   #bytesReceived = 0;
+  #bytesSent = 0;
   #limitReached: EgressStats['limitReached'];
 
   failed(target: Target, kind: Exclude<EgressFailureKind, 'closed'>): void {
@@ -65,8 +67,19 @@ export class LaneBooks {
     this.#bytesReceived += bytes;
   }
 
-  reached(limit: 'connections' | 'download'): void {
+  get bytesSent(): number {
+    return this.#bytesSent;
+  }
+
+  sent(bytes: number): void {
+    this.#bytesSent += bytes;
+  }
+
+  /** Whether it is the first one. */
+  reached(limit: LaneLimit): boolean {
+    const isFirst = this.#limitReached === undefined;
     this.#limitReached ??= limit;
+    return isFirst;
   }
 
   /** How the last request to the server of a URL failed, when one did. */

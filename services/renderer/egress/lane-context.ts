@@ -19,4 +19,6 @@ export interface LaneContext {
   failed(target: Target, failure: EgressFailure): void;
   /** Counts bytes from servers, up to the limit. */
   received(bytes: number): void;
+  /** Counts bytes to servers, up to the limit. */
+  sent(bytes: number): void;
 }

@@ -1,11 +1,12 @@
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { Lookup, ResolvedAddress } from '@webcapture/shared/egress/lookup.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { rangeOf } from '@webcapture/shared/egress/address-range.ts';
 import { connect } from '@webcapture/shared/egress/connect.ts';
 import { EgressFailure } from '@webcapture/shared/egress/egress-failure.ts';
 import type { LaneBooks } from './lane-books.ts';
 import type { Connection, LaneConnections } from './lane-connections.ts';
-import type { EgressLimits } from './limits.ts';
+import type { EgressLimits, LaneLimit } from './limits.ts';
 import type { Target } from './target.ts';
 
 export interface DiallerOptions {
@@ -16,6 +17,9 @@ export interface DiallerOptions {
   readonly connections: LaneConnections;
   /** Aborts when the lane closes. */
   readonly closed: AbortSignal;
+  /** Whether a lane of this proxy listens at a port of this machine. */
+  readonly isLanePort: (port: number) => boolean;
+  readonly reached: (limit: LaneLimit) => void;
 }
 
 /**
@@ -35,17 +39,21 @@ export class LaneDialler {
 
   /** @throws EgressFailure */
   async dial(target: Target): Promise<Connection> {
-    const { policy, limits, books, connections, closed } = this.#options;
+    const { policy, limits, books, connections, closed, reached, isLanePort } = this.#options;
     if (this.#stopped) throw this.#stopped;
     if (!policy.allowsPort(target.port)) throw new EgressFailure('blocked', `port ${target.port} is refused`);
     if (connections.size + this.#dialling >= limits.maxConnections) {
-      books.reached('connections');
+      reached('connections');
       throw new EgressFailure('limit', `more than ${limits.maxConnections} connections`);
     }
     this.#dialling += 1;
     try {
       const addresses = await this.#resolve(target.host);
       closed.throwIfAborted();
+      // Where an operator opens loopback, a page is still not to talk to its own proxy, or to that of another capture.
+      if (isLanePort(target.port) && addresses.some(({ address }) => isThisMachine(address))) {
+        throw new EgressFailure('blocked', 'a port of the proxy itself');
+      }
       const socket = await connect(addresses, target.port, limits.connectTimeoutMs, closed);
       if (this.#stopped) {
         socket.destroy();
@@ -82,4 +90,9 @@ export class LaneDialler {
     this.#addresses.set(host, addresses);
     return addresses;
   }
+}
+
+/** Linux takes 0.0.0.0 and :: for loopback. */
+function isThisMachine(address: string): boolean {
+  return ['loopback', 'unspecified'].includes(rangeOf(address)?.range ?? '');
 }

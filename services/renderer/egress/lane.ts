@@ -10,7 +10,7 @@ import { LaneBooks, type EgressStats } from './lane-books.ts';
 import { LaneConnections, type Connection } from './lane-connections.ts';
 import { LaneDialler } from './lane-dialler.ts';
 import type { LaneContext } from './lane-context.ts';
-import type { EgressLimits } from './limits.ts';
+import type { EgressLimits, LaneLimit } from './limits.ts';
 import { targetOfUrl, type Target } from './target.ts';
 import { tunnel } from './tunnel.ts';
 
@@ -45,6 +45,10 @@ export interface LaneOptions {
   readonly log: EgressLog;
   readonly lookup: Lookup | undefined;
   readonly onClose: (lane: Lane) => void;
+  /** Whether a lane listens at a port of this machine. */
+  readonly isLanePort: (port: number) => boolean;
+  /** Hears of the first limit that is met. */
+  readonly onLimit: (limit: LaneLimit) => void;
 }
 
 /** One listener on a port of its own, so that what arrives there belongs to one capture. */
@@ -56,15 +60,17 @@ export class Lane implements EgressLane, LaneContext {
   readonly #limits: EgressLimits;
   readonly #log: EgressLog;
   readonly #onClose: (lane: Lane) => void;
+  readonly #onLimit: (limit: LaneLimit) => void;
   readonly #closed = new AbortController();
   readonly #clients = new Set<Socket>();
   readonly #http: http.Server;
-  #server = '';
+  #port = 0;
 
-  constructor({ policy, limits, log, lookup, onClose }: LaneOptions) {
+  constructor({ policy, limits, log, lookup, onClose, onLimit, isLanePort }: LaneOptions) {
     this.#limits = limits;
     this.#log = log;
     this.#onClose = onClose;
+    this.#onLimit = onLimit;
     this.#connections = new LaneConnections(limits.responseTimeoutMs);
     this.#dialler = new LaneDialler({
       policy,
@@ -73,6 +79,8 @@ export class Lane implements EgressLane, LaneContext {
       books: this.#books,
       connections: this.#connections,
       closed: this.#closed.signal,
+      reached: (limit) => this.#reached(limit),
+      isLanePort,
     });
     this.agent = new LaneAgent(this.#dialler);
     this.#http = this.#createServer();
@@ -83,12 +91,15 @@ export class Lane implements EgressLane, LaneContext {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#http.once('error', reject).listen(0, '127.0.0.1', resolve);
     await promise;
-    const { port } = this.#http.address() as AddressInfo;
-    this.#server = `http://127.0.0.1:${port}`;
+    this.#port = (this.#http.address() as AddressInfo).port;
+  }
+
+  get port(): number {
+    return this.#port;
   }
 
   get server(): string {
-    return this.#server;
+    return `http://127.0.0.1:${this.#port}`;
   }
 
   stats(): EgressStats {
@@ -153,8 +164,21 @@ export class Lane implements EgressLane, LaneContext {
     this.#books.received(bytes);
     const most = this.#limits.maxDownloadBytes;
     if (before > most || before + bytes <= most) return;
-    this.#books.reached('download');
+    this.#reached('download');
     this.#dialler.stop(new EgressFailure('limit', `more than ${most} bytes downloaded`));
+  }
+
+  sent(bytes: number): void {
+    const before = this.#books.bytesSent;
+    this.#books.sent(bytes);
+    const most = this.#limits.maxUploadBytes;
+    if (before > most || before + bytes <= most) return;
+    this.#reached('upload');
+    this.#dialler.stop(new EgressFailure('limit', `more than ${most} bytes uploaded`));
+  }
+
+  #reached(limit: LaneLimit): void {
+    if (this.#books.reached(limit)) this.#onLimit(limit);
   }
 
   #createServer(): http.Server {

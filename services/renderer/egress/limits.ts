@@ -1,3 +1,7 @@
+/** What a lane can have too much of. */
+export const laneLimits = ['connections', 'download', 'upload'] as const;
+export type LaneLimit = (typeof laneLimits)[number];
+
 /** Bounds of one lane. Times are milliseconds. */
 export interface EgressLimits {
   /** For the name servers to answer. */
@@ -10,6 +14,8 @@ export interface EgressLimits {
   readonly maxConnections: number;
   /** Bytes downloaded in all; then every connection is cut and none is made any more. */
   readonly maxDownloadBytes: number;
+  /** Bytes uploaded in all, to the same end. A page that is looked at has little to send. */
+  readonly maxUploadBytes: number;
 }
 
 export const defaultLimits: EgressLimits = {
@@ -18,4 +24,5 @@ export const defaultLimits: EgressLimits = {
   responseTimeoutMs: 10_000,
   maxConnections: 256,
   maxDownloadBytes: 512 * 1024 * 1024,
+  maxUploadBytes: 64 * 1024 * 1024,
 };

@@ -2,7 +2,7 @@ import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { EgressLog } from './egress-log.ts';
 import { Lane, type EgressLane } from './lane.ts';
-import { defaultLimits, type EgressLimits } from './limits.ts';
+import { defaultLimits, type EgressLimits, type LaneLimit } from './limits.ts';
 
 export interface EgressProxyOptions {
   readonly policy: EgressPolicy;
@@ -11,6 +11,8 @@ export interface EgressProxyOptions {
   readonly limits?: Partial<EgressLimits>;
   /** Instead of the policy's own. */
   readonly lookup?: Lookup;
+  /** Hears of each lane that meets a limit, once. */
+  readonly onLimit?: (limit: LaneLimit) => void;
 }
 
 /** The browser's only way out. */
@@ -23,9 +25,10 @@ export interface EgressProxy {
 
 /** Starts the proxy. It listens on loopback, at one port for each lane. */
 export async function startEgressProxy(options: EgressProxyOptions): Promise<EgressProxy> {
-  const { policy, log, limits, lookup } = options;
+  const { policy, log, limits, lookup, onLimit = () => undefined } = options;
   const lanes = new Set<Lane>();
   const all: EgressLimits = { ...defaultLimits, ...limits };
+  const isLanePort = (port: number) => [...lanes].some((lane) => lane.port === port);
   const clock = setInterval(
     () => {
       const now = performance.now();
@@ -37,7 +40,15 @@ export async function startEgressProxy(options: EgressProxyOptions): Promise<Egr
 
   return {
     async openLane() {
-      const lane = new Lane({ policy, limits: all, log, lookup, onClose: (closed) => lanes.delete(closed) });
+      const lane = new Lane({
+        policy,
+        limits: all,
+        log,
+        lookup,
+        onClose: (closed) => lanes.delete(closed),
+        onLimit,
+        isLanePort,
+      });
       await lane.listen();
       lanes.add(lane);
       return lane;

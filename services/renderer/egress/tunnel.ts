@@ -50,11 +50,15 @@ export async function tunnel(lane: LaneContext, request: IncomingMessage, client
     connection.lastByteAt = performance.now();
     lane.received(chunk.length);
   });
-  client.on('data', sent);
+  client.on('data', (chunk: Buffer) => {
+    sent();
+    lane.sent(chunk.length);
+  });
 
   client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
   if (head.length > 0) {
     sent();
+    lane.sent(head.length);
     socket.write(head);
   }
   socket.pipe(client);

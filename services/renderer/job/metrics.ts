@@ -2,10 +2,13 @@ import { formats } from '@webcapture/shared/contract/formats.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { errorCodes } from '@webcapture/shared/errors/table.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { laneLimits, type LaneLimit } from '../egress/limits.ts';
 import type { JobEnd } from './run-job.ts';
 
 export interface RendererMetrics {
   ended(end: JobEnd): void;
+  /** A capture met a limit of its network, its first. */
+  limitMet(limit: LaneLimit): void;
 }
 
 /** What Prometheus learns of a renderer. All labels come from closed sets. */
@@ -39,10 +42,18 @@ export function createRendererMetrics(
     buckets: [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 300],
     registers,
   });
+  const limits = new Counter({
+    name: 'webcapture_renderer_network_limits_total',
+    help: 'Captures that met a limit of their network: too many connections, too much downloaded or uploaded.',
+    labelNames: ['region', 'limit'],
+    registers,
+  });
+  for (const limit of laneLimits) limits.inc({ region, limit }, 0);
   gauge('webcapture_renderer_slots', 'Captures that this renderer can run at a time.', () => renderer.slots);
   gauge('webcapture_renderer_slots_busy', 'Captures that this renderer runs now.', renderer.busy);
   gauge('webcapture_renderer_browser_up', '1 when the browser answers.', () => Number(renderer.browserUp()));
   return {
+    limitMet: (limit) => limits.inc({ region, limit }),
     ended: ({ job, failure, queueMs, renderMs }) => {
       const { format } = job.options;
       captures.inc({ region, format, outcome: failure?.code ?? 'completed' });

@@ -1,7 +1,15 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-type Answer = { readonly A?: readonly string[]; readonly AAAA?: readonly string[]; readonly silent?: 'all' | 'AAAA' };
+interface Answer {
+  readonly A?: readonly string[];
+  readonly AAAA?: readonly string[];
+  /** The name that the addresses belong to, of which this one is an alias. */
+  readonly CNAME?: string;
+  /** From the second question of a type on. */
+  readonly later?: Answer;
+  readonly silent?: 'all' | 'AAAA';
+}
 
 /** A name server on loopback. Names that it does not know do not exist. */
 export interface DnsServer {
@@ -18,16 +26,19 @@ export async function startDnsServer(names: Readonly<Record<string, Answer>>): P
   const socket = createSocket('udp4');
   socket.on('message', (query, from) => {
     const { name, type, end } = parseQuestion(query);
+    const again = asked.includes(`${name} ${type}`);
     asked.push(`${name} ${type}`);
-    const answer = names[name];
+    const answer = (again ? names[name]?.later : undefined) ?? names[name];
     if (answer?.silent === 'all' || answer?.silent === type) return;
     const addresses = (type === 'A' ? answer?.A : type === 'AAAA' ? answer?.AAAA : undefined) ?? [];
     const header = Buffer.alloc(12);
     query.copy(header, 0, 0, 2);
     header.writeUInt16BE(0x8580 | (answer ? 0 : 3), 2);
     header.writeUInt16BE(1, 4);
-    header.writeUInt16BE(addresses.length, 6);
-    const records = addresses.map((address) => record(address));
+    const alias = answer?.CNAME === undefined ? [] : [record(question, 5, encodeName(answer.CNAME))];
+    const owner = answer?.CNAME === undefined ? question : encodeName(answer.CNAME);
+    const records = [...alias, ...addresses.map((address) => addressRecord(owner, address))];
+    header.writeUInt16BE(records.length, 6);
     socket.send(Buffer.concat([header, query.subarray(12, end), ...records]), from.port, from.address);
   });
   socket.bind(0, '127.0.0.1');
@@ -50,15 +61,34 @@ function parseQuestion(query: Buffer): { name: string; type: string; end: number
   };
 }
 
-function record(address: string): Buffer {
-  const data = address.includes(':')
-    ? Buffer.from(address.split(':').flatMap((part) => [parseInt(part, 16) >> 8, parseInt(part, 16) & 0xff]))
-    : Buffer.from(address.split('.').map(Number));
-  const head = Buffer.alloc(12);
-  head.writeUInt16BE(0xc00c, 0);
-  head.writeUInt16BE(data.length === 16 ? 28 : 1, 2);
-  head.writeUInt16BE(1, 4);
-  head.writeUInt32BE(60, 6);
-  head.writeUInt16BE(data.length, 10);
-  return Buffer.concat([head, data]);
+/** A pointer to the name in the question. */
+const question = Buffer.from([0xc0, 0x0c]);
+
+function encodeName(name: string): Buffer {
+  return Buffer.from(
+    name
+      .split('.')
+      .map((label) => String.fromCharCode(label.length) + label)
+      .join('') + '\0',
+    'latin1',
+  );
+}
+
+function addressRecord(owner: Buffer, address: string): Buffer {
+  return address.includes(':')
+    ? record(
+        owner,
+        28,
+        Buffer.from(address.split(':').flatMap((part) => [parseInt(part, 16) >> 8, parseInt(part, 16) & 0xff])),
+      )
+    : record(owner, 1, Buffer.from(address.split('.').map(Number)));
+}
+
+/** Nobody may keep an answer: its time to live is 0. */
+function record(owner: Buffer, type: number, data: Buffer): Buffer {
+  const head = Buffer.alloc(10);
+  head.writeUInt16BE(type, 0);
+  head.writeUInt16BE(1, 2);
+  head.writeUInt16BE(data.length, 8);
+  return Buffer.concat([owner, head, data]);
 }

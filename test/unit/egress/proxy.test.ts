@@ -153,6 +153,23 @@ describe('plain http', () => {
   });
 });
 
+describe('what a server may try', () => {
+  it.each([
+    [
+      'another protocol, which nobody asked for',
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
+    ],
+    ['interim answers without an end', 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'.repeat(1000)],
+  ])('ends in time: %s', async (_, answer) => {
+    const { port } = await tcp(publicAddress, (socket) => socket.once('data', () => socket.write(answer)));
+    const lane = await openLane();
+    const started = performance.now();
+    await expect(plain(lane.server, `http://site.example:${port}/`)).rejects.toThrow(networkError);
+    expect(performance.now() - started).toBeLessThan(2000);
+    expect(lane.stats()).toMatchObject({ failedRequests: 1, openConnections: 0 });
+  });
+});
+
 describe('tunnels', () => {
   it('carry bytes both ways, and outlive the end of one', async () => {
     const { port } = await tcp(publicAddress, (socket) => {
@@ -308,6 +325,30 @@ describe('the policy', () => {
     }
     expect(lane.wasBlocked('http://a.example:25/')).toBe(true);
     expect(lane.wasBlocked('http://a.example/')).toBe(false);
+  });
+
+  it('keeps a page from the proxy itself, its own lane and others, where loopback is open', async () => {
+    const policy = createEgressPolicy({ allow: ['127.0.0.0/8', '0.0.0.0/32', '::1'] });
+    const proxy = await closing(startEgressProxy({ policy, log: { debug: () => undefined } }));
+    const [own, other] = [await proxy.openLane(), await proxy.openLane()];
+    const { port } = await site(innerAddress, (_, response) => response.end('open'));
+    expect((await plain(own.server, `http://127.0.0.1:${port}/`)).body).toBe('open');
+    for (const { server } of [own, other]) {
+      for (const host of ['127.0.0.1', 'localhost', '0.0.0.0', '[::ffff:127.0.0.1]', '2130706433']) {
+        const address = `${host}:${new URL(server).port}`;
+        expect((await plain(own.server, `http://${address}/`)).status, address).toBe(403);
+        expect((await openTunnel(own.server, address)).status, address).toBe(403);
+      }
+    }
+    expect(own.stats().connections).toBe(1);
+    await other.close();
+    const late = await site(
+      innerAddress,
+      (_, response) => response.end('again'),
+      undefined,
+      Number(new URL(other.server).port),
+    );
+    expect((await plain(own.server, `http://127.0.0.1:${late.port}/`)).body).toBe('again');
   });
 
   it('tries the next address when one does not answer', async () => {

@@ -1,0 +1,193 @@
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { readProcessTree, treeBytes } from '../../../services/renderer/browser/process-tree.ts';
+import { html, TestEngine, TestSite } from '../../harness/engine.ts';
+import { brotliBomb, entityBomb, gzipBomb, pngBomb, zstdBomb, type Bomb } from './bombs.ts';
+
+const mebibyte = 1024 * 1024;
+const limits = { maxDownloadBytes: 16 * mebibyte, maxUploadBytes: 4 * mebibyte, maxConnections: 6 };
+/** What ends by itself ends long before this. */
+const timeout = 30_000;
+/** What does not has this long, */
+const shortTimeout = 1500;
+/** and this for what comes after the navigation, on a busy machine. */
+const roomMs = 25_000;
+
+let engine: TestEngine;
+let site: TestSite;
+let met: string[] = [];
+let received = 0;
+let held = 0;
+let watch: NodeJS.Timeout;
+
+const green = (body: string) => html(`<body style="background:#0a0">${body}`);
+
+beforeAll(async () => {
+  const bombs = new Map([gzipBomb(), await brotliBomb(), zstdBomb()].map((bomb) => [bomb.encoding, bomb]));
+  const image = pngBomb(30_000);
+  engine = await TestEngine.start({ slots: 2, pageMemoryBytes: 512 * mebibyte }, undefined, {
+    limits,
+    onLimit: (limit) => met.push(limit),
+  });
+  site = await TestSite.start({
+    '/': green(''),
+    '/endless': (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' });
+      pour(response, `${green('')}<!--${'x'.repeat(65_536)}-->`);
+    },
+    '/dribble': (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).write(green('begun'));
+      const clock = setInterval(() => response.write('.'), 100);
+      response.on('close', () => clearInterval(clock));
+    },
+    '/short': (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html', 'content-length': 100_000 });
+      response.write(green('<p>begun'), () => response.destroy());
+    },
+    '/short-chunk': (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.write(green('<p>begun'), () => response.destroy());
+    },
+    '/fetches': green(`<script>
+      fetch('/endless').then((r) => r.text()).catch(() => 0); fetch('/endless').then((r) => r.arrayBuffer()).catch(() => 0);
+    </script>`),
+    '/many': green(
+      Array.from(
+        { length: 30 },
+        (_, i) => `<script>new WebSocket('ws://h${i}.test:' + location.port + '/hang')</script>`,
+      ).join(''),
+    ),
+    '/hang': () => undefined,
+    '/uploads': green(
+      `<script>fetch('/sink', { method: 'POST', body: new Blob([new Uint8Array(64e6)]) }).catch(() => 0)</script>`,
+    ),
+    '/sink': (request) => request.on('data', (chunk: Buffer) => (received += chunk.length)),
+    '/bomb': ({ url }, response) => {
+      const { searchParams } = new URL(url ?? '', 'http://x');
+      const bomb = bombs.get(searchParams.get('as') ?? '');
+      if (bomb) explode(response, bomb, searchParams.get('type') ?? 'text/html');
+    },
+    '/image': green('<img src="/png" width=300>'),
+    '/png': (_, response) => response.writeHead(200, { 'content-type': 'image/png' }).end(image),
+    '/entities': (_, response) => response.writeHead(200, { 'content-type': 'text/xml' }).end(entityBomb),
+    '/switches': green('<script src="/101"></script>'),
+    '/101': ({ socket }) =>
+      void socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nbytes'),
+  });
+  watch = setInterval(() => {
+    held = Math.max(held, treeBytes(readProcessTree(process.pid)?.filter(({ pid }) => pid !== process.pid) ?? []));
+  }, 50);
+});
+
+afterAll(async () => {
+  clearInterval(watch);
+  await engine.close();
+  await site.close();
+});
+
+beforeEach(() => {
+  met = [];
+  held = 0;
+});
+
+/** Writes for as long as somebody takes it. */
+function pour(response: ServerResponse, chunk: Buffer | string, times = Infinity): void {
+  let left = times;
+  const more = () => {
+    while (!response.destroyed && left > 0) {
+      left -= 1;
+      if (!response.write(chunk)) return;
+    }
+    if (left === 0) response.end();
+  };
+  response.on('drain', more).on('error', () => undefined);
+  more();
+}
+
+function explode(response: ServerResponse, { encoding, head, repeated, times }: Bomb, type: string): void {
+  response.writeHead(200, { 'content-type': type, 'content-encoding': encoding });
+  response.write(head);
+  pour(response, repeated, times);
+}
+
+/** What comes of a page, while another one is captured beside it. */
+async function captureBeside(path: string, ms = timeout) {
+  const start = performance.now();
+  const hard = engine.shoot(site.url(path), { timeout: ms }).then(
+    ({ report, picture }) => ({ code: 'completed', message: '', report, colour: picture.at(600, 400) }),
+    (error: unknown) => {
+      if (!(error instanceof ServiceError)) throw error;
+      return { code: error.code, message: error.message, report: undefined, colour: undefined };
+    },
+  );
+  const other = await engine.shoot(site.url('/'));
+  expect(other.picture.at(600, 400)).toBe('#00aa00');
+  return { ...(await hard), ms: performance.now() - start };
+}
+
+describe('what is too much for one capture', () => {
+  test('a document without an end is shown as far as it was let', async () => {
+    expect(await captureBeside('/endless')).toMatchObject({
+      code: 'completed',
+      colour: '#00aa00',
+      report: { softTimeouts: ['load'] },
+    });
+    expect(met).toEqual(['download']);
+  });
+
+  test('downloads beside the page end, the page is captured', async () => {
+    expect(await captureBeside('/fetches')).toMatchObject({ code: 'completed', colour: '#00aa00' });
+    expect(met).toEqual(['download']);
+  });
+
+  test('connections beyond the most are refused, the page is captured', async () => {
+    const { code, colour } = await captureBeside('/many', 4000);
+    expect({ code, colour }).toEqual({ code: 'completed', colour: '#00aa00' });
+    expect(met).toEqual(['connections']);
+  });
+
+  test('an upload ends, the page is captured', async () => {
+    expect(await captureBeside('/uploads')).toMatchObject({ code: 'completed', colour: '#00aa00' });
+    expect(met).toEqual(['upload']);
+    expect(received).toBeLessThan(2 * limits.maxUploadBytes);
+  });
+});
+
+describe('a document that does not come whole', () => {
+  test.each(['/short', '/short-chunk'])('is shown as far as it came, at once: %s', async (path) => {
+    const { code, colour, report, ms } = await captureBeside(path);
+    expect({ code, colour, late: report?.softTimeouts }).toEqual({
+      code: 'completed',
+      colour: '#00aa00',
+      late: ['load'],
+    });
+    expect(ms).toBeLessThan(timeout / 2);
+  });
+
+  test('fails in time when it comes in drops', async () => {
+    const { code, message, ms } = await captureBeside('/dribble', shortTimeout);
+    expect({ code, message }).toEqual({
+      code: 'CAPTURE_TIMEOUT',
+      message: expect.stringContaining('not complete within 1500 ms'),
+    });
+    expect(ms).toBeLessThan(shortTimeout + roomMs);
+  });
+
+  test('and a script that is answered with another protocol has failed', async () => {
+    const { code, colour, report, ms } = await captureBeside('/switches');
+    expect({ code, colour, late: report?.softTimeouts }).toEqual({ code: 'completed', colour: '#00aa00', late: [] });
+    expect(ms).toBeLessThan(timeout / 2);
+  });
+});
+
+test.each(['/bomb?as=gzip', '/bomb?as=zstd', '/bomb?as=br&type=image/png', '/image', '/entities'])(
+  'what swells on arrival ends in time, and takes no more memory than a page may: %s',
+  async (path) => {
+    const { code, ms } = await captureBeside(path, shortTimeout);
+    expect(code).toMatch(/^(completed|CAPTURE_TIMEOUT|CAPTURE_FAILED)$/);
+    expect(ms).toBeLessThan(shortTimeout + roomMs);
+    expect(held).toBeLessThan(1024 * mebibyte);
+    expect(held).toBeGreaterThan(0);
+  },
+);

@@ -1,0 +1,112 @@
+import http2, { type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import https from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { chromium, type Browser, type BrowserContext } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { deadProxy, egressSwitches } from '../../../services/renderer/egress/chromium-switches.ts';
+import type { EgressLane } from '../../../services/renderer/egress/lane.ts';
+import { startEgressProxy, type EgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import { watchStalls } from '../../../services/renderer/egress/watch-stalls.ts';
+import { listen, publicAddress, startSite, type Site } from './sites.ts';
+import { tlsFixture } from './tls-fixture.ts';
+
+const responseTimeoutMs = 500;
+
+/** Which protocol a script hangs over, and at which host; the site itself is site.example. */
+const hangs = [
+  ['http', 'site.example'],
+  ['http', 'cdn.example'],
+  ['h1', 'site.example'],
+  ['h1', 'cdn.example'],
+  ['h2', 'cdn.example'],
+  ['h2', 'site.example'],
+] as const;
+
+/** Every name is the public address. */
+const lookup: Lookup = async () => [{ address: publicAddress, family: 4 }];
+
+let proxy: EgressProxy;
+
+beforeAll(async () => {
+  const policy = createEgressPolicy({ allow: [`${publicAddress}/32`], lookup });
+  proxy = await startEgressProxy({ policy, log: { debug: () => undefined }, limits: { responseTimeoutMs } });
+});
+
+afterAll(() => proxy.close());
+
+describe.each(['headlessShell', 'chromium'] as const)('%s', (which) => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await chromium.launch({
+      executablePath: inject('tools')[which],
+      args: [...(which === 'chromium' ? ['--headless=new'] : []), ...egressSwitches],
+      proxy: { server: deadProxy },
+    });
+  });
+
+  afterAll(() => browser.close());
+
+  const withLane = async (use: (context: BrowserContext, lane: EgressLane) => Promise<void>): Promise<void> => {
+    const lane = await proxy.openLane();
+    const context = await browser.newContext({ proxy: { server: lane.server }, ignoreHTTPSErrors: true });
+    try {
+      await use(context, lane);
+    } finally {
+      await context.close();
+      await lane.close();
+    }
+  };
+
+  it.each(which === 'headlessShell' ? hangs : hangs.slice(-1))(
+    'does not let a script hold the page that hangs over %s at %s',
+    (protocol, host) =>
+      withLane(async (context, lane) => {
+        const hanging = await startHangingSite(protocol);
+        const origin = (name: string) => `${protocol === 'http' ? 'http' : 'https'}://${name}:${hanging.port}`;
+        try {
+          const page = await context.newPage();
+          const stalls = watchStalls(page, lane, { responseTimeoutMs, navigationTimeoutMs: 20_000 });
+          const started = performance.now();
+          // The document itself takes longer than a response may, at the end of a redirect.
+          const to = encodeURIComponent(`/slow?script=${origin(host)}/hang.js`);
+          await page.goto(`${origin('site.example')}/redirect?to=${to}`);
+          const tookMs = performance.now() - started;
+          expect(stalls.gaveUp).toBe(true);
+          stalls.stop();
+          const shown = 'document.body.innerText + getComputedStyle(document.body).color';
+          expect(await page.evaluate(shown)).toBe('shownrgb(255, 0, 0)');
+          expect(tookMs).toBeGreaterThan(2.4 * responseTimeoutMs);
+          expect(tookMs).toBeLessThan(10_000);
+          expect(lane.stats().stalledHosts).toEqual([host]);
+        } finally {
+          await hanging.close();
+        }
+      }),
+  );
+});
+
+/** A site whose document is slow and whose head has a script that never comes, beside a stylesheet that does. */
+async function startHangingSite(protocol: 'http' | 'h1' | 'h2'): Promise<Site> {
+  const serve = (request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://site');
+    const send = (type: string, body: string) => {
+      response.setHeader('content-type', type);
+      response.end(body);
+    };
+    const head = `<link rel=stylesheet href=/style.css><script src="${searchParams.get('script')}"></script>`;
+    const page = `<!doctype html><title>slow</title>${head}<body>shown`;
+    if (pathname === '/redirect') {
+      response.statusCode = 302;
+      response.setHeader('location', searchParams.get('to') ?? '/');
+      response.end();
+    } else if (pathname === '/slow') setTimeout(() => send('text/html', page), 1.5 * responseTimeoutMs);
+    else if (pathname === '/style.css') send('text/css', 'body { color: red }\n'.repeat(5000));
+    else if (pathname !== '/hang.js') send('text/plain', '');
+  };
+  if (protocol === 'http') return startSite(publicAddress, serve);
+  if (protocol === 'h1') return listen(https.createServer(tlsFixture, serve), publicAddress);
+  return listen(http2.createSecureServer({ ...tlsFixture, allowHTTP1: true }, serve), publicAddress);
+}

@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { chromium } from 'playwright-core';
+import { createSystemLookup } from '@webcapture/shared/egress/lookup.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { launchBrowser } from '../../../../services/renderer/browser/launch.ts';
+import { commonSwitches, headlessShellSwitches } from '../../../../services/renderer/browser/switches.ts';
+import { TestEngine, type ShotOptions } from '../../../harness/engine.ts';
+import { until } from '../../../harness/until.ts';
+import { startDnsServer, type DnsServer } from '../dns-server.ts';
+import { publicAddress } from '../sites.ts';
+import { foreignUrls, notations, trickyUrls } from './addresses.ts';
+import { startCanary, type Canary } from './canary.ts';
+import { everyNotation, everyWay, everyWayInHtml, type PayloadPage } from './pages.ts';
+import { startPayloadSite, pathOf, type PayloadSite } from './payload-site.ts';
+import { changingNames, changingPage, rebindingNames } from './rebinding.ts';
+import { socketsOf } from './sockets-of.ts';
+import { plainWays, ways } from './ways.ts';
+
+/** A refused request takes milliseconds: what a page has not tried by then, it does not try. */
+const slots = 3;
+const small = { delay: 1000, viewport: { width: 320, height: 240 }, timeout: 30_000 } satisfies ShotOptions;
+
+/** Nothing may touch the first; the other one is for what shows that it could be touched. */
+let canary: Canary;
+let openCanary: Canary;
+let site: PayloadSite;
+let dns: DnsServer;
+let engine: TestEngine;
+let refused = 0;
+
+beforeAll(async () => {
+  [canary, openCanary, site] = await Promise.all([startCanary(), startCanary(), startPayloadSite()]);
+  dns = await startDnsServer({ ...rebindingNames, ...changingNames });
+  const lookup = createSystemLookup({ servers: [dns.address], hostsFile: '/dev/null', resolvConf: '/dev/null' });
+  engine = await TestEngine.start({ slots }, [`${publicAddress}/32`], { lookup });
+});
+
+afterAll(async () => {
+  await engine.close();
+  await Promise.all([canary.close(), openCanary.close(), site.close()]);
+  dns.close();
+  process.stdout.write(
+    `${refused} payloads refused, canary ${canary.touches.length === 0 ? 'untouched' : 'TOUCHED'}\n`,
+  );
+});
+
+const originOf = (host: string, { port }: Canary = canary, scheme = 'http') => `${scheme}://${host}:${port}`;
+
+/** Captures a page of payloads, and sees that none of them came through. */
+async function survive({ body, payloads }: PayloadPage, options: ShotOptions = {}): Promise<void> {
+  const { report } = await engine.render(site.publish(body), { ...small, ...options });
+  expect(canary.touches).toEqual([]);
+  expect(report.softTimeouts).toEqual([]);
+  // Many fail in the browser already, or are one request to it; the others were refused by the proxy.
+  expect(report.blockedRequests).toBeGreaterThan(payloads / 3);
+  refused += payloads;
+}
+
+describe('a page reaches nothing inside', () => {
+  test('in any way', () => survive(everyWay(originOf('127.0.0.1'))));
+
+  test('in any way, in the browser of antiBot', () => survive(everyWay(originOf('127.0.0.1')), { antiBot: true }));
+
+  test('in any notation', () => survive(everyNotation(canary.port)));
+
+  test('from supplied html, over IPv6 and TLS, printed', async () => {
+    const { body, payloads } = everyWayInHtml(originOf('[::1]', canary, 'https'));
+    const { report } = await engine.render({ kind: 'html', html: body }, { ...small, format: 'pdf' });
+    expect(canary.touches).toEqual([]);
+    expect(report.blockedRequests).toBeGreaterThan(payloads / 3);
+    refused += payloads;
+  });
+
+  test('by names that lead inside', async () => {
+    const urls = Object.keys(rebindingNames).map((name) => `${originOf(name)}/name/x`);
+    const body = `<!doctype html><title>names</title>${urls.map((url) => `<img src="${url}">`).join('')}`;
+    const { report } = await engine.render(site.publish(body), { ...small, delay: 0 });
+    expect(canary.touches).toEqual([]);
+    expect(report.blockedRequests).toBe(urls.length);
+    refused += urls.length;
+  });
+
+  test('by names that change where they lead', async () => {
+    const { report } = await engine.render(site.publish(changingPage(canary.port, site.port)), small);
+    const names = Object.keys(changingNames);
+    expect(canary.touches).toEqual([]);
+    // Every request went where the name led at first, and nobody asked again.
+    expect(canary.opened()).toBeGreaterThanOrEqual(names.length);
+    expect(names.filter((name) => dns.asked.filter((asked) => asked === `${name} A`).length !== 1)).toEqual([]);
+    expect(report.blockedRequests).toBe(0);
+    refused += 4 * names.length;
+  });
+});
+
+describe('an address is not captured', () => {
+  /** What comes of capturing each, a few at a time. */
+  async function outcomesOf(urls: readonly string[], options: ShotOptions = {}): Promise<Map<string, string>> {
+    const outcomes = new Map<string, string>();
+    const queue = [...urls];
+    const worker = async () => {
+      for (let url = queue.pop(); url !== undefined; url = queue.pop()) {
+        const outcome = await engine.render(url, { ...small, delay: 0, ...options }).then(
+          () => 'captured',
+          (error: unknown) => (error instanceof ServiceError ? error.code : String(error)),
+        );
+        outcomes.set(url, outcome);
+      }
+    };
+    await Promise.all(Array.from({ length: slots }, worker));
+    expect(canary.touches).toEqual([]);
+    refused += urls.length;
+    return outcomes;
+  }
+
+  const [blocked, failed] = ['URL_BLOCKED', 'NAVIGATION_FAILED'];
+  const others = (outcomes: ReadonlyMap<string, string>, expected: (url: string) => string | undefined) =>
+    [...outcomes].filter(([url, outcome]) => outcome !== expected(url));
+
+  test('in a notation or by a name that leads inside', async () => {
+    // A page may be in each notation too, see above: that each means the same here needs no more than some of them.
+    const hosts = [...notations.filter((_, index) => index % 8 === 0), 'alias.example', 'two.example', 'six.example'];
+    const urls = [...hosts.map((host) => `${originOf(host)}/main`), ...trickyUrls(canary.port).slice(0, 10)];
+    const outcomes = await outcomesOf(urls);
+    // What is no address goes no further than the browser.
+    expect(others(outcomes, (url) => (URL.canParse(url) && url.startsWith('http://') ? blocked : failed))).toEqual([]);
+  });
+
+  test('with another scheme, nor in a form that is read in two ways', async () => {
+    const forms = trickyUrls(canary.port).filter((url) => !/^https?:\/\//i.test(url));
+    expect(others(await outcomesOf([...foreignUrls, ...forms]), () => failed)).toEqual([]);
+  });
+
+  test('behind a redirect or a move of any kind', async () => {
+    const moves = ['location', 'meta-refresh', 'refresh-header', 'redirect-twice', 'form-post', 'anchor-click'];
+    const at = (path: string) => `http://${publicAddress}:${site.port}${path}`;
+    const redirected = (status: number, location: string) => at(pathOf({ body: '', status, headers: { location } }));
+    const inside = [
+      ...[301, 302, 303, 307, 308].map((status) => redirected(status, originOf('[::1]', canary, 'https'))),
+      ...moves.map((name) => {
+        const document = ways[name]?.(originOf('127.0.0.1')) ?? '';
+        return at(pathOf(typeof document === 'string' ? { body: document } : document));
+      }),
+    ];
+    expect(others(await outcomesOf(inside), () => blocked)).toEqual([]);
+    const foreign = ['file:///etc/passwd', 'view-source:http://127.0.0.1/', 'data:text/html,x', 'ftp://127.0.0.1/'];
+    const urls = foreign.map((location) => redirected(302, location));
+    expect(others(await outcomesOf(urls), () => failed)).toEqual([]);
+  });
+});
+
+test.each(['headlessShell', 'chromium'] as const)(
+  '%s lets nothing out of a context without a lane, and listens nowhere',
+  async (which) => {
+    const switches = which === 'chromium' ? commonSwitches : headlessShellSwitches;
+    const { browser, pid, close } = await launchBrowser({
+      executablePath: inject('tools')[which],
+      sandbox: 'off',
+      switches,
+    });
+    try {
+      const page = await browser.newPage();
+      // It is driven through a pipe: a page finds no port of the browser's own.
+      expect(await socketsOf(pid)).toEqual([]);
+      const { body, payloads } = everyWayInHtml(originOf('127.0.0.1'));
+      await page.setContent(body, { timeout: 20_000 });
+      await page.goto(originOf('127.0.0.1')).catch(() => undefined);
+      // Multicast DNS: a page with WebRTC would have the browser ask the network of this machine for names.
+      expect((await socketsOf(pid)).filter((socket) => socket.endsWith(':14E9'))).toEqual([]);
+      expect(canary.touches).toEqual([]);
+      refused += payloads;
+    } finally {
+      await close();
+    }
+  },
+);
+
+describe('the canary would have been reached', () => {
+  test('by nearly every way where the policy opens it', async () => {
+    const open = await TestEngine.start({ slots: 1 }, ['127.0.0.0/8', '::1/128']);
+    try {
+      const { report } = await open.render(site.publish(everyWay(originOf('127.0.0.1', openCanary)).body), small);
+      expect(report.blockedRequests).toBe(0);
+      expect(Object.keys(plainWays).filter((name) => !openCanary.asked.has(name))).toEqual([]);
+      for (const host of ['[::1]', 'localhost', '0x7f.1', '2130706433', '[::ffff:127.0.0.1]']) {
+        await open.render(originOf(host, openCanary), { ...small, delay: 0 });
+      }
+    } finally {
+      await open.close();
+    }
+  });
+
+  test('by datagrams too, without the switches of the browser', async () => {
+    const browser = await chromium.launch({ executablePath: inject('tools').headlessShell });
+    try {
+      const page = await browser.newPage();
+      await page.goto(site.publish(everyWay(originOf('127.0.0.1', openCanary)).body), { waitUntil: 'commit' });
+      await until('a datagram', () => openCanary.touches.some((touch) => touch.startsWith('udp')));
+    } finally {
+      await browser.close();
+    }
+  });
+});
