@@ -23,6 +23,8 @@ export interface HardPage {
   readonly options?: ShotOptions;
   /** All four with isFullPage, else those of images: paper shows another layout. */
   readonly formats?: readonly Format[];
+  /** After it, a simple page is captured, and has to be right. */
+  readonly isHostile?: boolean;
   /** Fails when the picture is not the right one. */
   readonly check?: (seen: Seen) => void | Promise<void>;
   /** There can be no picture: what its error says of itself, e.g. `PAGE_TOO_LARGE`. */
@@ -125,6 +127,12 @@ export function testCorpus(pages: readonly HardPage[], config: Partial<RenderEng
       } else {
         await page.check?.(await Seen.of(format, await rendered, [...site.hits]));
       }
+      if (page.isHostile === true) await expectHealthy(engine);
     });
   });
+}
+
+async function expectHealthy(engine: TestEngine): Promise<void> {
+  const { picture } = await engine.shoot({ kind: 'html', html: '<body style="background:#123456">' });
+  expect(picture.share('#123456'), 'a simple page afterwards').toBe(1);
 }

@@ -25,7 +25,9 @@ const pages: readonly HardPage[] = [
   {
     name: 'an app that renders what it fetches, with networkidle',
     site: {
-      '/': html(`<script>fetch('/api').then((r) => r.json()).then(() => fetch('/api?2')).then(() => { ${paint} })</script>`),
+      '/': html(
+        `<script>fetch('/api').then((r) => r.json()).then(() => fetch('/api?2')).then(() => { ${paint} })</script>`,
+      ),
       '/api': answer('application/json', '{}', { afterMs: 300 }),
     },
     options: { waitUntil: 'networkidle' },
@@ -38,7 +40,10 @@ const pages: readonly HardPage[] = [
     name: 'an app whose scripts are modules that import each other, and top-level await',
     site: {
       '/': html('<script type="module" src="/a.js"></script>'),
-      '/a.js': answer('text/javascript', `import { go } from './b.js'; await new Promise((r) => setTimeout(r, 300)); go();`),
+      '/a.js': answer(
+        'text/javascript',
+        `import { go } from './b.js'; await new Promise((r) => setTimeout(r, 300)); go();`,
+      ),
       '/b.js': answer('text/javascript', `export const go = () => { ${paint} }`, { afterMs: 200 }),
     },
     formats: ['png'],
@@ -63,7 +68,10 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a page that polls every 100 ms, with networkidle: taken when its time is up',
-    site: { '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`), '/poll': answer('text/plain', 'x') },
+    site: {
+      '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`),
+      '/poll': answer('text/plain', 'x'),
+    },
     formats: ['png'],
     options: { waitUntil: 'networkidle', timeout: 1500 },
     check: async (seen) => {
@@ -73,7 +81,10 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a page that polls every 100 ms, with load: taken at once',
-    site: { '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`), '/poll': answer('text/plain', 'x') },
+    site: {
+      '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`),
+      '/poll': answer('text/plain', 'x'),
+    },
     formats: ['png', 'pdf'],
     check: async (seen) => {
       await inTime(seen);
@@ -92,7 +103,9 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a WebSocket that nobody answers',
-    site: { '/': html(`<script>new WebSocket('ws://' + location.host + '/none').onerror = () => { ${paint} }</script>`) },
+    site: {
+      '/': html(`<script>new WebSocket('ws://' + location.host + '/none').onerror = () => { ${paint} }</script>`),
+    },
     formats: ['png'],
     options: { waitUntil: 'networkidle' },
     check: isGreen,
@@ -109,7 +122,9 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a document that streams for ever, taken at commit after a delay',
-    site: { '/': stream('text/html', '<i></i>', `<!doctype html><title>Endless</title><body style="background:${green}">`) },
+    site: {
+      '/': stream('text/html', '<i></i>', `<!doctype html><title>Endless</title><body style="background:${green}">`),
+    },
     formats: ['png'],
     options: { waitUntil: 'commit', delay: 300, timeout: 2000 },
     check: async (seen) => {
@@ -128,7 +143,9 @@ const pages: readonly HardPage[] = [
     name: 'a document that comes in pieces, one in the middle of a letter',
     site: {
       '/': (_, response) => {
-        const page = Buffer.from(`<!doctype html><meta charset="utf-8"><title>漢字</title><body style="background:${green}">`);
+        const page = Buffer.from(
+          `<!doctype html><meta charset="utf-8"><title>漢字</title><body style="background:${green}">`,
+        );
         response.writeHead(200, { 'content-type': 'text/html' }).write(page.subarray(0, 47));
         setTimeout(() => response.end(page.subarray(47)), 200);
       },

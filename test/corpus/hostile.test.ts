@@ -1,0 +1,150 @@
+import { expect } from 'vitest';
+import { html } from '../harness/engine.ts';
+import { answer } from './answers.ts';
+import { testCorpus, type HardPage } from './corpus.ts';
+
+const green = '#00aa00';
+const paint = `document.body.style.background = '${green}'`;
+
+/** A page that is green, and then does its worst. */
+const hostile = (name: string, script: string, more: Partial<HardPage> = {}): HardPage => ({
+  name,
+  isHostile: true,
+  formats: ['png'],
+  options: { timeout: 2000, ...more.options },
+  check: (seen) => seen.expectColour(300, 300, green),
+  ...more,
+  site: { '/': html(`<script>${paint}; ${script}</script>`), ...more.site },
+});
+/** It goes on for ever: its scripts are stopped, and what is there is taken. */
+const isStopped: HardPage['check'] = (seen) => {
+  seen.expectColour(300, 300, green);
+  expect(seen.report.softTimeouts).toContain('settle');
+};
+const timesOut: HardPage['fails'] = { code: 'CAPTURE_TIMEOUT' };
+
+const pages: readonly HardPage[] = [
+  hostile('a busy loop at once: there is no page', 'for (;;);', { options: { timeout: 800 }, fails: timesOut }),
+  hostile('a question asked until it is answered with yes', `while (!confirm('really?'));`, {
+    options: { timeout: 800 },
+    fails: timesOut,
+  }),
+  hostile('a busy loop after load', `addEventListener('load', () => setTimeout(() => { for (;;); }, 0))`, {
+    check: isStopped,
+  }),
+  hostile(
+    'a question after load, asked until it is answered with yes',
+    `addEventListener('load', () => setTimeout(() => { while (!confirm('really?')); }, 0))`,
+  ),
+  hostile(
+    'a busy loop in each frame that is drawn',
+    `const spin = () => { const end = performance.now() + 200; while (performance.now() < end); requestAnimationFrame(spin) }; spin()`,
+  ),
+  hostile(
+    'promises without end after load',
+    `addEventListener('load', () => { const go = () => Promise.resolve().then(go); setTimeout(go, 0) })`,
+    { check: isStopped },
+  ),
+  hostile(
+    'busy workers',
+    `const url = URL.createObjectURL(new Blob(['for (;;);'])); for (let i = 0; i < 4; i++) new Worker(url)`,
+  ),
+  hostile(
+    'a busy frame of another site',
+    `const f = document.createElement('iframe'); f.src = location.origin.replace('127.0.0.1', 'other.test') + '/busy'; document.body.append(f)`,
+    {
+      site: { '/busy': '<script>for (;;);</script>' },
+      options: { timeout: 1500, imageTimeout: 300 },
+    },
+  ),
+  hostile(
+    '500,000 elements',
+    `document.body.append(document.createRange().createContextualFragment('<i></i>'.repeat(500_000)))`,
+    {
+      options: { timeout: 20_000 },
+    },
+  ),
+  hostile(
+    'elements in elements, 20,000 deep',
+    `let at = document.body; for (let i = 0; i < 20_000; i++) at = at.appendChild(document.createElement('div'))`,
+    { options: { timeout: 15_000 } },
+  ),
+  hostile(
+    'a page that grows without end',
+    `setInterval(() => { for (let i = 0; i < 1000; i++) document.body.append('x') }, 10)`,
+  ),
+  hostile(
+    'a million messages',
+    `onmessage = () => 0; for (let i = 0; i < 200_000; i++) postMessage('x'.repeat(10)); const again = () => { postMessage(1); postMessage(2) }; addEventListener('message', again, { once: true })`,
+  ),
+  hostile('messages that beget messages', `onmessage = () => postMessage(1); postMessage(1)`),
+  hostile(
+    'a flood of the console',
+    `for (let i = 0; i < 20_000; i++) console.log('x'.repeat(1000), { i }, document.body); setInterval(() => console.error('y'), 0)`,
+    { options: { timeout: 10_000 } },
+  ),
+  hostile(
+    'errors without end',
+    `setInterval(() => { throw new Error('x'.repeat(1000)) }, 0); Promise.reject(new Error('y'))`,
+  ),
+  hostile('a flood of history', `try { for (let i = 0; i < 5000; i++) history.pushState(i, '', '#' + i) } catch {}`),
+  hostile(
+    'workers that beget workers',
+    `const source = 'const u = URL.createObjectURL(new Blob([s = "x"])); setInterval(() => new Worker(location.href), 50)'; const url = URL.createObjectURL(new Blob([source])); for (let i = 0; i < 5; i++) new Worker(url)`,
+  ),
+  hostile(
+    'frames that beget frames',
+    `const f = document.createElement('iframe'); f.src = '/frame'; document.body.append(f)`,
+    {
+      site: {
+        '/frame': (request, response) =>
+          answer(
+            'text/html',
+            `<iframe src="/frame?${Math.random()}"></iframe><iframe src="/frame?${Math.random()}"></iframe>`,
+            { afterMs: 20 },
+          )(request, response),
+      },
+      options: { timeout: 2500 },
+    },
+  ),
+  hostile(
+    'canvases of 16 megapixels, 40 of them',
+    `for (let i = 0; i < 40; i++) { const c = document.createElement('canvas'); c.width = c.height = 4000; c.getContext('2d').fillRect(0, 0, 1, 1); (window.all ??= []).push(c) }`,
+    { options: { timeout: 10_000 } },
+  ),
+  hostile('strings that double', `let s = 'x'; try { for (;;) s += s } catch {}`),
+  hostile(
+    'a regular expression that takes for ever, after load',
+    `addEventListener('load', () => setTimeout(() => /(x+x+)+y/.test('x'.repeat(40)), 0))`,
+    { check: isStopped },
+  ),
+  hostile(
+    'arrays until there is no memory',
+    `const hoard = []; for (;;) hoard.push(new Array(100_000).fill({}).map(() => ({})))`,
+    {
+      options: { timeout: 20_000 },
+      fails: { code: 'CAPTURE_FAILED', message: /crashed|memory/ },
+    },
+  ),
+  hostile(
+    'buffers until there is no memory',
+    `const hoard = []; setInterval(() => hoard.push(new Uint8Array(50_000_000).fill(1)), 5)`,
+    {
+      site: {
+        '/': html(
+          `<script>const hoard = []; setInterval(() => hoard.push(new Uint8Array(50_000_000).fill(1)), 5)</script><img src="/hang">`,
+        ),
+        '/hang': () => undefined,
+      },
+      options: { timeout: 20_000 },
+      fails: { code: 'CAPTURE_FAILED', message: /crashed|memory/ },
+    },
+  ),
+  hostile(
+    'a page that reloads itself for ever',
+    `addEventListener('load', () => setTimeout(() => location.reload(), 20))`,
+    { options: { timeout: 2000 } },
+  ),
+];
+
+testCorpus(pages, { pageMemoryBytes: 400 * 1024 ** 2 });
