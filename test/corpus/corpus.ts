@@ -32,7 +32,7 @@ export interface HardPage {
 }
 
 /** What became of a hard page in one format. */
-class Seen {
+export class Seen {
   readonly format: Format;
   readonly rendering: Rendering;
   /** Of a pdf its first page, with as many pixels as CSS pixels. */

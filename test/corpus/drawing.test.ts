@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
 import { answer } from './answers.ts';
-import { testCorpus, type HardPage } from './corpus.ts';
+import { testCorpus, type HardPage, type Seen } from './corpus.ts';
 
 const green = '#00aa00';
 const blocksOf =
-  (...colours: string[]): HardPage['check'] =>
-  (seen) =>
+  (...colours: string[]) =>
+  (seen: Seen) =>
     seen.expectColumn(
       50,
       colours.map((colour, index) => [index * 100 + 50, colour] as const),
@@ -27,7 +27,7 @@ const webgl = (attributes: string, formats: HardPage['formats'] = ['png']): Hard
   formats,
   check: async (seen) => {
     expect(seen.report.title).toBe('drawn');
-    await blocksOf(green)?.(seen);
+    await blocksOf(green)(seen);
   },
 });
 
@@ -57,7 +57,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     check: async (seen) => {
-      await blocksOf(green, green, green, green)?.(seen);
+      await blocksOf(green, green, green, green)(seen);
       seen.expectColour(97, 350, green);
     },
   },
@@ -184,7 +184,7 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     check: async (seen) => {
       const colour = look === 'dark' ? '#112233' : '#ffeedd';
-      await blocksOf(colour, colour, colour)?.(seen);
+      await blocksOf(colour, colour, colour)(seen);
       seen.expectColour(300, 400, canvas);
       expect(seen.report.title).toBe(`${look === 'dark'},true`);
       expect(seen.asked(look === 'dark' ? '/light.svg' : '/dark.svg')).toBe(0);

@@ -1,19 +1,17 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
 import { answer, redirect, svg, svgAnswer } from './answers.ts';
-import { testCorpus, type HardPage } from './corpus.ts';
+import { testCorpus, type HardPage, type Seen } from './corpus.ts';
 
 const green = '#00aa00';
 const inner = html(`<body style="background:${green}">`);
 const frameStyle = '<style>iframe,object,embed{display:block;width:100%;height:100px;border:0}</style>';
 /** Blocks of 100 px from the top are green, so many. */
-const greenBlocks =
-  (count: number): HardPage['check'] =>
-  (seen) =>
-    seen.expectColumn(
-      300,
-      Array.from({ length: count }, (_, index) => [index * 100 + 50, green] as const),
-    );
+const greenBlocks = (count: number) => (seen: Seen) =>
+  seen.expectColumn(
+    300,
+    Array.from({ length: count }, (_, index) => [index * 100 + 50, green] as const),
+  );
 
 const pages: readonly HardPage[] = [
   {
@@ -64,7 +62,7 @@ const pages: readonly HardPage[] = [
     },
     formats: ['png'],
     check: async (seen) => {
-      await greenBlocks(1)?.(seen);
+      await greenBlocks(1)(seen);
       expect(seen.report).toMatchObject({ httpStatus: 200, softTimeouts: [] });
       expect(new URL(seen.report.finalUrl).pathname).toBe('/');
     },
@@ -130,7 +128,7 @@ const pages: readonly HardPage[] = [
     },
     options: { delay: 300 },
     check: async (seen) => {
-      await greenBlocks(2)?.(seen);
+      await greenBlocks(2)(seen);
       seen.expectColumn(50, [
         [250, green],
         [350, green],

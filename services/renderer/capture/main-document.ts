@@ -18,6 +18,9 @@ export class MainDocument {
   #failure: { readonly url: string; readonly netError: string } | undefined;
   readonly #waiting: (() => void)[] = [];
   readonly #stay = Promise.withResolvers<void>();
+  #shown: Request | undefined;
+  readonly #cutOff = Promise.withResolvers<void>();
+  #isCutOff = false;
 
   /** @param onMove hears of each new document, and of each new fragment of the same one */
   constructor(page: Page, onMove: () => void) {
@@ -60,6 +63,16 @@ export class MainDocument {
     return this.#stay.promise;
   }
 
+  /** Whether the document broke off in the middle: no more of it will come, and it is never complete. */
+  get isCutOff(): boolean {
+    return this.#isCutOff;
+  }
+
+  /** Resolves when {@link isCutOff} is true. */
+  get cutOff(): Promise<void> {
+    return this.#cutOff.promise;
+  }
+
   stop(): void {
     this.#page.off('request', this.#requestStarted).off('response', this.#responded);
     this.#page.off('requestfailed', this.#requestFailed).off('framenavigated', this.#navigated);
@@ -82,6 +95,11 @@ export class MainDocument {
   };
 
   readonly #requestFailed = (request: Request): void => {
+    // One that is left for the next is cut off too, and nobody misses it.
+    if (request === this.#shown && this.#moving === undefined) {
+      this.#isCutOff = true;
+      this.#cutOff.resolve();
+    }
     if (request !== this.#moving) return;
     this.#failure = { url: request.url(), netError: request.failure()?.errorText ?? '' };
     this.#stayed();
@@ -90,6 +108,7 @@ export class MainDocument {
   readonly #navigated = (frame: Frame): void => {
     if (frame !== this.#page.mainFrame()) return;
     this.#onMove();
+    this.#shown = this.#moving ?? this.#shown;
     this.#arrived();
   };
 

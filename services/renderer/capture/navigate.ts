@@ -33,7 +33,9 @@ export async function navigate(open: OpenPage, source: RenderSource, options: Re
 
   for (let moves = 0; ; moves += 1) {
     const parsed = await reach(open, 'domcontentloaded', remaining());
-    if (!parsed && unparsedPage === 'fail') throw unanswered(options.timeout, 'The page was not complete');
+    if (!parsed && unparsedPage === 'fail' && !document.isCutOff) {
+      throw unanswered(options.timeout, 'The page was not complete');
+    }
     if (!parsed) return [options.waitUntil];
     if (options.waitUntil !== 'domcontentloaded' && !(await reach(open, options.waitUntil, remaining()))) {
       return [options.waitUntil];
@@ -79,7 +81,7 @@ async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderO
   throwIfLost(open);
 }
 
-/** Whether the page got there in time. */
+/** Whether the page got there in time. One that broke off in the middle never does. */
 async function reach(open: OpenPage, state: 'domcontentloaded' | 'load' | 'networkidle', ms: number): Promise<boolean> {
   const { page, lifeline, document, world } = open;
   const told = page.waitForLoadState(state, { timeout: ms });
@@ -93,9 +95,10 @@ async function reach(open: OpenPage, state: 'domcontentloaded' | 'load' | 'netwo
   };
   // A world that ends with its document is no news: the other one goes on waiting.
   const quietly = seen().catch(() => told);
+  const reached = Promise.race([told, quietly]).then(() => true);
+  const cutOff = document.cutOff.then(() => false);
   try {
-    await lifeline.run(Promise.race([told, quietly]), ms + 1000, `waiting for ${state}`);
-    return true;
+    return await lifeline.run(Promise.race([reached, cutOff]), ms + 1000, `waiting for ${state}`);
   } catch (error) {
     if (error instanceof errors.TimeoutError || error instanceof DeadlineError) return false;
     throw error;
