@@ -107,7 +107,7 @@ const pages: readonly HardPage[] = [
     window.Promise = window.requestAnimationFrame = window.setTimeout = window.getComputedStyle = null;
     JSON.stringify = () => 'no'; Object.defineProperty(document, 'querySelectorAll', { value: null });
     Object.defineProperty(document, 'title', { get() { throw new Error('spoilt') } })`,
-    { formats: ['png', 'pdf'] },
+    { formats: ['png', 'webp'], options: { isFullPage: true } },
   ),
   does('goes to another fragment, again and again', `setInterval(() => (location.hash = Math.random()), 20)`, {
     options: { delay: 200 },
@@ -130,7 +130,6 @@ const pages: readonly HardPage[] = [
     site: { '/nothing': (_, response) => void response.writeHead(204).end() },
     options: { delay: 200 },
   }),
-  ...[301, 302, 303, 307, 308].map((status) => leads(`${status}`, { '/': redirect('/end', status) })),
   leads('meta', { '/': html('', '<meta http-equiv="refresh" content="0;url=/end">') }),
   leads('the Refresh header', { '/': answer('text/html', 'wait', { headers: { refresh: '0; url=/end' } }) }),
   leads('script, at once', { '/': html(`<script>location.replace('/end')</script>`) }),
@@ -142,13 +141,13 @@ const pages: readonly HardPage[] = [
   }),
   leads('a click on a link', { '/': html(`<a id="a" href="/end">x</a><script>a.click()</script>`) }),
   leads(
-    'fifteen answers',
-    {
-      '/': redirect('/2'),
-      ...Object.fromEntries(
-        Array.from({ length: 14 }, (_, index) => [`/${index + 2}`, redirect(index === 13 ? '/end' : `/${index + 3}`)]),
-      ),
-    },
+    'fifteen answers: 301, 302, 303, 307, 308 and again',
+    Object.fromEntries(
+      Array.from({ length: 15 }, (_, index) => {
+        const [from, to] = [index === 0 ? '/' : `/${index}`, index === 14 ? '/end' : `/${index + 1}`];
+        return [from, redirect(to, [301, 302, 303, 307, 308][index % 5])];
+      }),
+    ),
     15,
   ),
   leads(

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
-import { answer } from './answers.ts';
+import { answer, svg } from './answers.ts';
 import { testCorpus, type HardPage, type Seen } from './corpus.ts';
 
 const green = '#00aa00';
@@ -25,9 +25,9 @@ const webgl = (attributes: string, formats: HardPage['formats'] = ['png']): Hard
     ),
   },
   formats,
-  check: async (seen) => {
+  check: (seen) => {
     expect(seen.report.title).toBe('drawn');
-    await blocksOf(green)(seen);
+    blocksOf(green)(seen);
   },
 });
 
@@ -56,8 +56,8 @@ const pages: readonly HardPage[] = [
         `onmessage = ({ data }) => { const x = data.getContext('2d'); x.fillStyle = '${green}'; x.fillRect(0, 0, 100, 100) }`,
       ),
     },
-    check: async (seen) => {
-      await blocksOf(green, green, green, green)(seen);
+    check: (seen) => {
+      blocksOf(green, green, green, green)(seen);
       seen.expectColour(97, 350, green);
     },
   },
@@ -89,10 +89,7 @@ const pages: readonly HardPage[] = [
       '/': html(
         `<video style="${square};object-fit:fill" poster="/poster.svg" src="/missing.mp4" preload="auto"></video><div style="height:100px;background:${green}"></div>`,
       ),
-      '/poster.svg': answer(
-        'image/svg+xml',
-        `<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><rect width="100" height="100" fill="${green}"/></svg>`,
-      ),
+      '/poster.svg': answer('image/svg+xml', svg(green)),
     },
     check: blocksOf(green, green),
   },
@@ -177,23 +174,19 @@ const pages: readonly HardPage[] = [
            <picture><source media="(prefers-color-scheme: dark)" srcset="/dark.svg"><img src="/light.svg"></picture>
            <script>document.title = [matchMedia('(prefers-color-scheme: dark)').matches, matchMedia('(prefers-reduced-motion: no-preference)').matches].join()</script>`,
       ),
-      '/light.svg': answer('image/svg+xml', svgOf('#ffeedd')),
-      '/dark.svg': answer('image/svg+xml', svgOf('#112233')),
+      '/light.svg': answer('image/svg+xml', svg('#ffeedd')),
+      '/dark.svg': answer('image/svg+xml', svg('#112233')),
     },
     options: { colorScheme },
     formats: ['png'],
-    check: async (seen) => {
+    check: (seen) => {
       const colour = look === 'dark' ? '#112233' : '#ffeedd';
-      await blocksOf(colour, colour, colour)(seen);
+      blocksOf(colour, colour, colour)(seen);
       seen.expectColour(300, 400, canvas);
       expect(seen.report.title).toBe(`${look === 'dark'},true`);
       expect(seen.asked(look === 'dark' ? '/light.svg' : '/dark.svg')).toBe(0);
     },
   })),
 ];
-
-function svgOf(colour: string): string {
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><rect width="100" height="100" fill="${colour}"/></svg>`;
-}
 
 testCorpus(pages);

@@ -77,7 +77,7 @@ const pages: readonly HardPage[] = [
     name: 'emoji are in colour; people of two signs, flags and shades of skin are one sign',
     site: {
       '/': html(
-        ['😀', '👩‍🚀', '🇫🇷', '👍🏿', '❤️', '1️⃣'].map((sign) => cell(sign)).join(''),
+        ['😀', '👩‍🚀', '🇫🇷', '👍🏽', '❤️', '1️⃣'].map((sign) => cell(sign)).join(''),
         `${style}<style>b { width: 100px }</style>`,
       ),
     },

@@ -4,6 +4,7 @@ import { answer } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
 const green = '#00aa00';
+const image = 'data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==';
 const paint = `document.body.style.background = '${green}'`;
 
 /** A page that is green, and then does its worst. */
@@ -14,12 +15,13 @@ const hostile = (name: string, script: string, more: Partial<HardPage> = {}): Ha
   options: { timeout: 2000, ...more.options },
   check: (seen) => seen.expectColour(300, 300, green),
   ...more,
-  site: { '/': html(`<script>${paint}; ${script}</script>`), ...more.site },
+  site: { '/': html(`<img src="${image}"><script>${paint}; ${script}</script>`), ...more.site },
 });
 /** It goes on for ever: its scripts are stopped, and what is there is taken. */
 const isStopped: HardPage['check'] = (seen) => {
   seen.expectColour(300, 300, green);
   expect(seen.report.softTimeouts).toContain('settle');
+  expect(seen.report.images).toEqual({ loaded: 1, failed: 0, pending: 0 });
 };
 const timesOut: HardPage['fails'] = { code: 'CAPTURE_TIMEOUT' };
 
@@ -53,8 +55,8 @@ const pages: readonly HardPage[] = [
     },
   ),
   hostile(
-    '500,000 elements',
-    `document.body.append(document.createRange().createContextualFragment('<i></i>'.repeat(500_000)))`,
+    '150,000 elements',
+    `document.body.append(document.createRange().createContextualFragment('<i></i>'.repeat(150_000)))`,
     {
       options: { timeout: 20_000 },
     },

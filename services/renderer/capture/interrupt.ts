@@ -1,3 +1,4 @@
+import { countImages } from './in-page/count-images.ts';
 import { measurePage } from './in-page/measure-page.ts';
 import type { OpenPage } from './open.ts';
 import type { Settled } from './settle.ts';
@@ -21,9 +22,10 @@ export async function interrupt(open: OpenPage, options: RenderOptions): Promise
   await lifeline.run(stop, callMs, 'stopping the page');
   // Nothing that waits runs in such a page any more, not even of ours.
   const { height } = await world.callInAny(measurePage, [], { ms: callMs, what: 'measuring' });
+  const images = await world.callInAny(countImages, [], { ms: callMs, what: 'counting images' });
   if (options.isFullPage) await metrics.grow(height);
   return {
-    images: { loaded: 0, failed: 0, pending: 0 },
+    images,
     softTimeouts: ['settle'],
     whole: options.isFullPage ? { height, truncated: true } : undefined,
   };

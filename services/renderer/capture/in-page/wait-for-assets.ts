@@ -1,9 +1,8 @@
 /// <reference lib="dom" />
 
-export interface AssetCounts {
-  readonly loaded: number;
-  readonly failed: number;
-  readonly pending: number;
+import type { ImageCounts } from './count-images.ts';
+
+export interface AssetCounts extends ImageCounts {
   /** A web font had not come by then. */
   readonly fontsPending: boolean;
 }
