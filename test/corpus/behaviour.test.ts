@@ -23,7 +23,7 @@ const does = (what: string, script: string, more: Partial<HardPage> = {}): HardP
     seen.expectColour(300, 300, green);
     expect(seen.report.softTimeouts).toEqual([]);
     expect(new URL(seen.report.finalUrl).pathname).toBe('/');
-    expect(seen.report.timings.navigateMs).toBeLessThan(4000);
+    expect(seen.report.timings.navigateMs).toBeLessThan(8000);
   },
   ...more,
   site: { '/': html(`<script>${script}; ${paint}</script>`), '/popup': html('popup'), '/file': file, ...more.site },
