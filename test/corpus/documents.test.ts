@@ -146,6 +146,7 @@ const pages: readonly HardPage[] = [
   {
     name: 'a page of one colour is blank',
     site: { '/': page },
+    formats: ['png'],
     check: (seen) => expect(seen.report).toMatchObject({ blank: true, title: 'Test' }),
   },
   {

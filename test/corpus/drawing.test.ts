@@ -56,6 +56,7 @@ const pages: readonly HardPage[] = [
         `onmessage = ({ data }) => { const x = data.getContext('2d'); x.fillStyle = '${green}'; x.fillRect(0, 0, 100, 100) }`,
       ),
     },
+    formats: ['png'],
     check: (seen) => {
       blocksOf(green, green, green, green)(seen);
       seen.expectColour(97, 350, green);
@@ -91,6 +92,7 @@ const pages: readonly HardPage[] = [
       ),
       '/poster.svg': answer('image/svg+xml', svg(green)),
     },
+    formats: ['png'],
     check: blocksOf(green, green),
   },
   {
@@ -106,6 +108,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: { delay: 300, viewport: { height: 500 } },
+    formats: ['png'],
     check: blocksOf(green, green, green, green, green),
   },
   {

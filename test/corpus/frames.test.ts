@@ -106,6 +106,7 @@ const pages: readonly HardPage[] = [
       '/inner': inner,
       '/green.svg': answer('image/svg+xml', svg(green, 640)),
     },
+    formats: ['png'],
     check: greenBlocks(4),
   },
   {
@@ -127,6 +128,7 @@ const pages: readonly HardPage[] = [
       '/green.svg': svgAnswer(green),
     },
     options: { delay: 300 },
+    formats: ['png'],
     check: (seen) => {
       greenBlocks(2)(seen);
       seen.expectColumn(50, [

@@ -31,6 +31,7 @@ const pages: readonly HardPage[] = [
       '/api': answer('application/json', '{}', { afterMs: 300 }),
     },
     options: { waitUntil: 'networkidle' },
+    formats: ['png'],
     check: async (seen) => {
       await isGreen(seen);
       expect(seen.report.softTimeouts).toEqual([]);
