@@ -5,8 +5,11 @@ import type { Strategy, Tool } from './tool.ts';
 
 const packages = ['fontconfig', 'fonts-liberation', 'fonts-noto-core', 'fonts-noto-cjk', 'fonts-noto-color-emoji'];
 
-/** What pages are written in, each as fontconfig asks for it: Latin, Chinese, Japanese, Korean, Arabic, Hindi, emoji. */
-const samples = [':lang=en', ':lang=zh', ':lang=ja', ':lang=ko', ':lang=ar', ':lang=hi', ':charset=1f600'];
+/** What pages are written in, by the languages that fontconfig knows a script by. */
+const languages = 'en el ru zh-cn zh-tw ja ko ar fa he hi bn pa gu ta te kn ml si th lo km my ka hy am'.split(' ');
+
+/** Several fonts have emoji in black and white only. */
+const emoji = ':charset=1f600:color=true';
 
 const fontconfig: Strategy = {
   title: 'fontconfig',
@@ -14,7 +17,7 @@ const fontconfig: Strategy = {
   candidates: async () => (process.platform === 'linux' ? installedFonts() : ['the system']),
 };
 
-/** Fonts for most of the world's scripts; pages show empty boxes without them. */
+/** Fonts for most of the world's scripts, and emoji in colour; pages show empty boxes without them. */
 export const fonts: Tool = {
   name: 'fonts',
   inspect: () => Promise.resolve('complete'),
@@ -24,16 +27,21 @@ export const fonts: Tool = {
     platform === 'linux' ? `sudo apt-get install -y ${packages.join(' ')}` : 'install the Noto fonts',
 };
 
-/** The file of the first sample's font. */
+/** The file of one of them. */
 async function installedFonts(): Promise<readonly string[]> {
-  const files = await Promise.all(
-    samples.map(async (sample) => {
-      const { stdout } = await promisify(execFile)('fc-list', [sample, 'file'], { timeout: 30_000 }).catch(() => {
-        throw new Error('fc-list (package fontconfig) does not run');
-      });
-      if (stdout.trim() === '') throw new Error(`no font for ${sample}`);
-      return stdout.split(':')[0] ?? '';
-    }),
-  );
-  return files.slice(0, 1);
+  const [all, coloured] = await Promise.all([list(':', '%{file}\t%{lang}\n'), list(emoji, '%{file}\n')]);
+  const known = new Set(all.flatMap((font) => (font.split('\t')[1] ?? '').split('|')));
+  const missing = languages.filter((language) => !known.has(language));
+  if (missing.length > 0) throw new Error(`no font for the language ${missing.join(', ')}`);
+  if (coloured.length === 0) throw new Error('no font with emoji in colour');
+  return all.slice(0, 1).map((font) => font.split('\t')[0] ?? '');
+}
+
+/** One line for each installed font that matches. */
+async function list(pattern: string, format: string): Promise<string[]> {
+  const limits = { timeout: 30_000, maxBuffer: 64 * 1024 * 1024 };
+  const { stdout } = await promisify(execFile)('fc-list', ['--format', format, pattern], limits).catch(() => {
+    throw new Error('fc-list (package fontconfig) does not run');
+  });
+  return stdout.split('\n').filter((line) => line !== '');
 }

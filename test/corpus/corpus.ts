@@ -23,6 +23,8 @@ export interface HardPage {
   readonly options?: ShotOptions;
   /** All four with isFullPage, else those of images: paper shows another layout. */
   readonly formats?: readonly Format[];
+  /** After it, a simple page is captured, and has to be right. */
+  readonly isHostile?: boolean;
   /** Fails when the picture is not the right one. */
   readonly check?: (seen: Seen) => void | Promise<void>;
   /** There can be no picture: what its error says of itself, e.g. `PAGE_TOO_LARGE`. */
@@ -30,7 +32,7 @@ export interface HardPage {
 }
 
 /** What became of a hard page in one format. */
-class Seen {
+export class Seen {
   readonly format: Format;
   readonly rendering: Rendering;
   /** Of a pdf its first page, with as many pixels as CSS pixels. */
@@ -122,9 +124,18 @@ export function testCorpus(pages: readonly HardPage[], config: Partial<RenderEng
       if (page.fails) {
         const { code, message = /./ } = page.fails;
         await expect(rendered).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+        // It is for the client, who knows nothing of the browser.
+        const internals = expect.stringMatching(/net::|page\.goto|Call log/);
+        await expect(rendered).rejects.not.toMatchObject({ message: internals });
       } else {
         await page.check?.(await Seen.of(format, await rendered, [...site.hits]));
       }
+      if (page.isHostile === true) await expectHealthy(engine);
     });
   });
+}
+
+async function expectHealthy(engine: TestEngine): Promise<void> {
+  const { picture } = await engine.shoot({ kind: 'html', html: '<body style="background:#123456">' });
+  expect(picture.share('#123456'), 'a simple page afterwards').toBe(1);
 }

@@ -124,9 +124,3 @@ test('text in many scripts is drawn, not boxed', async () => {
   const text = pdf.text.normalize('NFKC').replaceAll(/\s/g, '');
   for (const line of ['Latin', 'Ελληνικά', 'Русский', '中文', '日本語', '한국어']) expect(text).toContain(line);
 });
-
-test('emoji are in colour', async () => {
-  const html = '<body style="margin:0;background:#fff"><p style="margin:0;font:200px sans-serif">\u{1f34e}</p>';
-  const { picture } = await fleet().api.picture({ html, viewport: { width: 300, height: 300 } });
-  expect(picture.share('#e02020', 70)).toBeGreaterThan(0.02);
-});

@@ -1,3 +1,4 @@
+import { countImages } from './in-page/count-images.ts';
 import { measurePage } from './in-page/measure-page.ts';
 import type { OpenPage } from './open.ts';
 import type { Settled } from './settle.ts';
@@ -6,8 +7,8 @@ import type { RenderOptions } from '@webcapture/shared/contract/render-options.t
 const callMs = 3000;
 
 /**
- * Stops the scripts of a page that keep it busy for ever: it can then be taken as it stands. These two commands are
- * among the few that reach a page between two steps of its loop.
+ * Stops a page that keeps itself busy for ever, with scripts, frames or new addresses: it can then be taken as it
+ * stands. These commands are among the few that reach a page between two steps of its loop.
  *
  * @throws DeadlineError when the page does not answer even so
  */
@@ -16,13 +17,15 @@ export async function interrupt(open: OpenPage, options: RenderOptions): Promise
   const stop = Promise.all([
     cdp.send('Emulation.setScriptExecutionDisabled', { value: true }),
     cdp.send('Runtime.terminateExecution'),
+    cdp.send('Page.stopLoading'),
   ]);
-  await lifeline.run(stop, callMs, 'stopping the scripts of the page');
+  await lifeline.run(stop, callMs, 'stopping the page');
   // Nothing that waits runs in such a page any more, not even of ours.
-  const { height } = await world.call(measurePage, [], { ms: callMs, what: 'measuring' });
+  const { height } = await world.callInAny(measurePage, [], { ms: callMs, what: 'measuring' });
+  const images = await world.callInAny(countImages, [], { ms: callMs, what: 'counting images' });
   if (options.isFullPage) await metrics.grow(height);
   return {
-    images: { loaded: 0, failed: 0, pending: 0 },
+    images,
     softTimeouts: ['settle'],
     whole: options.isFullPage ? { height, truncated: true } : undefined,
   };

@@ -90,7 +90,8 @@ export class MainDocument {
   };
 
   readonly #requestFailed = (request: Request): void => {
-    if (request === this.#here) this.#cutOff.resolve();
+    // One that is left for the next is cut off too, and nobody misses it.
+    if (request === this.#here && this.#moving === undefined) this.#cutOff.resolve();
     if (request !== this.#moving) return;
     this.#failure = { url: request.url(), netError: request.failure()?.errorText ?? '' };
     this.#stayed();

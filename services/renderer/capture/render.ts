@@ -35,6 +35,8 @@ const responseShare = 0.5;
 /** Blocking has a shorter limit of its own. */
 const blockingMs = 10_000;
 
+const stopMs = 3000;
+
 /** A page that moves on while it settles is followed so often. */
 const mostMoves = 5;
 
@@ -119,10 +121,19 @@ async function settleWhereItEnds(
       return settled;
     } catch (error) {
       if (error instanceof DeadlineError) return interrupt(open, options);
-      if (!(error instanceof DocumentGoneError) || moves === mostMoves) throw error;
+      if (!(error instanceof DocumentGoneError)) throw error;
+      if (moves === mostMoves) return stopMoving(open, options);
       await followMove(open, options);
     }
   }
+}
+
+/** The next document comes without its scripts, so that it stays. */
+async function stopMoving(open: OpenPage, options: RenderOptions): Promise<Settled> {
+  const { cdp, lifeline } = open;
+  await lifeline.run(cdp.send('Emulation.setScriptExecutionDisabled', { value: true }), stopMs, 'stopping the scripts');
+  await followMove(open, options);
+  return interrupt(open, options);
 }
 
 async function followMove(open: OpenPage, { timeout, waitUntil }: RenderOptions): Promise<void> {

@@ -12,7 +12,7 @@ const callMs = 5000;
 
 /** What there is to tell of the page itself. */
 export async function describePage({ world, document }: OpenPage): Promise<PageReport> {
-  const facts = await world.call(readPageFacts, [wallSelector], { ms: callMs, what: 'reading the title' });
+  const facts = await world.callInAny(readPageFacts, [wallSelector], { ms: callMs, what: 'reading the title' });
   const { answer } = document;
   const fromHtml = answer === undefined || answer.url === htmlUrl;
   return {

@@ -1,3 +1,4 @@
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import type { CDPSession } from 'playwright-core';
 import type { Lifeline } from './lifeline.ts';
 
@@ -10,6 +11,10 @@ export class DocumentGoneError extends Error {
 }
 
 const worldName = 'webcapture';
+
+/** A page that moves on is asked again so often, and so many milliseconds later. */
+const mostMoves = 5;
+const betweenMovesMs = 20;
 
 /**
  * Runs functions in a world of our own in the page: they see its document, but neither does the page see them, nor do
@@ -44,6 +49,26 @@ export class World {
     { ms, what }: { readonly ms: number; readonly what: string },
   ): Promise<Awaited<R>> {
     return this.#lifeline.run(this.#call(fn, args), ms, what);
+  }
+
+  /**
+   * As {@link call}, for what does not depend on the document: when the page moves on, the next one is asked, a few times.
+   *
+   * @throws DeadlineError, DocumentGoneError
+   */
+  async callInAny<A extends readonly unknown[], R>(
+    fn: (...args: A) => R,
+    args: A,
+    limit: { readonly ms: number; readonly what: string },
+  ): Promise<Awaited<R>> {
+    for (let moves = 0; ; moves += 1) {
+      try {
+        return await this.call(fn, args, limit);
+      } catch (error) {
+        if (!(error instanceof DocumentGoneError) || moves === mostMoves) throw error;
+        await delay(betweenMovesMs);
+      }
+    }
   }
 
   async #call<A extends readonly unknown[], R>(fn: (...args: A) => R, args: A): Promise<Awaited<R>> {

@@ -9,7 +9,6 @@ beforeAll(async () => {
   site = await TestSite.start({
     '/size': html(
       `<script>
-        document.body.style.background = matchMedia('(prefers-color-scheme: dark)').matches ? '#102030' : '#f0e0d0';
         document.title = [innerWidth, innerHeight, devicePixelRatio, screen.width, screen.height].join();
       </script>`,
     ),
@@ -34,15 +33,6 @@ test.for([
   expect(picture.size).toBe(`${Math.round(width * deviceScaleFactor)}x${Math.round(height * deviceScaleFactor)}`);
   expect([rendering.width, rendering.height]).toEqual([picture.width, picture.height]);
   expect(report.title).toBe([width, height, deviceScaleFactor, width, height].join());
-});
-
-test.for([
-  ['light', '#f0e0d0'],
-  ['dark', '#102030'],
-  ['no-preference', '#f0e0d0'],
-] as const)('colour scheme %s', async ([colorScheme, colour]) => {
-  const { picture } = await engine.shoot(site.url('/size'), { colorScheme });
-  expect(picture.at(5, 5)).toBe(colour);
 });
 
 test('the largest viewport, in tiles, is whole', async () => {

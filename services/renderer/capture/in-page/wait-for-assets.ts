@@ -1,22 +1,23 @@
 /// <reference lib="dom" />
 
-export interface AssetCounts {
-  readonly loaded: number;
-  readonly failed: number;
-  readonly pending: number;
+import type { ImageCounts } from './count-images.ts';
+
+export interface AssetCounts extends ImageCounts {
   /** A web font had not come by then. */
   readonly fontsPending: boolean;
 }
 
 /**
- * Waits until the images (of `<img>` with all its kinds of sources, posters, CSS backgrounds) and web fonts of the
- * document have loaded or failed, or their time is up. Looks into open shadow trees and frames of the same site too.
+ * Waits until the images (of `<img>` with all its kinds of sources, buttons, posters, SVG, and of styles: backgrounds,
+ * masks, borders, bullets, those of `::before` and `::after` too) and web fonts of the document have loaded or failed,
+ * or their time is up. Looks into open shadow trees and frames of the same site too. Images of one address in styles
+ * count once.
  *
  * @param scope `visible` counts what the viewport shows, `all` also what is below
  */
 export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, fontMs: number): Promise<AssetCounts> {
   /** Reading styles costs time on very large documents. */
-  const mostBackgrounds = 5000;
+  const mostStyled = 5000;
   const start = performance.now();
   const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
   const probes = new Map<string, HTMLImageElement>();
@@ -29,40 +30,76 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
     return bottom >= 0 && right >= 0 && top < view.innerHeight && left < view.innerWidth;
   };
 
-  /** A second image of the same address shares the load of the first, and tells of it. */
-  const probe = (address: string | undefined): HTMLImageElement[] => {
-    if (address === undefined || !/^https?:/.test(address)) return [];
+  /** A second image of the same address, asked for in the same way, shares the load of the first, and tells of it. */
+  const probe = (address: string, crossOrigin: string | null): HTMLImageElement => {
     let image = probes.get(address);
     if (image === undefined) {
       image = new Image();
+      image.crossOrigin = crossOrigin;
       image.src = address;
       probes.set(address, image);
     }
-    return [image];
+    return image;
   };
 
-  const imagesIn = (root: Document | ShadowRoot): HTMLImageElement[] => {
-    let styled = 0;
-    const found: HTMLImageElement[] = [];
-    for (const element of root.querySelectorAll('*')) {
-      if (element.shadowRoot) found.push(...imagesIn(element.shadowRoot));
-      if (element instanceof HTMLIFrameElement && element.contentDocument && counts(element)) {
-        found.push(...imagesIn(element.contentDocument));
-      } else if (element.localName === 'img') {
-        const image = element as HTMLImageElement;
-        const named = image.currentSrc !== '' || image.src !== '';
-        if (named && counts(image)) found.push(image);
-      } else if (element instanceof HTMLVideoElement && element.poster !== '' && counts(element)) {
-        found.push(...probe(element.poster));
-      } else if (styled < mostBackgrounds) {
-        styled += 1;
-        const background = getComputedStyle(element).backgroundImage;
-        if (background !== 'none' && background.includes('url(') && counts(element)) {
-          for (const [, address] of background.matchAll(/url\("(.*?)"\)/g)) found.push(...probe(address));
-        }
-      }
+  /** The address of an image that is one by its element. */
+  const ownAddress = (element: Element): string => {
+    switch (element.localName) {
+      case 'video':
+        return (element as HTMLVideoElement).poster;
+      case 'input':
+        return (element as HTMLInputElement).type === 'image' ? (element as HTMLInputElement).src : '';
+      case 'image':
+        return new URL((element as SVGImageElement).href?.baseVal ?? '', element.baseURI).href;
+      default:
+        return '';
     }
-    return found;
+  };
+
+  /** The addresses that a style names. An `image-set` names more than the browser asks for, and is left out. */
+  const named = (value: string): string[] =>
+    value.includes('url("http') && !value.includes('image-set(')
+      ? [...value.matchAll(/url\("(https?:.*?)"\)/g)].map(([, address]) => address ?? '')
+      : [];
+
+  const stylesOf = (element: Element): CSSStyleDeclaration[] => {
+    const around = ['::before', '::after'].map((name) => getComputedStyle(element, name));
+    const drawn = around.filter(({ content }) => content !== 'none' && content !== 'normal');
+    return [getComputedStyle(element), ...drawn];
+  };
+
+  /** Images of an element's styles, and of what it is, as long as it is in sight. */
+  const probesOf = (element: Element, withStyles: boolean): HTMLImageElement[] => {
+    const own = ownAddress(element);
+    const plain = /^https?:/.test(own) ? [own] : [];
+    const masks: string[] = [];
+    for (const style of withStyles ? stylesOf(element) : []) {
+      plain.push(...named(style.backgroundImage), ...named(style.borderImageSource), ...named(style.content));
+      if (style.display === 'list-item') plain.push(...named(style.listStyleImage));
+      // With a fragment it is a part of a document, and no image.
+      masks.push(...named(style.maskImage).filter((address) => !address.includes('#')));
+    }
+    if (plain.length + masks.length === 0 || !counts(element)) return [];
+    return [...plain.map((address) => probe(address, null)), ...masks.map((address) => probe(address, 'anonymous'))];
+  };
+
+  const look = () => {
+    let visited = 0;
+    const images = new Set<HTMLImageElement>();
+    const fonts: FontFaceSet[] = [];
+    const visit = (root: Document | ShadowRoot): void => {
+      if ('fonts' in root) fonts.push(root.fonts);
+      for (const element of root.querySelectorAll('*')) {
+        if (element.shadowRoot) visit(element.shadowRoot);
+        const { contentDocument } = element as HTMLIFrameElement;
+        if (contentDocument && counts(element)) visit(contentDocument);
+        const image = element.localName === 'img' ? (element as HTMLImageElement) : undefined;
+        if (image && (image.currentSrc !== '' || image.src !== '') && counts(image)) images.add(image);
+        for (const probed of probesOf(element, visited++ < mostStyled)) images.add(probed);
+      }
+    };
+    visit(document);
+    return { images: [...images], fonts };
   };
 
   const settled = (image: HTMLImageElement) =>
@@ -72,24 +109,33 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
       if (image.complete) resolve();
     });
 
-  const fonts = Promise.race([document.fonts?.ready, pause(fontMs)]);
-  let images = imagesIn(document);
-  for (;;) {
-    const pending = images.filter((image) => !image.complete);
-    const left = imageMs - (performance.now() - start);
-    if (pending.length === 0 || left <= 0) break;
-    await Promise.race([Promise.all(pending.map(settled)), pause(left)]);
-    // What has loaded may have brought more, or moved others into sight.
-    images = imagesIn(document);
-  }
-  await fonts;
-
-  const complete = images.filter((image) => image.complete);
-  const loaded = complete.filter((image) => image.naturalWidth > 0 || image.naturalHeight > 0).length;
-  return {
-    loaded,
-    failed: complete.length - loaded,
-    pending: images.length - complete.length,
-    fontsPending: document.fonts?.status === 'loading',
+  /** Resolves when all have come, or `mostMs` after the start; false when that is over, or nothing is missing. */
+  const wait = async (missing: readonly PromiseLike<unknown>[], mostMs: number): Promise<boolean> => {
+    const left = mostMs - (performance.now() - start);
+    if (missing.length === 0 || left <= 0) return false;
+    await Promise.race([Promise.all(missing), pause(left)]);
+    return true;
   };
+
+  for (;;) {
+    const { images, fonts } = look();
+    // Asking lays the page out, so that fonts are asked for; their status is then true.
+    const ready = fonts.map((set) => set.ready);
+    const missingFonts = ready.filter((_, index) => fonts[index]?.status === 'loading');
+    const missing = images.filter((image) => !image.complete);
+    const waited = await Promise.all([wait(missing.map(settled), imageMs), wait(missingFonts, fontMs)]);
+    if (waited.includes(true)) {
+      // What has come may have brought more, or moved others into sight, once the page has had its turn.
+      await pause(0);
+      continue;
+    }
+    const complete = images.filter((image) => image.complete);
+    const loaded = complete.filter((image) => image.naturalWidth > 0 || image.naturalHeight > 0).length;
+    return {
+      loaded,
+      failed: complete.length - loaded,
+      pending: missing.length,
+      fontsPending: missingFonts.length > 0,
+    };
+  }
 }

@@ -1,0 +1,37 @@
+import type { Handler } from '../harness/engine.ts';
+
+/** Answers every request in the same way, `afterMs` after it came; what is answered is not to be kept. */
+export function answer(
+  type: string,
+  body: string | Buffer,
+  options: { status?: number; headers?: Record<string, string>; afterMs?: number } = {},
+): Handler {
+  const { status = 200, headers = {}, afterMs = 0 } = options;
+  return (_, response) => {
+    const send = () =>
+      response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store', ...headers }).end(body);
+    if (afterMs > 0) setTimeout(send, afterMs);
+    else send();
+  };
+}
+
+/** Sends the browser on to another address. */
+export function redirect(location: string, status = 302): Handler {
+  return (_, response) => void response.writeHead(status, { location }).end();
+}
+
+/** Takes the request and says nothing. */
+export const hang: Handler = () => undefined;
+
+/** Takes the request and hangs up. */
+export const reset: Handler = (request) => void request.socket.destroy();
+
+/** A picture of one colour and 100 × 100 px, as SVG. */
+export function svg(colour: string, size = 100): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}"><rect width="${size}" height="${size}" fill="${colour}"/></svg>`;
+}
+
+/** {@link svg} as an answer. */
+export function svgAnswer(colour: string, afterMs = 0, size = 100): Handler {
+  return answer('image/svg+xml', svg(colour, size), { afterMs });
+}

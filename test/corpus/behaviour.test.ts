@@ -1,0 +1,217 @@
+import { createServer } from 'node:https';
+import { afterAll, expect } from 'vitest';
+import { html } from '../harness/engine.ts';
+import { tlsFixture } from '../unit/egress/tls-fixture.ts';
+import { answer, hang, redirect, reset } from './answers.ts';
+import { testCorpus, type HardPage } from './corpus.ts';
+
+const green = '#00aa00';
+const paint = `document.body.style.background = '${green}'`;
+const good = html(`<body style="background:${green}">`);
+const file = answer('application/zip', 'PK', { headers: { 'content-disposition': 'attachment' } });
+
+const untrusted = createServer(tlsFixture, (_, response) => response.end('hello'));
+await new Promise<void>((resolve) => untrusted.listen(0, '127.0.0.1', resolve));
+afterAll(() => untrusted.close());
+const { port: tlsPort } = untrusted.address() as { port: number };
+
+/** A page that does something, and is green all the same. */
+const does = (what: string, script: string, more: Partial<HardPage> = {}): HardPage => ({
+  name: `a page that ${what}`,
+  formats: ['png'],
+  check: (seen) => {
+    seen.expectColour(300, 300, green);
+    expect(seen.report.softTimeouts).toEqual([]);
+    expect(new URL(seen.report.finalUrl).pathname).toBe('/');
+    expect(seen.report.timings.navigateMs).toBeLessThan(8000);
+  },
+  ...more,
+  site: { '/': html(`<script>${script}; ${paint}</script>`), '/popup': html('popup'), '/file': file, ...more.site },
+});
+
+/** A page that leads to /end, which is green. */
+const leads = (how: string, site: HardPage['site'], hops = 1): HardPage => ({
+  name: `a redirect by ${how}`,
+  site: { '/end': good, ...site },
+  formats: ['png'],
+  check: (seen) => {
+    seen.expectColour(300, 300, green);
+    expect(seen.report).toMatchObject({ httpStatus: 200, title: 'Test', softTimeouts: [] });
+    expect(new URL(seen.report.finalUrl).pathname).toBe('/end');
+    expect(seen.requests.length).toBeGreaterThan(hops);
+  },
+});
+
+const fails = (name: string, site: HardPage['site'], message: RegExp): HardPage => ({
+  name,
+  site,
+  formats: ['png'],
+  fails: { code: 'NAVIGATION_FAILED', message },
+});
+
+const pages: readonly HardPage[] = [
+  does('asks and tells in dialogs, 100 of each', `for (let i = 0; i < 100; i++) { alert(i); confirm(i); prompt(i) }`),
+  does('opens a dialog after load', `setTimeout(() => alert(1), 100)`, { options: { delay: 300 } }),
+  does(
+    'opens windows',
+    `for (let i = 0; i < 5; i++) window.open('/popup'); const a = document.createElement('a'); a.target = '_blank'; a.href = '/popup'; a.click(); const f = document.createElement('form'); f.target = 'x'; f.action = '/popup'; document.body.append(f); f.submit()`,
+    {
+      check: (seen) => {
+        seen.expectColour(300, 300, green);
+        expect(seen.asked('/popup')).toBe(0);
+      },
+    },
+  ),
+  does(
+    'does not let itself be left',
+    `onbeforeunload = () => 'stay'; addEventListener('beforeunload', (e) => { e.preventDefault(); e.returnValue = 'stay' })`,
+  ),
+  does('prints', `print(); addEventListener('load', () => print())`),
+  does(
+    'closes itself',
+    `close(); setTimeout(() => close(), 50); addEventListener('load', () => { close(); self.close(); top.close() })`,
+    { options: { delay: 150 } },
+  ),
+  does(
+    'downloads',
+    `const a = document.createElement('a'); a.href = '/file'; a.click(); const f = document.createElement('iframe'); f.src = '/file'; document.body.append(f)`,
+  ),
+  does(
+    'downloads what it made itself',
+    `const a = document.createElement('a'); a.download = 'x'; a.href = URL.createObjectURL(new Blob(['x'])); a.click()`,
+  ),
+  does(
+    'asks for permissions',
+    `
+    navigator.geolocation.getCurrentPosition(() => 0, () => 0); Notification?.requestPermission();
+    navigator.mediaDevices?.getUserMedia({ video: true, audio: true }).catch(() => 0);
+    navigator.clipboard?.readText().catch(() => 0); navigator.storage?.persist?.(); navigator.requestMIDIAccess?.().catch(() => 0);
+    navigator.serviceWorker?.register('/none.js').catch(() => 0)`,
+  ),
+  does(
+    'wants the whole screen and the pointer',
+    `document.documentElement.requestFullscreen().catch(() => 0); document.body.requestPointerLock?.(); screen.orientation?.lock?.('portrait').catch(() => 0)`,
+  ),
+  does(
+    'waits for the answers of permissions',
+    `navigator.geolocation.getCurrentPosition(() => 0, (e) => (document.title = 'denied'))`,
+    {
+      options: { delay: 200 },
+      host: 'localhost',
+    },
+  ),
+  does(
+    'spoils the language',
+    `
+    Array.prototype.map = Array.prototype.flatMap = () => { throw new Error('spoilt') };
+    window.Promise = window.requestAnimationFrame = window.setTimeout = window.getComputedStyle = null;
+    JSON.stringify = () => 'no'; Object.defineProperty(document, 'querySelectorAll', { value: null });
+    Object.defineProperty(document, 'title', { get() { throw new Error('spoilt') } })`,
+    { formats: ['png', 'webp'], options: { isFullPage: true } },
+  ),
+  does('goes to another fragment, again and again', `setInterval(() => (location.hash = Math.random()), 20)`, {
+    options: { delay: 200 },
+  }),
+  does('gives itself other addresses', `for (let i = 0; i < 50; i++) history.pushState(null, '', '/elsewhere?' + i)`, {
+    check: (seen) => {
+      seen.expectColour(300, 300, green);
+      expect(seen.report).toMatchObject({
+        httpStatus: 200,
+        finalUrl: expect.stringMatching(/\/elsewhere\?49$/) as string,
+      });
+    },
+  }),
+  does(
+    'goes to a scheme of another program',
+    `location = 'mailto:a@b.test'; location = 'intent://x#Intent;end'; location = 'tel:1'`,
+  ),
+  does('goes to a file', `try { location = 'file:///etc/passwd' } catch {}`),
+  does('goes where nothing comes from (204)', `setTimeout(() => (location = '/nothing'), 0)`, {
+    site: { '/nothing': (_, response) => void response.writeHead(204).end() },
+    options: { delay: 200 },
+  }),
+  leads('meta', { '/': html('', '<meta http-equiv="refresh" content="0;url=/end">') }),
+  leads('the Refresh header', { '/': answer('text/html', 'wait', { headers: { refresh: '0; url=/end' } }) }),
+  leads('script, at once', { '/': html(`<script>location.replace('/end')</script>`) }),
+  leads('script, after load', {
+    '/': html(`<script>addEventListener('load', () => setTimeout(() => (location = '/end'), 0))</script>`),
+  }),
+  leads('a form that sends itself', {
+    '/': html(`<form method="post" action="/end"></form><script>document.forms[0].submit()</script>`),
+  }),
+  leads('a click on a link', { '/': html(`<a id="a" href="/end">x</a><script>a.click()</script>`) }),
+  leads(
+    'fifteen answers: 301, 302, 303, 307, 308 and again',
+    Object.fromEntries(
+      Array.from({ length: 15 }, (_, index) => {
+        const [from, to] = [index === 0 ? '/' : `/${index}`, index === 14 ? '/end' : `/${index + 1}`];
+        return [from, redirect(to, [301, 302, 303, 307, 308][index % 5])];
+      }),
+    ),
+    15,
+  ),
+  leads(
+    'an answer, a meta, a script and an answer',
+    {
+      '/': redirect('/2'),
+      '/2': html('', '<meta http-equiv="refresh" content="0;url=/3">'),
+      '/3': html(`<script>location = '/4'</script>`),
+      '/4': redirect('/end', 307),
+    },
+    4,
+  ),
+  leads('an answer that leads to another site', {
+    '/': (request, response) =>
+      void response.writeHead(302, { location: `http://other.test:${request.socket.localPort}/end` }).end(),
+  }),
+  fails('a redirect to itself', { '/': redirect('/') }, /too many times/),
+  fails('a redirect to a file', { '/': redirect('file:///etc/passwd') }, /not http or https/),
+  fails('a file to download', { '/': file }, /file to download \(application\/zip\)/),
+  fails('204', { '/': (_, response) => void response.writeHead(204).end() }, /answered 204/),
+  fails('a connection that is closed', { '/': reset }, /closed|refused|reached/),
+  fails(
+    'a certificate that nobody trusts',
+    { '/': redirect(`https://127.0.0.1:${tlsPort}/`) },
+    /certificate of 127\.0\.0\.1:\d+/,
+  ),
+  fails(
+    'TLS where there is none',
+    {
+      '/': (request, response) =>
+        void response.writeHead(302, { location: `https://127.0.0.1:${request.socket.localPort}/` }).end(),
+    },
+    /TLS/,
+  ),
+  fails(
+    'an answer that breaks off within its header',
+    { '/': (request) => request.socket.end('HTTP/1.1 200 OK\r\nconte') },
+    /./,
+  ),
+  {
+    name: 'an answer that is shorter than it says: what there is',
+    site: {
+      '/': (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/html', 'content-length': '10000' }).write(good);
+        setTimeout(() => response.destroy(), 50);
+      },
+    },
+    formats: ['png'],
+    check: (seen) => seen.expectColour(300, 300, green),
+  },
+  {
+    name: 'a server that does not answer',
+    site: { '/': hang },
+    formats: ['png'],
+    options: { timeout: 800 },
+    fails: { code: 'CAPTURE_TIMEOUT', message: /did not answer within 800 ms/ },
+  },
+  {
+    name: 'two pages that send the browser to each other for ever',
+    site: { '/': html(`<script>location = '/b'</script>`), '/b': html(`<script>location = '/'</script>`) },
+    formats: ['png'],
+    options: { timeout: 1000 },
+    fails: { code: 'CAPTURE_TIMEOUT' },
+  },
+];
+
+testCorpus(pages);

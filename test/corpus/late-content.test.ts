@@ -1,0 +1,197 @@
+import { expect } from 'vitest';
+import type { Handler } from '../harness/engine.ts';
+import { html } from '../harness/engine.ts';
+import { answer } from './answers.ts';
+import { testCorpus, type HardPage } from './corpus.ts';
+
+const green = '#00aa00';
+const paint = `document.body.style.background = '${green}'`;
+const isGreen: HardPage['check'] = (seen) => seen.expectColour(300, 300, green);
+const inTime: HardPage['check'] = async (seen) => {
+  await isGreen(seen);
+  expect(seen.report.timings.navigateMs).toBeLessThan(8000);
+};
+
+/** An answer that goes on for ever, in pieces. */
+const stream =
+  (type: string, piece: string, first = ''): Handler =>
+  (_, response) => {
+    response.writeHead(200, { 'content-type': type }).write(first);
+    const timer = setInterval(() => response.write(piece), 100);
+    response.on('close', () => clearInterval(timer));
+  };
+
+const pages: readonly HardPage[] = [
+  {
+    name: 'an app that renders what it fetches, with networkidle',
+    site: {
+      '/': html(
+        `<script>fetch('/api').then((r) => r.json()).then(() => fetch('/api?2')).then(() => { ${paint} })</script>`,
+      ),
+      '/api': answer('application/json', '{}', { afterMs: 300 }),
+    },
+    options: { waitUntil: 'networkidle' },
+    formats: ['png'],
+    check: async (seen) => {
+      await isGreen(seen);
+      expect(seen.report.softTimeouts).toEqual([]);
+    },
+  },
+  {
+    name: 'an app whose scripts are modules that import each other, and top-level await',
+    site: {
+      '/': html('<script type="module" src="/a.js"></script>'),
+      '/a.js': answer(
+        'text/javascript',
+        `import { go } from './b.js'; await new Promise((r) => setTimeout(r, 300)); go();`,
+      ),
+      '/b.js': answer('text/javascript', `export const go = () => { ${paint} }`, { afterMs: 200 }),
+    },
+    formats: ['png'],
+    options: { waitUntil: 'networkidle' },
+    check: isGreen,
+  },
+  {
+    name: 'an app that hydrates 300 ms after load, with a delay',
+    site: { '/': html(`<script>addEventListener('load', () => setTimeout(() => { ${paint} }, 300))</script>`) },
+    formats: ['png'],
+    options: { delay: 500 },
+    check: isGreen,
+  },
+  {
+    name: 'an app whose script comes late',
+    site: {
+      '/': html('<script src="/app.js" defer></script>'),
+      '/app.js': answer('text/javascript', paint, { afterMs: 700 }),
+    },
+    formats: ['png'],
+    check: isGreen,
+  },
+  {
+    name: 'a page that polls every 100 ms, with networkidle: taken when its time is up',
+    site: {
+      '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`),
+      '/poll': answer('text/plain', 'x'),
+    },
+    formats: ['png'],
+    options: { waitUntil: 'networkidle', timeout: 1500 },
+    check: async (seen) => {
+      await inTime(seen);
+      expect(seen.report.softTimeouts).toEqual(['networkidle']);
+    },
+  },
+  {
+    name: 'a page that polls every 100 ms, with load: taken at once',
+    site: {
+      '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`),
+      '/poll': answer('text/plain', 'x'),
+    },
+    formats: ['png', 'pdf'],
+    check: async (seen) => {
+      await inTime(seen);
+      expect(seen.report.softTimeouts).toEqual([]);
+    },
+  },
+  {
+    name: 'server-sent events that never end',
+    site: {
+      '/': html(`<script>new EventSource('/events').onmessage = () => { ${paint} }</script>`),
+      '/events': stream('text/event-stream', 'data: 1\n\n'),
+    },
+    formats: ['png'],
+    options: { delay: 300 },
+    check: inTime,
+  },
+  {
+    name: 'a WebSocket that nobody answers',
+    site: {
+      '/': html(`<script>new WebSocket('ws://' + location.host + '/none').onerror = () => { ${paint} }</script>`),
+    },
+    formats: ['png'],
+    options: { waitUntil: 'networkidle' },
+    check: isGreen,
+  },
+  {
+    name: 'a fetch that is never read to its end, with networkidle',
+    site: {
+      '/': html(`<script>fetch('/stream').then(() => { ${paint} })</script>`),
+      '/stream': (_, response) => void response.writeHead(200).write('first'),
+    },
+    formats: ['png'],
+    options: { waitUntil: 'networkidle', timeout: 5000 },
+    check: inTime,
+  },
+  {
+    name: 'a document that streams for ever, taken at commit after a delay',
+    site: {
+      '/': stream('text/html', '<i></i>', `<!doctype html><title>Endless</title><body style="background:${green}">`),
+    },
+    formats: ['png'],
+    options: { waitUntil: 'commit', delay: 300, timeout: 2000 },
+    check: async (seen) => {
+      await isGreen(seen);
+      expect(seen.report.title).toBe('Endless');
+    },
+  },
+  {
+    name: 'a document that streams for ever: no page in time',
+    site: { '/': stream('text/html', '<i></i>', '<!doctype html>x') },
+    formats: ['png'],
+    options: { timeout: 1000 },
+    fails: { code: 'CAPTURE_TIMEOUT', message: /1000 ms/ },
+  },
+  {
+    name: 'a document that comes in pieces, one in the middle of a letter',
+    site: {
+      '/': (_, response) => {
+        const page = Buffer.from(
+          `<!doctype html><meta charset="utf-8"><title>漢字</title><body style="background:${green}">`,
+        );
+        response.writeHead(200, { 'content-type': 'text/html' }).write(page.subarray(0, 47));
+        setTimeout(() => response.end(page.subarray(47)), 200);
+      },
+    },
+    formats: ['png'],
+    check: async (seen) => {
+      await isGreen(seen);
+      expect(seen.report.title).toBe('漢字');
+    },
+  },
+  {
+    name: 'a server that thinks for a second',
+    site: { '/': answer('text/html', html(`<body style="background:${green}">`), { afterMs: 1000 }) },
+    formats: ['png'],
+    options: { timeout: 5000 },
+    check: isGreen,
+  },
+  {
+    name: 'content that waits for the browser to be idle, and to be in sight',
+    site: {
+      '/': html(
+        `<div id="box" style="height:50px"></div><script>new IntersectionObserver(([entry]) => {
+          if (entry.isIntersecting) requestIdleCallback(() => requestAnimationFrame(() => { ${paint} })) }).observe(box)</script>`,
+      ),
+    },
+    formats: ['png'],
+    options: { delay: 100 },
+    check: isGreen,
+  },
+  {
+    name: 'styles that a script adopts, and one that comes late',
+    site: {
+      '/': html(
+        `<p id="a" style="height:100px;margin:0"></p><script>const sheet = new CSSStyleSheet(); sheet.replaceSync('#a { background: ${green} }');
+          document.adoptedStyleSheets = [sheet]</script>`,
+        '<link rel="stylesheet" href="/late.css">',
+      ),
+      '/late.css': answer('text/css', `body { background: ${green} }`, { afterMs: 500 }),
+    },
+    formats: ['png'],
+    check: async (seen) => {
+      await isGreen(seen);
+      seen.expectColour(50, 50, green);
+    },
+  },
+];
+
+testCorpus(pages);

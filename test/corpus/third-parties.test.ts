@@ -1,0 +1,105 @@
+import { createServer } from 'node:net';
+import { expect } from 'vitest';
+import { html } from '../harness/engine.ts';
+import { answer, hang, reset, svgAnswer } from './answers.ts';
+import { testCorpus, type HardPage } from './corpus.ts';
+
+const green = '#00aa00';
+const content = `<img src="/content.svg" style="display:block">`;
+
+/** The main content is there, and no time is lost. */
+const contentIsThere: HardPage['check'] = (seen) => {
+  seen.expectColour(50, 50, green);
+  expect(seen.report.timings.navigateMs).toBeLessThan(8000);
+  expect(seen.report.softTimeouts).toEqual([]);
+};
+
+/** Every kind of thing that a page gets from others, from one address. */
+const thirdParties = (address: string) =>
+  html(
+    `${content}<iframe src="${address}?frame" width="50" height="50"></iframe><img src="${address}?image" width="1">
+     <script async src="${address}?async"></script><script defer src="${address}?defer"></script>`,
+    `<link rel="stylesheet" href="${address}?css"><script src="${address}?head"></script><link rel="preload" as="font" href="${address}?font">`,
+  );
+
+const dead = (name: string, address: string, site: HardPage['site'] = {}): HardPage => ({
+  name: `third parties that are ${name}`,
+  site: { '/': thirdParties(address), '/content.svg': svgAnswer(green), ...site },
+  formats: ['png'],
+  check: contentIsThere,
+});
+
+// A port that was free a moment ago.
+const closedPort = await new Promise<number>((resolve) => {
+  const server = createServer().listen(0, '127.0.0.1', () => {
+    const { port } = server.address() as { port: number };
+    server.close(() => resolve(port));
+  });
+});
+
+const pages: readonly HardPage[] = [
+  dead('refused', `http://127.0.0.1:${closedPort}/x`),
+  dead('hung up on', '/reset', { '/reset': reset }),
+  dead('names that do not exist', 'http://no-such-name.invalid/x'),
+  dead('in a private network', 'http://10.1.2.3/x'),
+  dead('answered with an error', '/500', { '/500': answer('text/html', 'error', { status: 500 }) }),
+  dead('answered with what they are not', '/json', { '/json': answer('application/json', '{}') }),
+  ...(
+    [
+      ['script in the head', html(content, '<script src="/hang"></script>')],
+      ['stylesheet', html(content, '<link rel="stylesheet" href="/hang">')],
+      ['import of a stylesheet', html(content, '<style>@import "/hang";</style>')],
+    ] as const
+  ).map(([kind, page]): HardPage => ({
+    name: `a ${kind} that hangs is given up, and told`,
+    site: { '/': page, '/hang': hang, '/content.svg': svgAnswer(green) },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectColour(50, 50, green);
+      expect(seen.report.softTimeouts).toEqual(['load']);
+      expect(seen.report.timings.navigateMs).toBeLessThan(8000);
+    },
+  })),
+  {
+    name: 'a frame and images that hang hold no longer than the timeout',
+    site: {
+      '/': html(`${content}<iframe src="/hang"></iframe><img src="/hang?1">`),
+      '/hang': hang,
+      '/content.svg': svgAnswer(green),
+    },
+    formats: ['png'],
+    options: { timeout: 1500, imageTimeout: 300 },
+    check: (seen) => {
+      seen.expectColour(50, 50, green);
+      expect(seen.report.softTimeouts).toContain('load');
+      // The time of an answer may be up a moment before that of the image.
+      const { loaded, failed, pending } = seen.report.images;
+      expect([loaded, failed + pending]).toEqual([1, 1]);
+      expect(seen.report.timings.navigateMs).toBeLessThan(6000);
+    },
+  },
+  {
+    name: 'third parties that hang, with domcontentloaded: taken at once',
+    site: {
+      '/': html(`${content}<iframe src="/hang"></iframe><script async src="/hang?2"></script>`),
+      '/hang': hang,
+      '/content.svg': svgAnswer(green),
+    },
+    formats: ['png'],
+    options: { waitUntil: 'domcontentloaded' },
+    check: contentIsThere,
+  },
+  {
+    name: 'a thousand requests at once',
+    site: {
+      '/': html(`${content}<script>for (let i = 0; i < 1000; i++) fetch('/x?' + i).catch(() => 0)</script>`),
+      '/x': answer('text/plain', 'x'),
+      '/content.svg': svgAnswer(green),
+    },
+    formats: ['png'],
+    check: (seen) => seen.expectColour(50, 50, green),
+  },
+];
+
+// What hangs is given up soon, so that the tests are quick.
+testCorpus(pages, { responseTimeoutMs: 500 });
