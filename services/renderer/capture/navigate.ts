@@ -28,18 +28,17 @@ export async function navigate(open: OpenPage, source: RenderSource, options: Re
   const { document } = open;
   const end = performance.now() + options.timeout;
   const remaining = () => Math.max(1, end - performance.now());
+  // What came of a document that was cut off is shown, as a browser does; that it is not whole is told.
+  const missed = (reached: Reached) => reached === 'late' || (reached === 'cut off' && !document.moving);
   await commit(open, source, options);
   if (options.waitUntil === 'commit') return [];
 
   for (let moves = 0; ; moves += 1) {
     const parsed = await reach(open, 'domcontentloaded', remaining());
     if (parsed === 'late' && unparsedPage === 'fail') throw unanswered(options.timeout, 'The page was not complete');
-    if (parsed === 'late') return [options.waitUntil];
-    // What came of a document that was cut off is shown, as a browser does; that it is not whole is told.
-    if (parsed === 'cut off' && !document.moving) return [options.waitUntil];
-    if (parsed === 'reached' && options.waitUntil !== 'domcontentloaded') {
-      if ((await reach(open, options.waitUntil, remaining())) === 'late') return [options.waitUntil];
-    }
+    if (missed(parsed)) return [options.waitUntil];
+    const more = parsed === 'reached' && options.waitUntil !== 'domcontentloaded';
+    if (more && missed(await reach(open, options.waitUntil, remaining()))) return [options.waitUntil];
     // Many pages only send the browser on to the next one.
     if (!document.moving || moves === mostMoves) return [];
     if (!(await arrives(open, remaining()))) return [options.waitUntil];
