@@ -19,6 +19,8 @@ export interface RendererConfig extends CommonConfig {
   readonly egressAllow: readonly string[];
   /** The folder of compiled filter lists; without one, a short built-in list serves. */
   readonly filtersPath: string | undefined;
+  /** Path of the module that makes the stealth provider; without one it is full Chromium. */
+  readonly stealthProvider: string | undefined;
 }
 
 /** Throws a ConfigError that names every variable that is wrong. */
@@ -42,5 +44,6 @@ export function readRendererConfig(environment: Environment): RendererConfig {
       mebibyte * env.integer('WEBCAPTURE_BROWSER_MEMORY_MB', 1024 + 400 * slots, { min: 256, max: 1_048_576 }),
     egressAllow: readEgressAllow(env),
     filtersPath: env.string('WEBCAPTURE_FILTERS_PATH'),
+    stealthProvider: env.string('WEBCAPTURE_STEALTH_PROVIDER'),
   }));
 }

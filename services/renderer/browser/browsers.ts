@@ -5,8 +5,9 @@ import { launchBrowser } from './launch.ts';
 import { MemoryGuard } from './memory-guard.ts';
 import { openOwnBrowser } from './own-browser.ts';
 import type { PageLoan } from './page-loan.ts';
-import { createStealthChromium } from './stealth-chromium.ts';
+import { loadStealthProvider } from './load-stealth-provider.ts';
 import type { StealthProvider } from './stealth-provider.ts';
+import { stealthSwitches } from './stealth-switches.ts';
 import { headlessShellSwitches } from './switches.ts';
 import type { PageEgress } from './warm-page.ts';
 
@@ -19,6 +20,8 @@ export interface BrowsersConfig {
   readonly browserMemoryBytes: number;
   readonly pageMemoryBytes: number;
   readonly antiBotIdleMs: number;
+  /** Module of the operator's stealth provider. */
+  readonly stealthProvider: string | undefined;
 }
 
 /** All browsers of a renderer. */
@@ -41,8 +44,11 @@ export async function startBrowsers(
 ): Promise<Browsers> {
   const { sandbox, headlessShellPath, capturesPerBrowser, slots } = config;
   const { egress, log } = deps;
+  const stealth = await loadStealthProvider(config.stealthProvider, config.chromiumPath);
+  // What is wrong with its switches is to show now, and not in the first capture.
+  await stealthSwitches(stealth);
+  log.info({ provider: stealth.name, executable: stealth.executablePath }, 'stealth provider loaded');
   const guard = new MemoryGuard({ pageBytes: config.pageMemoryBytes, log });
-  const stealth = createStealthChromium(config.chromiumPath);
   const stealthSetup = { contextOptions: stealth.contextOptions, initScripts: stealth.initScripts };
 
   const launchShell = () =>
@@ -51,7 +57,7 @@ export async function startBrowsers(
     launchBrowser({
       executablePath: stealth.executablePath,
       sandbox,
-      switches: await stealth.switches(),
+      switches: await stealthSwitches(stealth),
       withoutSwitches: stealth.withoutSwitches,
     });
 

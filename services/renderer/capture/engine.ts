@@ -45,6 +45,7 @@ export async function startRenderEngine(config: RenderEngineConfig, deps: Render
       browserMemoryBytes: config.browserMemoryBytes,
       pageMemoryBytes: config.pageMemoryBytes ?? defaultPageMemoryBytes,
       antiBotIdleMs: config.antiBotIdleMs ?? defaultAntiBotIdleMs,
+      stealthProvider: config.stealthProvider,
     },
     deps,
   );

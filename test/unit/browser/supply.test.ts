@@ -146,7 +146,16 @@ test('the memory guard ends a page that holds too much, and no other', async () 
 
 describe('a browser that is needed now and then', () => {
   const idle = (options: { idleMs?: number; capturesPerBrowser?: number } = {}) =>
-    new IdleBrowser({ launch, egress, guard, log, setup: {}, capturesPerBrowser: 100, idleMs: 60_000, ...options });
+    new IdleBrowser({
+      launch,
+      egress,
+      guard,
+      log,
+      setup: { contextOptions: {}, initScripts: [] },
+      capturesPerBrowser: 100,
+      idleMs: 60_000,
+      ...options,
+    });
 
   test('starts with the first capture, serves the next, and ends when nothing comes', async () => {
     const browser = idle({ idleMs: 100 });
