@@ -72,6 +72,40 @@ const mediaFiles = ['/film.mp4', '/sound.mp3', '/clip.webm', '/list.m3u8'];
 const host = 'www.site.test';
 const both = ['png', 'pdf'] as const;
 
+/** The page is loaded once its service worker has asked for what it wanted. */
+const serviceWorker = (): HardPage['site'] => {
+  let release = () => {};
+  return {
+    '/': html(`<img src="/installed.svg"><script>
+      navigator.serviceWorker.register('/worker.js'); navigator.serviceWorker.ready.then(() => fetch('/release'));</script>`),
+    '/worker.js': (request, response) =>
+      script(`oninstall = (event) => event.waitUntil(Promise.all([fetch('/own.svg'),
+        fetch('http://${listedHosts.ads}:${request.socket.localPort}/ad.svg').catch(() => 0)]))`)(request, response),
+    '/own.svg': colour(green),
+    '/ad.svg': colour(red),
+    '/installed.svg': (_request, response) => {
+      release = () => response.end();
+    },
+    '/release': (_request, response) => {
+      response.end();
+      release();
+    },
+  };
+};
+
+const inServiceWorker = [true, false].map((ads): HardPage => ({
+  name: `a service worker's advertising is ${ads ? 'not asked for' : 'asked for when nobody minds'}`,
+  site: serviceWorker(),
+  // Service workers are for secure contexts.
+  host: 'localhost',
+  formats: ['png'],
+  options: { block: only(ads ? 'ads' : 'media') },
+  check: (seen) => {
+    expect([seen.asked('/own.svg'), seen.asked('/ad.svg')]).toEqual([1, ads ? 0 : 1]);
+    expect(seen.report.blockedRequests).toBe(ads ? 1 : 0);
+  },
+}));
+
 const pages: readonly HardPage[] = [
   {
     name: 'nothing is blocked that nobody asked to block',
@@ -160,4 +194,4 @@ const pages: readonly HardPage[] = [
   },
 ];
 
-testCorpus(pages);
+testCorpus([...pages, ...inServiceWorker]);
