@@ -4,7 +4,7 @@ import { createStealthChromium } from './stealth-chromium.ts';
 import type { MakeStealthProvider, StealthProvider } from './stealth-provider.ts';
 
 /** The operator's stealth provider cannot be used; the message says what to change. */
-export class StealthProviderError extends Error {
+class StealthProviderError extends Error {
   constructor(path: string, problem: string, options?: { cause?: unknown }) {
     super(`The stealth provider ${path} (WEBCAPTURE_STEALTH_PROVIDER) ${problem}`, options);
     this.name = 'StealthProviderError';
