@@ -21,7 +21,10 @@ test("the example of the documentation renders antiBot captures, and nobody else
       kind: 'html',
       html: html(`<script>
         const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-        document.title = [timeZone, navigator.language, navigator.webdriver, outerHeight - innerHeight].join();
+        // A page learns the size of its window with its first frame.
+        requestAnimationFrame(() => {
+          document.title = [timeZone, navigator.language, navigator.webdriver, outerHeight - innerHeight].join();
+        });
       </script>`),
     } as const;
     const { report } = await engine.render(source, { antiBot: true });
