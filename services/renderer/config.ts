@@ -25,6 +25,8 @@ export interface RendererConfig extends CommonConfig {
   readonly downloadBytes: number;
   /** The folder of compiled filter lists; without one, a short built-in list serves. */
   readonly filtersPath: string | undefined;
+  /** Path of the module that makes the stealth provider; without one it is full Chromium. */
+  readonly stealthProvider: string | undefined;
 }
 
 /** Throws a ConfigError that names every variable that is wrong. */
@@ -51,5 +53,6 @@ export function readRendererConfig(environment: Environment): RendererConfig {
     egressDeny: readEgressDeny(env),
     downloadBytes: mebibyte * env.integer('WEBCAPTURE_CAPTURE_DOWNLOAD_MB', 512, { min: 1, max: 1_048_576 }),
     filtersPath: env.string('WEBCAPTURE_FILTERS_PATH'),
+    stealthProvider: env.string('WEBCAPTURE_STEALTH_PROVIDER'),
   }));
 }

@@ -49,13 +49,6 @@ describe('antiBot', () => {
 });
 
 describe('block', () => {
-  test('nothing is blocked unless asked for', async () => {
-    const media = site().visit('/media');
-    const data = await fleet().api.captured({ url: media.url, delay: 300 });
-    expect(media.seen('/asset/media').length).toBeGreaterThan(0);
-    expect(data.report.blockedRequests).toBe(0);
-  });
-
   test('media: no audio or video is asked for, pictures are', async () => {
     const media = site().visit('/media');
     const { data, picture } = await fleet().api.picture({ url: media.url, delay: 300, block: { media: true } });
@@ -86,20 +79,6 @@ describe('block', () => {
       for (const path of ads) expect(page.seen(path)).toEqual([]);
       expect([picture.at(1000, 600), picture.at(50, 350)]).toEqual(['#00ff00', '#00ff00']);
       expect(data.report.blockedRequests).toBeGreaterThanOrEqual(2);
-    });
-
-    test('trackers: is not asked for', async () => {
-      const page = advertising();
-      const data = await fleet().api.captured({ url: page.url, block: { trackers: true } });
-      expect(asked(page)).toEqual(expect.arrayContaining(['/test-banner.png', '/asset/image']));
-      for (const path of trackers) expect(page.seen(path)).toEqual([]);
-      expect(data.report.blockedRequests).toBeGreaterThanOrEqual(2);
-    });
-
-    test('both: what is left is the page', async () => {
-      const page = advertising();
-      await fleet().api.captured({ url: page.url, block: { ads: true, trackers: true } });
-      expect(asked(page)).toEqual(['/asset/image']);
     });
   });
 

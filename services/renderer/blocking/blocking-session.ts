@@ -53,9 +53,10 @@ export class BlockingSession {
     const session: CDPSession = await page.context().newCDPSession(page);
     const guard = new RequestGuard(block, { blocker, pageUrl: () => page.url() });
     const consent = block.cookieBanners ? new ConsentWatch(blocker.consent) : null;
-    const targets = await TargetTree.attach(session, (target) =>
-      Promise.all([guard.prepare(target), consent?.prepare(target)]),
-    );
+    const targets = await TargetTree.attach(session, {
+      frame: (target) => Promise.all([guard.prepare(target), consent?.prepare(target)]),
+      worker: (target) => guard.prepareWorker(target),
+    });
     return new BlockingSession({ page, block, blocker, guard, consent, targets });
   }
 

@@ -14,8 +14,8 @@ const maxImages = 1000;
  * Decides each request of a page before it leaves the browser. A blocked one fails at once as `blockedbyclient`.
  *
  * The requests are paused by the protocol's own means: a Playwright route costs three times the processor time for each
- * request, disables the cache, and does not see where a redirect leads. Not seen are WebSockets and the requests that
- * shared and service workers make themselves.
+ * request, disables the cache, and does not see where a redirect leads. Not seen are WebSockets, which the protocol
+ * does not pause, and the requests that shared workers make themselves, which belong to no page.
  */
 export class RequestGuard {
   readonly #block: RenderOptions['block'];
@@ -50,13 +50,15 @@ export class RequestGuard {
   }
 
   async prepare(target: Target): Promise<void> {
-    target.on('Fetch.requestPaused', (paused) => this.#decide(target, paused));
-    const [{ frameTree }] = await Promise.all([
-      target.send('Page.getFrameTree'),
-      target.send('Fetch.enable', { patterns: this.#patterns() }),
-    ]);
+    const [{ frameTree }] = await Promise.all([target.send('Page.getFrameTree'), this.prepareWorker(target)]);
     // The page's own target is the first to be prepared.
     this.#mainFrameId ??= frameTree.frame.id;
+  }
+
+  /** A target without frames. */
+  async prepareWorker(target: Target): Promise<void> {
+    target.on('Fetch.requestPaused', (paused) => this.#decide(target, paused));
+    await target.send('Fetch.enable', { patterns: this.#patterns() });
   }
 
   #patterns() {

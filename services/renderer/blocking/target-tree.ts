@@ -16,37 +16,43 @@ export interface TargetEvents {
   'Runtime.executionContextCreated': { context: { id: number; name: string; auxData?: object } };
   'Runtime.executionContextDestroyed': { executionContextId: number };
   'Runtime.executionContextsCleared': object;
-  'Target.attachedToTarget': { sessionId: string };
+  'Target.attachedToTarget': { sessionId: string; targetInfo: { type: string } };
   'Target.receivedMessageFromTarget': { sessionId: string; message: string };
   'Target.detachedFromTarget': { sessionId: string };
 }
 
-/** A part of a page that has a process of its own: the page itself, or a frame of another site. */
+/** A part of a page that has a process of its own: the page itself, a frame of another site, or a service worker. */
 export interface Target {
   readonly send: CDPSession['send'];
   readonly on: <E extends keyof TargetEvents>(event: E, listener: (payload: TargetEvents[E]) => void) => void;
 }
 
-/** A frame waits for this long to be prepared before it runs; then it goes on as it is. */
+/** How the targets of a page are prepared before they run. */
+export interface Preparation {
+  readonly frame: (target: Target) => Promise<unknown>;
+  readonly worker: (target: Target) => Promise<unknown>;
+}
+
+/** A frame or worker waits for this long to be prepared before it runs; then it goes on as it is. */
 const prepareMs = 2000;
 
 /**
  * The targets of one page: the session it is made with and, where the browser isolates sites, one for each frame of
- * another site, at any depth. Each is prepared before its first request.
+ * another site, at any depth. Each is prepared before its first request, and so is each service worker.
  *
  * Frames are attached by nested messages: the flat sessions that replace those cannot be reached through a session of
  * Playwright's, and a session opened once Playwright announces the frame comes after the frame's first requests.
  */
 export class TargetTree {
   readonly #targets = new Set<Target>();
-  readonly #prepare: (target: Target) => Promise<unknown>;
+  readonly #prepare: Preparation;
 
-  private constructor(prepare: (target: Target) => Promise<unknown>) {
+  private constructor(prepare: Preparation) {
     this.#prepare = prepare;
   }
 
   /** Resolves when the page's own target is prepared; rejects when that failed. */
-  static async attach(session: CDPSession, prepare: (target: Target) => Promise<unknown>): Promise<TargetTree> {
+  static async attach(session: CDPSession, prepare: Preparation): Promise<TargetTree> {
     const tree = new TargetTree(prepare);
     await tree.#add({
       send: session.send.bind(session),
@@ -55,7 +61,7 @@ export class TargetTree {
     return tree;
   }
 
-  /** The targets that are there now, the page's own first. */
+  /** The targets with frames that are there now, the page's own first. */
   get targets(): readonly Target[] {
     return [...this.#targets];
   }
@@ -63,10 +69,11 @@ export class TargetTree {
   async #add(target: Target): Promise<void> {
     this.#targets.add(target);
     const children = new Map<string, ChildTarget>();
-    target.on('Target.attachedToTarget', ({ sessionId }) => {
+    target.on('Target.attachedToTarget', ({ sessionId, targetInfo }) => {
       const child = new ChildTarget(target, sessionId);
       children.set(sessionId, child);
-      void this.#start(child);
+      const isWorker = targetInfo.type === 'service_worker';
+      void this.#start(child, isWorker ? this.#prepare.worker(child) : this.#add(child));
     });
     target.on('Target.receivedMessageFromTarget', ({ sessionId, message }) =>
       children.get(sessionId)?.receive(message),
@@ -83,17 +90,17 @@ export class TargetTree {
         autoAttach: true,
         waitForDebuggerOnStart: true,
         flatten: false,
-        filter: [{ type: 'iframe' }],
+        filter: [{ type: 'iframe' }, { type: 'service_worker' }],
       }),
-      this.#prepare(target),
+      this.#prepare.frame(target),
     ]);
   }
 
-  async #start(child: ChildTarget): Promise<void> {
+  async #start(child: ChildTarget, preparing: Promise<unknown>): Promise<void> {
     try {
-      await withDeadline(this.#add(child), prepareMs, 'preparing a frame');
+      await withDeadline(preparing, prepareMs, 'preparing a frame or worker');
     } catch {
-      // The frame went away, or runs without being blocked: no reason to hold it, or the capture, up.
+      // It went away, or runs without being blocked: no reason to hold it, or the capture, up.
     } finally {
       await child.send('Runtime.runIfWaitingForDebugger').catch(() => undefined);
     }

@@ -5,8 +5,9 @@ import { launchBrowser } from './launch.ts';
 import { MemoryGuard } from './memory-guard.ts';
 import { OwnBrowsers } from './own-browsers.ts';
 import type { PageLoan } from './page-loan.ts';
-import { createStealthChromium } from './stealth-chromium.ts';
+import { loadStealthProvider } from './load-stealth-provider.ts';
 import type { StealthProvider } from './stealth-provider.ts';
+import { stealthSwitches } from './stealth-switches.ts';
 import { headlessShellSwitches } from './switches.ts';
 import type { PageEgress } from './warm-page.ts';
 
@@ -20,6 +21,8 @@ export interface BrowsersConfig {
   readonly pageMemoryBytes: number;
   readonly antiBotIdleMs: number;
   readonly patienceMs: number;
+  /** Module of the operator's stealth provider. */
+  readonly stealthProvider: string | undefined;
 }
 
 /** For so long after a capture in a browser of its own, another browser waits for the next such capture. */
@@ -45,8 +48,11 @@ export async function startBrowsers(
 ): Promise<Browsers> {
   const { sandbox, headlessShellPath, capturesPerBrowser, slots, patienceMs } = config;
   const { egress, log } = deps;
+  const stealth = await loadStealthProvider(config.stealthProvider, config.chromiumPath);
+  // What is wrong with its switches is to show now, and not in the first capture.
+  await stealthSwitches(stealth);
+  log.info({ provider: stealth.name, executable: stealth.executablePath }, 'stealth provider loaded');
   const guard = new MemoryGuard({ pageBytes: config.pageMemoryBytes, log });
-  const stealth = createStealthChromium(config.chromiumPath);
   const stealthSetup = { contextOptions: stealth.contextOptions, initScripts: stealth.initScripts };
 
   const launchShell = () =>
@@ -55,7 +61,7 @@ export async function startBrowsers(
     launchBrowser({
       executablePath: stealth.executablePath,
       sandbox,
-      switches: await stealth.switches(),
+      switches: await stealthSwitches(stealth),
       withoutSwitches: stealth.withoutSwitches,
     });
 

@@ -1,7 +1,4 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import type { StealthProvider } from './stealth-provider.ts';
-import { commonSwitches } from './switches.ts';
 
 /** A common size of a desktop's screen. */
 const screen = { width: 1920, height: 1080 };
@@ -9,22 +6,24 @@ const screen = { width: 1920, height: 1080 };
 const frameHeight = 87;
 
 /**
- * The default provider: full Chromium in its new headless mode, which is the browser that people use without a window,
- * with the traces of automation removed. It is honest about what it is, Chromium on Linux: made-up platforms are told
- * by their fonts and graphics.
+ * The default provider: full Chromium as people use it, drawing its window into memory, with the traces of automation
+ * removed. It is honest about what it is, Chromium on Linux: made-up platforms are told by their fonts and graphics.
  */
 export function createStealthChromium(executablePath: string): StealthProvider {
   return {
     name: 'chromium',
     executablePath,
-    switches: async () => [
-      ...commonSwitches,
+    switches: () => [
+      // Its own headless mode calls itself HeadlessChrome, and a user agent given by switch has no client hints.
+      '--ozone-platform=headless',
+      `--ozone-override-screen-size=${screen.width},${screen.height}`,
       // navigator.webdriver is false then, as for everybody.
       '--disable-blink-features=AutomationControlled',
-      `--user-agent=${await readUserAgent(executablePath)}`,
-      `--screen-info={${screen.width}x${screen.height}}`,
+      // A page that prints itself would wait for somebody to close the preview.
+      '--disable-print-preview',
     ],
     withoutSwitches: [
+      '--headless',
       '--enable-automation',
       // With its popup blocker the full browser returns null from window.open, as it does for people.
       '--disable-popup-blocking',
@@ -36,12 +35,4 @@ export function createStealthChromium(executablePath: string): StealthProvider {
       outer: { width, height: height + frameHeight },
     }),
   };
-}
-
-/** The browser's own user agent, of which headless mode makes `HeadlessChrome`. */
-async function readUserAgent(executablePath: string): Promise<string> {
-  const { stdout } = await promisify(execFile)(executablePath, ['--version'], { timeout: 10_000 });
-  const major = /\b(\d+)\.\d+\.\d+\.\d+/.exec(stdout)?.[1];
-  if (major === undefined) throw new Error(`${executablePath} --version tells no version`);
-  return `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${major}.0.0.0 Safari/537.36`;
 }

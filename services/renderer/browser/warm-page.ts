@@ -3,14 +3,17 @@ import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import type { EgressLane } from '../egress/lane.ts';
 import type { EgressProxy } from '../egress/proxy.ts';
 import type { LaunchedBrowser } from './launch.ts';
+import { refuseLogins } from './refuse-logins.ts';
+import { stopListening } from './stop-listening.ts';
 
 /** Opens lanes for pages. */
 export type PageEgress = Pick<EgressProxy, 'openLane'>;
 
+/** How a page of another browser than the headless shell is opened. */
 export interface PageSetup {
-  readonly contextOptions?: BrowserContextOptions;
+  readonly contextOptions: BrowserContextOptions;
   /** Run in the page before its own scripts. */
-  readonly initScripts?: readonly string[];
+  readonly initScripts: readonly string[];
 }
 
 /** A page in a context of its own that has been nowhere yet. One capture uses it, and then it is closed. */
@@ -26,7 +29,7 @@ export interface WarmPage {
 const openDeadlineMs = 20_000;
 const closeDeadlineMs = 5000;
 
-/** Pages that opened each other may close each other; a page that closes itself would end its own capture. */
+/** In the headless shell a page may close itself, which would end its own capture. */
 const keepOpenScript = `if (window === window.top) Object.defineProperty(window, 'close', { value: function close() {} });`;
 
 /**
@@ -37,7 +40,7 @@ const keepOpenScript = `if (window === window.top) Object.defineProperty(window,
 export async function openWarmPage(
   { browser }: LaunchedBrowser,
   egress: PageEgress,
-  { contextOptions, initScripts = [] }: PageSetup = {},
+  setup?: PageSetup,
 ): Promise<WarmPage> {
   const lane = await egress.openLane();
   let context: BrowserContext | undefined;
@@ -46,7 +49,7 @@ export async function openWarmPage(
     const opened = (context = await browser.newContext({
       viewport: null,
       acceptDownloads: false,
-      ...contextOptions,
+      ...setup?.contextOptions,
       proxy: { server: lane.server },
     }));
     const page = await opened.newPage();
@@ -54,7 +57,8 @@ export async function openWarmPage(
     page.once('crash', () => (crashed = true));
     const [cdp] = await Promise.all([
       opened.newCDPSession(page),
-      ...[keepOpenScript, ...initScripts].map((content) => page.addInitScript({ content })),
+      ...(setup?.initScripts ?? [keepOpenScript]).map((content) => page.addInitScript({ content })),
+      ...(setup ? [refuseLogins(page), stopListening(page)] : []),
     ]);
     // What still opens a window (a link with a target, clicked by a script) opens it for nobody.
     opened.on('page', (popup) => void popup.close().catch(() => undefined));

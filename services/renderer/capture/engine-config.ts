@@ -19,6 +19,8 @@ export interface RenderEngineConfig {
   readonly patienceMs?: number;
   /** The browser for antiBot is closed after so many milliseconds without work. */
   readonly antiBotIdleMs?: number;
+  /** Path of the module that makes the stealth provider; without one it is full Chromium. */
+  readonly stealthProvider?: string | undefined;
 }
 
 export const defaultPageMemoryBytes = 768 * 1024 * 1024;

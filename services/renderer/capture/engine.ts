@@ -51,6 +51,7 @@ export async function startRenderEngine(config: RenderEngineConfig, deps: Render
       pageMemoryBytes: config.pageMemoryBytes ?? defaultPageMemoryBytes,
       antiBotIdleMs: config.antiBotIdleMs ?? defaultAntiBotIdleMs,
       patienceMs: config.patienceMs ?? defaultPatienceMs,
+      stealthProvider: config.stealthProvider,
     },
     deps,
   );

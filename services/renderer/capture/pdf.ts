@@ -3,7 +3,9 @@ import { mmPerInch, paperMm, ptPerInch, pxPerInch } from '@webcapture/shared/con
 import type { PdfOptions, RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import { keepDrawings } from './in-page/keep-drawings.ts';
 import { measurePage } from './in-page/measure-page.ts';
+import { usePaperAskedFor } from './in-page/use-paper-asked-for.ts';
 import type { OpenPage } from './open.ts';
 import { assertHolds } from './page-limits.ts';
 import type { WholePage } from './whole-page.ts';
@@ -22,6 +24,13 @@ const mostShrinking = 1.5;
 /** Printing rounds: the page of the whole content is made so much taller, in CSS pixels, until it holds all. */
 const slack = [0, 1, 8, 40, 160] as const;
 
+/** What has to be done for a pdf before the page is opened. */
+export async function prepareForPrint({ page, lifeline }: OpenPage, { antiBot }: RenderOptions): Promise<void> {
+  // With antiBot no function of the page is replaced: it could tell.
+  if (antiBot) return;
+  await lifeline.run(page.addInitScript({ content: `(${keepDrawings.toString()})()` }), callMs, 'setting up the page');
+}
+
 /**
  * Prints the page.
  *
@@ -33,6 +42,10 @@ export async function printPdf(
   options: RenderOptions,
   whole: WholePage | undefined,
 ): Promise<PrintedPdf> {
+  await open.world.call(usePaperAskedFor, [options.pdf.margin, whole !== undefined], {
+    ms: callMs,
+    what: 'setting the paper',
+  });
   return whole ? printWhole(open, options, whole) : printPaper(open, options.pdf);
 }
 

@@ -12,7 +12,7 @@ import { interrupt } from './interrupt.ts';
 import { Lifeline } from './lifeline.ts';
 import { assertWeb, navigate, throwIfLost } from './navigate.ts';
 import { openPage, type OpenPage } from './open.ts';
-import { printPdf } from './pdf.ts';
+import { prepareForPrint, printPdf } from './pdf.ts';
 import type { Rendering, RenderRequest } from './rendering.ts';
 import { describePage, uniqueTimeouts } from './report.ts';
 import { settle, type Settled } from './settle.ts';
@@ -72,6 +72,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   const responseTimeoutMs = deps.responseTimeoutMs ?? responseShare * options.timeout;
   const stalls = watchStalls(open.page, open.lane, { responseTimeoutMs, navigationTimeoutMs: options.timeout });
   open.onRelease(() => stalls.stop());
+  if (options.format === 'pdf') await prepareForPrint(open, options);
   const late = await navigate(open, source, options);
   // It was reached, but only because something was given up.
   if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);

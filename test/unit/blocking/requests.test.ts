@@ -6,13 +6,11 @@ import { builtInBlocker, fullChromium, headlessShell, launch, openBlocked } from
 import { startSite, type Site, type SitePages } from './support/site.ts';
 
 const ads = 'pagead.doubleclick.net';
-const tracker = 'static.chartbeat.com';
 
 const pages: SitePages = {
   'www.site.test/ads': `<!doctype html><script src="http://${ads}:$PORT/ad.js"></script><script src="/own.js"></script>
     <img src="http://${ads}:$PORT/ad.png" width="100" height="100"><img src="/own.png">
     <iframe src="http://${ads}:$PORT/frame" width="300" height="150"></iframe>`,
-  'www.site.test/trackers': `<!doctype html><script src="http://${tracker}:$PORT/js/chartbeat.js"></script><script src="/own.js"></script>`,
   'www.site.test/media': `<!doctype html><style>@font-face { font-family: x; src: url(/own.woff2) } p { font-family: x }</style><p>Text</p>
     <video src="/film.mp4" poster="/poster.png" autoplay muted></video><video autoplay muted><source src="/second.webm"></video><audio src="/sound.mp3" autoplay></audio>
     <img src="/own.png"><script>fetch('/list.m3u8'); fetch('/segment').catch(() => {}); fetch('/data')</script>`,
@@ -82,37 +80,12 @@ describe.each([headlessShell, fullChromium])('requests in %s', (executablePath) 
     await page.context().close();
   });
 
-  it('go out when the option is off', async () => {
-    const { page, session } = await openBlocked(browser, blocker, site.url('www.site.test/ads'), { trackers: true });
-    expect(arrived(ads)).toEqual(expect.arrayContaining([`${ads}/ad.js`, `${ads}/ad.png`, `${ads}/frame`]));
-    expect(session.blockedRequests()).toBe(0);
-    await page.context().close();
-  });
-
-  it('of trackers are blocked by their own option', async () => {
-    const on = await openBlocked(browser, blocker, site.url('www.site.test/trackers'), { trackers: true });
-    expect(arrived(tracker)).toEqual([]);
-    expect(on.session.blockedRequests()).toBe(1);
-    await on.page.context().close();
-    const off = await openBlocked(browser, blocker, site.url('www.site.test/trackers'), { ads: true });
-    expect(arrived(tracker)).toEqual([`${tracker}/js/chartbeat.js`]);
-    await off.page.context().close();
-  });
-
   it('for audio and video are blocked, those for images and fonts are not', async () => {
     const { page, session } = await openBlocked(browser, blocker, site.url('www.site.test/media'), { media: true });
     await expect.poll(() => session.blockedRequests()).toBe(5);
     expect(site.requests.filter((name) => /mp4|webm|mp3|m3u8/.test(name))).toEqual([]);
     for (const file of ['own.png', 'poster.png', 'own.woff2', 'data'])
       expect(site.requests).toContain(`www.site.test/${file}`);
-    await page.context().close();
-  });
-
-  it('for audio and video go out when the option is off', async () => {
-    const { page } = await openBlocked(browser, blocker, site.url('www.site.test/media'), { ads: true });
-    await expect
-      .poll(() => site.requests)
-      .toEqual(expect.arrayContaining(['www.site.test/film.mp4', 'www.site.test/list.m3u8']));
     await page.context().close();
   });
 

@@ -1,0 +1,74 @@
+import type { Handler } from '../harness/engine.ts';
+import { consentDialogs } from './consent-dialogs.ts';
+import { testCorpus, type HardPage } from './corpus.ts';
+import { row, rowsOf } from './rows.ts';
+
+const bar =
+  'style="position:fixed;z-index:9999;left:0;right:0;bottom:0;top:auto;height:220px;width:100%;margin:0;border:0;padding:0;background:#ff0000"';
+const dim = 'style="position:fixed;z-index:9998;inset:0;background:#0009"';
+/** Refusing gives the page its scrolling back and takes the dialog away, whichever shadow tree it is in. */
+const no = `onclick="document.querySelectorAll('[data-consent]').forEach((e) => e.remove()); document.body.style.overflow = ''"`;
+
+const filled = (dialog: string) => dialog.replaceAll('$bar', bar).replaceAll('$dim', dim).replaceAll('$no', no);
+
+/** A page of 20 rows that cannot be scrolled while the dialog is there. */
+const pageWith = (
+  dialog: string,
+) => `<!doctype html><html lang="en"><head><title>A page</title><meta charset="utf-8"></head>
+<body style="margin:0;overflow:hidden"><h1 style="margin:0;height:100px">A page about something else than that</h1>${rowsOf(20)}
+<div data-consent>${filled(dialog)}</div></body></html>`;
+
+const block = { ads: false, trackers: false, media: false, cookieBanners: true };
+const host = 'www.site.test';
+
+/** All of the page is there: it could be scrolled, nothing dims it, nothing stands on it. */
+const isWhole: NonNullable<HardPage['check']> = (seen) => {
+  seen.expectSize(640, 2100);
+  seen.expectColumn(620, [row(0, 100), row(3, 100), row(10, 100), row(19, 100)]);
+};
+
+const managers = Object.entries(consentDialogs).flatMap(([name, dialog], index): HardPage[] => [
+  {
+    name: `the dialog of ${name} is gone`,
+    host,
+    site: { '/': pageWith(dialog) },
+    options: { isFullPage: true, block },
+    // The first two show that formats do not matter.
+    ...(index < 2 ? {} : { formats: ['png'] as const }),
+    check: isWhole,
+  },
+  {
+    name: `the dialog of ${name} stays when nobody asked`,
+    host,
+    site: { '/': pageWith(dialog) },
+    options: { block: { ...block, cookieBanners: false, ads: true } },
+    formats: ['png'],
+    check: (seen) => seen.expectColumn(500, [[470, '#ff0000']]),
+  },
+]);
+
+/** In a frame of another site, as Sourcepoint does it; the page knows nothing of it. */
+const framed: Handler = (request, response) => {
+  const { localPort } = request.socket;
+  response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(
+    pageWith(`<script>addEventListener('message', ({ data }) => {
+        if (data !== 'gone') return;
+        document.querySelector('[data-consent]').remove(); document.body.style.overflow = ''; });</script>
+      <div id="sp_message_container_1" style="position:fixed;z-index:9999;inset:0"><iframe id="sp_message_iframe_1" style="border:0;width:100%;height:100%"
+      src="http://cdn.consent-frame.test:${localPort}/frame?message_id=1&consent_origin=x"></iframe></div>`),
+  );
+};
+const frame = `<!doctype html><body style="margin:0;background:#ff0000"><div class="message"><p>We and our partners use cookies</p>
+  <button class="message-component message-button sp_choice_type_11">Accept</button>
+  <button class="message-component message-button sp_choice_type_13" title="Reject" onclick="parent.postMessage('gone', '*')">Reject all</button></div>`;
+
+const sourcepoint: HardPage[] = [false, true].map((antiBot) => ({
+  name: `the dialog of sourcepoint, in a frame of another site, is gone${antiBot ? ' with antiBot' : ''}`,
+  host,
+  site: { '/': framed, '/frame': frame },
+  options: { isFullPage: true, block, antiBot },
+  formats: ['png'],
+  check: isWhole,
+}));
+
+testCorpus([...managers, ...sourcepoint]);

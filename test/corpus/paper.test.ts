@@ -1,0 +1,241 @@
+import { expect } from 'vitest';
+import { html, type ShotOptions } from '../harness/engine.ts';
+import { rasterPage } from '../harness/pdf-raster.ts';
+import { fontsOf } from '../harness/pdf-fonts.ts';
+import { testCorpus, type HardPage } from './corpus.ts';
+
+type Check = NonNullable<HardPage['check']>;
+type Seen = Parameters<Check>[0];
+
+const formats = ['pdf'] as const;
+
+/** A page on paper. Margins are none where nothing is said. */
+function onPaper(name: string, body: string, check: Check, pdf: ShotOptions['pdf'] = {}): HardPage {
+  return { name, site: { '/': body }, formats, options: { pdf }, check };
+}
+
+const pdfOf = ({ pdf }: Seen) => {
+  if (pdf === undefined) throw new Error('no pdf');
+  return pdf;
+};
+const mm = (points = 0) => (points / 72) * 25.4;
+const sizeOf = (seen: Seen, page = 0) => {
+  const { width, height } = pdfOf(seen).pages[page] ?? {};
+  return [mm(width), mm(height)];
+};
+const textOf = (seen: Seen) => pdfOf(seen).pages.map(({ text }) => text);
+
+function expectPaper(seen: Seen, width: number, height: number): void {
+  const [wide = 0, tall = 0] = sizeOf(seen);
+  // Chromium rounds to points and CSS pixels.
+  expect(Math.abs(wide - width), `${wide} mm wide`).toBeLessThan(0.6);
+  expect(Math.abs(tall - height), `${tall} mm tall`).toBeLessThan(0.6);
+}
+
+const margin = { top: 30, right: 20, bottom: 40, left: 50 };
+const green = html('<div style="height:3000px;background:#00ff00"></div>');
+
+const pages: readonly HardPage[] = [
+  onPaper(
+    'the paper and the margins asked for stand against those of the page',
+    html(
+      '<p style="margin:0;page:wide">here</p>',
+      '<style>@page { size: A5 landscape; margin: 3cm } @page wide { size: A3 } @page :first { margin: 5cm }</style>',
+    ),
+    (seen) => {
+      expectPaper(seen, 210, 297);
+      const [piece] = pdfOf(seen).pages[0]?.pieces ?? [];
+      expect(mm(piece?.x)).toBeCloseTo(50, 0);
+      expect(mm(piece?.y)).toBeGreaterThan(30);
+      expect(mm(piece?.y)).toBeLessThan(36);
+      expect(piece?.size).toBeCloseTo(12, 1);
+    },
+    { margin },
+  ),
+  onPaper(
+    'print CSS holds, screen CSS does not',
+    html(
+      '<p class="screen">on screen</p><p class="print">on paper</p>',
+      '<style>.print{display:none}@media print{.screen{display:none}.print{display:block}}@media screen{.print{color:red}}</style>',
+    ),
+    (seen) => expect(textOf(seen)).toEqual(['on paper']),
+  ),
+  onPaper(
+    'page breaks come where they are asked for, and not where they are avoided',
+    html(
+      `<h1>one</h1><h1 style="break-before:page">two</h1><h1 style="page-break-before:always">three</h1>
+      <div style="height:800px">tall</div><div style="break-inside:avoid;height:300px"><p>kept</p><p style="margin-top:200px">together</p></div>`,
+    ),
+    (seen) => expect(textOf(seen)).toEqual(['one', 'two', 'three tall', 'kept together']),
+  ),
+  onPaper(
+    'margins are left white on all sides of every page',
+    green,
+    async (seen) => {
+      for (const page of [1, 2]) {
+        const picture = await rasterPage(seen.rendering.bytes, page, 25.4 / 72);
+        expect(picture.at(100, 29)).toBe('#ffffff');
+        expect(picture.difference(100, 31, '#00ff00')).toBeLessThan(4);
+        expect(picture.difference(100, 255, '#00ff00')).toBeLessThan(4);
+        expect(picture.at(100, 259)).toBe('#ffffff');
+        expect([picture.at(48, 100), picture.at(192, 100)]).toEqual(['#ffffff', '#ffffff']);
+        expect(picture.difference(52, 100, '#00ff00')).toBeLessThan(4);
+        expect(picture.difference(188, 100, '#00ff00')).toBeLessThan(4);
+      }
+    },
+    { margin },
+  ),
+  {
+    ...onPaper('margins that leave no room are refused', html('x'), () => {}, {
+      margin: { top: 200, right: 10, bottom: 200, left: 10 },
+    }),
+    fails: { code: 'VALIDATION_ERROR', message: /margins/ },
+  },
+  ...[0.5, 2].map((scale) =>
+    onPaper(
+      `a scale of ${scale} makes letters so much larger, and margins stay`,
+      html('<p style="margin:0">here</p>'),
+      (seen) => {
+        const [piece] = pdfOf(seen).pages[0]?.pieces ?? [];
+        expect(piece?.size).toBeCloseTo(12 * scale, 1);
+        expect(mm(piece?.x)).toBeCloseTo(50, 0);
+      },
+      { scale, margin },
+    ),
+  ),
+  onPaper('backgrounds are there when asked for', green, (seen) => {
+    expect(seen.picture.share('#00ff00', 2)).toBeGreaterThan(0.99);
+  }),
+  onPaper(
+    'backgrounds are not there when not, letters are',
+    html('<body style="background:#000;color:#fff">here'),
+    (seen) => {
+      expect(textOf(seen)).toEqual(['here']);
+      // White letters on white paper would be lost.
+      expect(seen.picture.share('#ffffff', 2)).toBeGreaterThan(0.99);
+      expect(seen.picture.share('#ffffff', 2)).toBeLessThan(1);
+    },
+    { printBackground: false },
+  ),
+  onPaper(
+    'a page asks for one background that is printed all the same',
+    html('<div style="height:500px;background:#00ff00;print-color-adjust:exact">here</div>'),
+    (seen) => seen.expectColumn(400, [[100, '#00ff00']]),
+    { printBackground: false },
+  ),
+  onPaper(
+    'the head and foot of a long table are on each of its pages',
+    html(
+      `<table><thead><tr><th>Head<tfoot><tr><td>Foot<tbody>${Array.from({ length: 120 }, (_, row) => `<tr><td>Row${row}`).join('')}</table>`,
+    ),
+    (seen) => {
+      const pages = textOf(seen);
+      expect(pages.length).toBeGreaterThan(2);
+      for (const page of pages) expect([page.match(/Head/g), page.match(/Foot/g)]).toEqual([['Head'], ['Foot']]);
+      expect(pages.join(' ').match(/Row\d+/g)).toHaveLength(120);
+    },
+  ),
+  onPaper(
+    'a table wider than the paper is printed smaller',
+    html(
+      `<table style="border-spacing:0"><tr>${Array.from({ length: 10 }, (_, cell) => `<td style="padding:0;min-width:110px">c${cell}`).join('')}</table>`,
+    ),
+    (seen) => {
+      expect(textOf(seen)).toHaveLength(1);
+      const { width = 0, pieces = [] } = pdfOf(seen).pages[0] ?? {};
+      expect(pieces.map(({ text }) => text)).toEqual(Array.from({ length: 10 }, (_, cell) => `c${cell}`));
+      expect(pieces.at(-1)?.x).toBeLessThan(width);
+    },
+  ),
+  onPaper(
+    'a fixed element stands on every page, a sticky one once',
+    html(
+      `<div style="position:fixed;top:0">fixed</div><div style="position:sticky;top:0">sticky</div><div style="height:2500px">text</div>`,
+    ),
+    (seen) => {
+      const all = textOf(seen);
+      expect(all).toHaveLength(3);
+      expect(all.every((text) => text.includes('fixed'))).toBe(true);
+      expect(all.filter((text) => text.includes('sticky'))).toHaveLength(1);
+    },
+  ),
+  {
+    ...onPaper(
+      'lazy pictures are on paper, on its last page too',
+      html(
+        `${'<div style="height:1500px"></div>'.repeat(3)}<img loading="lazy" src="/lazy.svg" width="300" height="300">`,
+      ),
+      async (seen) => {
+        expect(seen.asked('/lazy.svg')).toBe(1);
+        const picture = await rasterPage(seen.rendering.bytes, pdfOf(seen).pages.length);
+        expect(picture.share('#00ff00', 3)).toBeGreaterThan(0.05);
+      },
+    ),
+    site: {
+      '/': html(
+        `${'<div style="height:1500px"></div>'.repeat(3)}<img loading="lazy" src="/lazy.svg" width="300" height="300">`,
+      ),
+      '/lazy.svg': (_request, response) => {
+        response.writeHead(200, { 'content-type': 'image/svg+xml' });
+        response.end(
+          '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="300"><rect width="300" height="300" fill="#0f0"/></svg>',
+        );
+      },
+    },
+  },
+  onPaper(
+    'canvas and WebGL are on paper',
+    html(
+      `<canvas id="flat" width="400" height="100" style="display:block"></canvas><canvas id="deep" width="400" height="100"></canvas><script>
+        const pen = flat.getContext('2d'); pen.fillStyle = '#00ff00'; pen.fillRect(0, 0, 400, 100);
+        const gl = deep.getContext('webgl'); gl.clearColor(0, 0, 1, 1); gl.clear(gl.COLOR_BUFFER_BIT);
+      </script>`,
+    ),
+    (seen) =>
+      seen.expectColumn(200, [
+        [50, '#00ff00'],
+        [150, '#0000ff'],
+      ]),
+  ),
+  onPaper(
+    'text is text, in its order, with links, headings and the title of the page',
+    html(
+      `<h1>First</h1><p>Second <a href="https://site.test/link">third</a></p><h2>Fourth</h2><p style="columns:2">fifth sixth</p>`,
+    ),
+    (seen) => {
+      expect(textOf(seen).join(' ')).toMatch(/^First Second third Fourth fifth sixth$/);
+      expect(pdfOf(seen).title).toBe('Test');
+      const raw = seen.rendering.bytes.toString('latin1');
+      expect(raw).toContain('/URI (https://site.test/link)');
+      // Tagged, for screen readers.
+      expect(raw).toMatch(/\/MarkInfo/);
+      for (const tag of ['H1', 'H2', 'P', 'Link']) expect(raw).toMatch(new RegExp(`/S /${tag}\\b`));
+      // No part of it is a picture.
+      expect(raw).not.toMatch(/\/Subtype \/Image/);
+    },
+  ),
+  onPaper(
+    'every font is in the file: Latin, CJK, Arabic, emoji',
+    html(
+      `<p>Latin <b>bold</b></p><p lang="ja">文字</p><p lang="ko">한국어</p><p dir="rtl">مرحبا</p><p>😀</p><p>हिन्दी ไทย</p>`,
+    ),
+    (seen) => {
+      const fonts = fontsOf(seen.rendering.bytes);
+      expect(fonts.filter(({ embedded }) => !embedded)).toEqual([]);
+      const names = fonts.map(({ name }) => name).join(' ');
+      for (const name of ['CJK', 'Emoji']) expect(names).toContain(name);
+      expect(fonts.length).toBeGreaterThan(5);
+      expect(textOf(seen).join(' ')).toMatch(/Latin.*bold.*한국어.*😀/);
+    },
+  ),
+  onPaper(
+    'what runs from right to left begins at the right edge',
+    html('<p>שלום עולם</p>').replace('<html>', '<html dir="rtl">'),
+    (seen) => {
+      const { width = 0, pieces = [] } = pdfOf(seen).pages[0] ?? {};
+      expect(Math.min(...pieces.map(({ x }) => x))).toBeGreaterThan(width / 2);
+    },
+  ),
+];
+
+testCorpus(pages);

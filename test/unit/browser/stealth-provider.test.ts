@@ -1,0 +1,66 @@
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, inject, test } from 'vitest';
+import { loadStealthProvider } from '../../../services/renderer/browser/load-stealth-provider.ts';
+import { stealthSwitches } from '../../../services/renderer/browser/stealth-switches.ts';
+import { html, TestEngine } from '../../harness/engine.ts';
+
+/** A module of this source. */
+async function moduleOf(source: string): Promise<string> {
+  const path = join(await mkdtemp(join(inject('tempFolder'), 'provider-')), 'provider.mjs');
+  await writeFile(path, source);
+  return path;
+}
+
+test("the example of the documentation renders antiBot captures, and nobody else's", async () => {
+  const guide = await readFile(new URL('../../../docs/stealth-providers.md', import.meta.url), 'utf8');
+  const example = /```js\n(.*?)```/s.exec(guide)?.[1] ?? '';
+  const engine = await TestEngine.start({ stealthProvider: await moduleOf(example) });
+  try {
+    const source = {
+      kind: 'html',
+      html: html(`<script>
+        const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+        // A page learns the size of its window with its first frame.
+        requestAnimationFrame(() => {
+          document.title = [timeZone, navigator.language, navigator.webdriver, outerHeight - innerHeight].join();
+        });
+      </script>`),
+    } as const;
+    const { report } = await engine.render(source, { antiBot: true });
+    expect(report.title).toBe('Europe/Berlin,de-DE,false,87');
+    expect((await engine.render(source)).report.title).not.toContain('Berlin');
+  } finally {
+    await engine.close();
+  }
+});
+
+/** What a renderer does with the provider before all else. */
+const start = async (path: string) => stealthSwitches(await loadStealthProvider(path, '/usr/bin/chromium'));
+
+const whole = `{ name: 'mine', executablePath: '/x', switches: () => [], withoutSwitches: [], contextOptions: {}, initScripts: [],
+  window: (viewport) => ({ screen: viewport, outer: viewport }) }`;
+
+test.each([
+  ['export const other = 1', 'must export a function as its default'],
+  ['this is no script', 'cannot be loaded: '],
+  [`export default () => { throw new Error('no licence') }`, 'failed: Error: no licence'],
+  ['export default () => undefined', 'must make an object'],
+  [
+    `export default () => ({ ...${whole}, executablePath: undefined, initScripts: 'x' })`,
+    'is not complete: executablePath must be the path of a browser; initScripts must be a list of scripts.',
+  ],
+  [
+    `export default () => ({ ...${whole}, switches: () => ['--proxy-server=x', '--mute-audio'] })`,
+    'mine may not set --proxy-server=x.',
+  ],
+])('not usable: %s', async (source, message) => {
+  const path = await moduleOf(source);
+  await expect(start(path)).rejects.toThrow(message);
+});
+
+test('not usable: a module that is not there', async () => {
+  await expect(start('/nowhere/provider.mjs')).rejects.toThrow(
+    /provider \/nowhere\/provider.mjs \(WEBCAPTURE_STEALTH_PROVIDER\) cannot be loaded/,
+  );
+});
