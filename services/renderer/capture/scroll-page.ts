@@ -2,7 +2,7 @@ import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
 import { nextFrame } from './in-page/next-frame.ts';
 import { scrollThrough } from './in-page/scroll-through.ts';
 import { scrollToTop } from './in-page/scroll-to-top.ts';
-import { LoadingRequests } from './loading-requests.ts';
+import { isContent, LoadingRequests } from './loading-requests.ts';
 import type { OpenPage } from './open.ts';
 
 /** Scrolling takes no longer than this, however much the page grows. */
@@ -25,7 +25,7 @@ export async function scrollPage({ world, page, lifeline }: OpenPage): Promise<{
   const first = await look();
   if (first.reachedEnd) return { stillGrew: false };
   const end = performance.now() + budgetMs;
-  const loading = new LoadingRequests(page);
+  const loading = new LoadingRequests(page, isContent);
   try {
     let stillGrew = false;
     for (let round = 0; round < mostRounds; round += 1) {

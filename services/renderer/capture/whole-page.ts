@@ -4,11 +4,14 @@ import { findScroller } from './in-page/find-scroller.ts';
 import { finishAnimations } from './in-page/finish-animations.ts';
 import { freezeMediaQueries } from './in-page/freeze-media-queries.ts';
 import { growScroller } from './in-page/grow-scroller.ts';
+import { holdScrollAnimations } from './in-page/hold-scroll-animations.ts';
 import { loadEagerly } from './in-page/load-eagerly.ts';
 import { measurePage, type PageMeasures } from './in-page/measure-page.ts';
 import { nextFrame } from './in-page/next-frame.ts';
+import { pinPseudos } from './in-page/pin-pseudos.ts';
 import { pinSizes } from './in-page/pin-sizes.ts';
 import { rememberSizes } from './in-page/remember-sizes.ts';
+import { watchMotion } from './in-page/watch-motion.ts';
 import type { OpenPage } from './open.ts';
 import { assertHolds, maxCssHeight } from './page-limits.ts';
 import { scrollPage } from './scroll-page.ts';
@@ -52,9 +55,13 @@ export async function showWholePage(open: OpenPage, options: RenderOptions): Pro
   const mostHeight = maxCssHeight(format, scale);
   const call = callIn(open);
 
-  await call(loadEagerly, []);
-  const hidden = await call(findScroller, []);
-  const first = await call(measurePage, []);
+  // Sent at once, they run one after the other.
+  const [, , hidden, first] = await Promise.all([
+    call(loadEagerly, []),
+    call(watchMotion, []),
+    call(findScroller, []),
+    call(measurePage, []),
+  ]);
   // A page that is too tall before it is scrolled need not be scrolled.
   assertHolds(format, Math.round(viewport.width * scale), Math.round((first.height + (hidden ?? 0)) * scale));
   const { stillGrew } = await scrollPage(open);
@@ -87,16 +94,15 @@ async function grow(
 ): Promise<number> {
   const { viewHeight } = before;
   const call = callIn(open);
-  await call(freezeMediaQueries, []);
-  await call(rememberSizes, [pinned]);
+  await Promise.all([call(holdScrollAnimations, []), call(freezeMediaQueries, []), call(rememberSizes, [pinned])]);
   await open.metrics.grow(content);
   await call(growScroller, [content - viewHeight]);
   await call(nextFrame, [2]);
   await call(announceScroll, []);
   for (let turn = 0; turn < mostTurns; turn += 1) {
-    if ((await call(pinSizes, [pinned])) === 0) break;
-    await call(finishAnimations, []);
-    await call(nextFrame, [2]);
+    const [elements, pseudos] = await pin(open);
+    if (elements + pseudos === 0) break;
+    await Promise.all([call(finishAnimations, []), call(nextFrame, [2])]);
   }
   return settleHeight(open, { height: content, viewHeight, mostHeight });
 }
@@ -122,10 +128,16 @@ async function settleHeight(
     if (wanted === current) return current;
     await open.metrics.grow(wanted);
     await call(nextFrame, [2]);
-    await call(pinSizes, [pinned]);
+    await pin(open);
     current = wanted;
   }
   return current;
+}
+
+/** Elements first: what is in them follows their size, and not the viewport's. */
+function pin(open: OpenPage): Promise<[elements: number, pseudos: number]> {
+  const call = callIn(open);
+  return Promise.all([call(pinSizes, [pinned]), call(pinPseudos, [pinned])]);
 }
 
 function callIn({ world }: OpenPage) {

@@ -36,5 +36,6 @@ export function pinSizes(properties: readonly string[]): number {
     }
   }
   for (const { element, property, value } of pins) element.style.setProperty(property, value, 'important');
+  (globalThis as PageState).webcaptureMotion?.observer.takeRecords();
   return new Set(pins.map(({ element }) => element)).size;
 }
