@@ -67,6 +67,17 @@ const pages: readonly HardPage[] = [
     check: allThere,
   },
   {
+    name: 'parts that unfold while they are in sight',
+    site: {
+      '/': html(
+        `<style>.box { max-height: 40px; margin-bottom: 110px; transition: all .5s } .box.in { max-height: 500px; margin-bottom: 0 }</style>${boxes()}` +
+          whenSeen(`target.classList.toggle('in', isIntersecting);`),
+      ),
+    },
+    options: whole,
+    check: allThere,
+  },
+  {
     name: 'boxes that a script fades in frame by frame',
     site: {
       '/': html(

@@ -6,7 +6,7 @@ import { row, rowsOf } from './rows.ts';
 import { whole } from './whole.ts';
 
 const colour = '#00aa00';
-const more = `'<div style="height:300px;background:${colour}"></div>'`;
+const more = `'<div style="height:600px;background:${colour}"></div>'`;
 
 /** Bounded, told as cut, and full of what there was. */
 const bounded: NonNullable<HardPage['check']> = (seen) => {
@@ -36,8 +36,8 @@ const pages: readonly HardPage[] = [
     },
     options: whole,
     check: (seen) => {
-      seen.expectSize(320, 400 + 900 + 1);
-      seen.expectColumn(160, [row(0), row(3), [450, colour], [1290, colour]]);
+      seen.expectSize(320, 400 + 1800 + 1);
+      seen.expectColumn(160, [row(0), row(3), [450, colour], [2190, colour]]);
       expect(seen.report.truncated).toBe(false);
     },
   },
@@ -51,6 +51,8 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    // The others end at the same place, and take as long.
+    formats: ['png', 'pdf'],
     check: bounded,
   },
   {
@@ -70,6 +72,7 @@ const pages: readonly HardPage[] = [
       '/more': answer('text/plain', ''),
     },
     options: whole,
+    formats: ['png', 'pdf'],
     check: (seen) => {
       expect(seen.report.truncated).toBe(true);
       expect(seen.picture.height).toBeLessThan(25_000);
@@ -80,10 +83,12 @@ const pages: readonly HardPage[] = [
     name: 'a page that grows on a timer, for ever',
     site: {
       '/': html(
-        `<div id="list">${rowsOf(4)}</div><script>setInterval(() => list.insertAdjacentHTML('beforeend', ${more}), 20)</script>`,
+        `<div id="list">${rowsOf(4)}</div><script>setInterval(() => list.insertAdjacentHTML('beforeend', ${more}), 100)</script>`,
       ),
     },
     options: whole,
+    // The others end at the same place, and take as long.
+    formats: ['png', 'pdf'],
     check: bounded,
   },
 ];

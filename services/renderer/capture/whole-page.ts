@@ -28,6 +28,10 @@ const pinned = [
   'padding-top',
   'padding-bottom',
   'font-size',
+  'flex-basis',
+  'row-gap',
+  'grid-template-rows',
+  'grid-auto-rows',
 ];
 
 /** Growing the page may let it grow once more; after so many turns it is taken as it is. */

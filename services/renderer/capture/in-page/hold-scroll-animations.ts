@@ -2,8 +2,8 @@
 import type { PageState } from './page-state.ts';
 
 /**
- * Stops the animations that run with the scroll position of the page, each where it would be when its element is in the
- * middle of the viewport, or as near to that as scrolling goes: what fades in on the way is there. Those of elements
+ * Stops the animations that run with the scroll position of the page, each where it would be with its element in the
+ * middle of the viewport: what fades in on the way is there. Those of elements
  * that stay in sight (bars, headers) stop where they are at the top of the page.
  */
 export function holdScrollAnimations(): void {
@@ -16,7 +16,12 @@ export function holdScrollAnimations(): void {
     }
     return false;
   };
-  const pixels = (value: CSSNumericValue) => (value instanceof CSSUnitValue ? value.value : 0);
+  /** How far along the timeline an element is shown, from 0 to 1. */
+  const shareOf = (element: Element, { source }: ScrollTimeline, end: number): number => {
+    if (staysInSight(element) || source === null) return 0;
+    const { top, height } = element.getBoundingClientRect();
+    return Math.max(0, Math.min(1, (top + source.scrollTop + height / 2 - source.clientHeight / 2) / end));
+  };
 
   const held: { animation: Animation; effect: KeyframeEffect; progress: number }[] = [];
   for (const animation of document.getAnimations?.() ?? []) {
@@ -27,17 +32,9 @@ export function holdScrollAnimations(): void {
     if (source === null || !scrollers.includes(source) || !(startTime instanceof CSSUnitValue)) continue;
     const end = source.scrollHeight - source.clientHeight;
     if (end <= 0) continue;
-
-    const [from, to] =
-      timeline instanceof ViewTimeline ? [pixels(timeline.startOffset), pixels(timeline.endOffset)] : [0, end];
-    const box = effect.target.getBoundingClientRect();
-    const middle =
-      timeline instanceof ViewTimeline
-        ? (from + to) / 2
-        : box.top + source.scrollTop + box.height / 2 - source.clientHeight / 2;
-    const at = staysInSight(effect.target) ? 0 : Math.max(0, Math.min(end, middle));
+    const share = timeline instanceof ViewTimeline ? 0.5 : shareOf(effect.target, timeline, end);
     animation.pause();
-    animation.currentTime = CSS.percent(((at - from) / (to - from)) * 100 - startTime.value);
+    animation.currentTime = CSS.percent(share * 100 - startTime.value);
     const { progress } = effect.getComputedTiming();
     if (typeof progress === 'number') held.push({ animation, effect, progress });
     else animation.cancel();

@@ -1,4 +1,5 @@
 /// <reference lib="dom" />
+import type { PageState } from './page-state.ts';
 
 export interface PageMeasures {
   /** Of all content that can be scrolled to, and at least of the viewport, in CSS pixels. */
@@ -17,10 +18,15 @@ export function measurePage(): PageMeasures {
   // Where the root's height is fixed, its content flows out of it, and out of the body.
   const { body } = document;
   const bodyHeight = body === null ? 0 : body.getBoundingClientRect().top - rootBox.top + body.scrollHeight;
+  // A scroller that holds the page may be fixed to the viewport, and not in the flow.
+  const { webcaptureScroller } = globalThis as PageState;
+  const scrollerHeight = webcaptureScroller
+    ? webcaptureScroller.element.getBoundingClientRect().bottom - rootBox.top
+    : 0;
   return {
     height: Math.max(root.scrollHeight, document.documentElement.scrollHeight),
     width: Math.max(root.scrollWidth, document.documentElement.scrollWidth),
     viewHeight: innerHeight,
-    contentHeight: Math.ceil(Math.max(rootBox.height, bodyHeight)),
+    contentHeight: Math.ceil(Math.max(rootBox.height, bodyHeight, scrollerHeight)),
   };
 }

@@ -22,7 +22,9 @@ export interface RememberedSize {
   readonly element: HTMLElement;
   /** Of its box, in CSS pixels. */
   readonly height: number;
-  /** Computed values, in the order of the properties asked for. */
+  /** Its class attribute. */
+  readonly classes: string;
+  /** Computed values, in the order of the properties asked for; empty for those that mean nothing to it. */
   readonly values: readonly string[];
 }
 

@@ -18,6 +18,12 @@ export function rememberSizes(properties: readonly string[]): void {
   const pseudos: RememberedPseudo[] = [];
   const attached: HTMLElement[] = [];
 
+  /** Asking for a value takes time. */
+  const applies = (property: string, display: string): boolean => {
+    if (property.startsWith('grid')) return display.endsWith('grid');
+    return display !== 'inline' || property === 'font-size';
+  };
+
   const visit = (root: ParentNode): void => {
     const all = root.querySelectorAll<HTMLElement>('*');
     for (let index = 0; index < all.length && elements.length < mostElements; index += 1) {
@@ -37,9 +43,9 @@ export function rememberSizes(properties: readonly string[]): void {
       elements.push({
         element,
         height,
-        // Of all these, only the size of its text means something to an inline element.
+        classes: element.className,
         values: properties.map((property) =>
-          inline && property !== 'font-size' ? '' : (computed.get(property)?.toString() ?? ''),
+          applies(property, style.display) ? (computed.get(property)?.toString() ?? '') : '',
         ),
       });
       if (inline) continue;
