@@ -19,11 +19,11 @@ export async function interrupt(open: OpenPage, options: RenderOptions): Promise
   ]);
   await lifeline.run(stop, callMs, 'stopping the scripts of the page');
   // Nothing that waits runs in such a page any more, not even of ours.
-  const { height } = await world.call(measurePage, [], { ms: callMs, what: 'measuring' });
+  const { height, left } = await world.call(measurePage, [], { ms: callMs, what: 'measuring' });
   if (options.isFullPage) await metrics.grow(height);
   return {
     images: { loaded: 0, failed: 0, pending: 0 },
     softTimeouts: ['settle'],
-    whole: options.isFullPage ? { height, truncated: true } : undefined,
+    whole: options.isFullPage ? { height, left, truncated: true } : undefined,
   };
 }

@@ -23,7 +23,7 @@ const callMs = 5000;
 export async function scrollPage({ world, page, lifeline }: OpenPage): Promise<{ readonly stillGrew: boolean }> {
   const look = () => world.call(scrollThrough, [0, 0], { ms: callMs, what: 'measuring' });
   const first = await look();
-  if (first.reachedEnd) return { stillGrew: false };
+  if (first.reachedEnd || !first.scripted) return { stillGrew: false };
   const end = performance.now() + budgetMs;
   const loading = new LoadingRequests(page, isContent);
   try {

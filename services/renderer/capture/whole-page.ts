@@ -42,6 +42,8 @@ const callMs = 5000;
 export interface WholePage {
   /** CSS pixels. */
   readonly height: number;
+  /** How far the content hangs out to the left of it, in CSS pixels. */
+  readonly left: number;
   /** It still grew when we stopped. */
   readonly truncated: boolean;
 }
@@ -75,9 +77,9 @@ export async function showWholePage(open: OpenPage, options: RenderOptions): Pro
   if (content > mostHeight && !stillGrew) {
     assertHolds(format, Math.round(viewport.width * scale), Math.round(content * scale));
   }
-  if (content <= before.viewHeight) return { height: before.viewHeight, truncated: stillGrew };
+  if (content <= before.viewHeight) return { height: before.viewHeight, left: before.left, truncated: stillGrew };
   const height = await grow(open, { before, content: Math.min(content, mostHeight), mostHeight });
-  return { height, truncated: stillGrew || content > mostHeight };
+  return { height, left: before.left, truncated: stillGrew || content > mostHeight };
 }
 
 /** Follows what has changed the height of the page since: images that came in, fonts. */
@@ -86,10 +88,10 @@ export async function fitWholePage(open: OpenPage, whole: WholePage, options: Re
   const mostHeight = maxCssHeight(format, viewport.deviceScaleFactor);
   const measures = await callIn(open)(measurePage, []);
   const fits = measures.height === whole.height && measures.contentHeight >= whole.height - 1;
-  if (fits) return whole;
+  if (fits) return { ...whole, left: measures.left };
   const height = await settleHeight(open, { height: whole.height, viewHeight: viewport.height, mostHeight });
-  const { height: now } = await callIn(open)(measurePage, []);
-  return { height, truncated: whole.truncated || now > height };
+  const { height: now, left } = await callIn(open)(measurePage, []);
+  return { height, left, truncated: whole.truncated || now > height };
 }
 
 async function grow(
@@ -98,10 +100,15 @@ async function grow(
 ): Promise<number> {
   const { viewHeight } = before;
   const call = callIn(open);
-  await Promise.all([call(holdScrollAnimations, []), call(freezeMediaQueries, []), call(rememberSizes, [pinned])]);
+  await Promise.all([
+    call(holdScrollAnimations, []),
+    // On its way to another size, nothing tells what it depends on.
+    call(finishAnimations, []),
+    call(freezeMediaQueries, []),
+    call(rememberSizes, [pinned]),
+  ]);
   await open.metrics.grow(content);
-  await call(growScroller, [content - viewHeight]);
-  await call(nextFrame, [2]);
+  await Promise.all([call(growScroller, [content - viewHeight]), call(nextFrame, [2])]);
   await call(announceScroll, []);
   for (let turn = 0; turn < mostTurns; turn += 1) {
     const [elements, pseudos] = await pin(open);
@@ -132,7 +139,7 @@ async function settleHeight(
     if (wanted === current) return current;
     await open.metrics.grow(wanted);
     await call(nextFrame, [2]);
-    await pin(open);
+    await Promise.all([pin(open), call(finishAnimations, [])]);
     current = wanted;
   }
   return current;

@@ -6,6 +6,8 @@ export interface PageMeasures {
   readonly height: number;
   /** Of all content, and at least of the viewport. */
   readonly width: number;
+  /** How far the content hangs out to the left of where the page begins: a document from right to left is scrolled that way. */
+  readonly left: number;
   /** Of the viewport. */
   readonly viewHeight: number;
   /** Of the content in the flow: less than `height` when the viewport is taller than the page. */
@@ -23,9 +25,11 @@ export function measurePage(): PageMeasures {
   const scrollerHeight = webcaptureScroller
     ? webcaptureScroller.element.getBoundingClientRect().bottom - rootBox.top
     : 0;
+  const fromRight = getComputedStyle(body ?? document.documentElement).direction === 'rtl';
   return {
     height: Math.max(root.scrollHeight, document.documentElement.scrollHeight),
     width: Math.max(root.scrollWidth, document.documentElement.scrollWidth),
+    left: fromRight ? Math.max(0, root.scrollWidth - root.clientWidth) : 0,
     viewHeight: innerHeight,
     contentHeight: Math.ceil(Math.max(rootBox.height, bodyHeight, scrollerHeight)),
   };
