@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
-import { whole } from './whole.ts';
+import { layouts, whole } from './whole.ts';
 
 const colour = '#00aa00';
 const count = 8;
@@ -64,6 +64,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: allThere,
   },
   {
@@ -75,6 +76,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: allThere,
   },
   {
@@ -110,6 +112,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 900);
       seen.expectColour(310, 850, colour);
@@ -136,6 +139,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 600 + count * 150);
       seen.expectColumn(
@@ -153,6 +157,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, count * 150);
       seen.expectColour(5, 15, colour);
@@ -167,6 +172,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 80 + count * 150);
       seen.expectColumn(160, [
@@ -185,6 +191,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, count * 150 + 100);
       seen.expectColumn(160, [

@@ -3,7 +3,7 @@ import { html } from '../harness/engine.ts';
 import { answer, pngOf } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { row, rowsOf } from './rows.ts';
-import { whole } from './whole.ts';
+import { layouts, whole } from './whole.ts';
 
 const [red, green, blue] = ['#ff0000', '#00aa00', '#0000ff'] as const;
 /** What is laid out by its width is printed smaller on paper that is narrower. */
@@ -84,6 +84,7 @@ const pages: readonly HardPage[] = [
       '/': `<!doctype html><style>body { margin: 30px; background: ${green} }</style>${rowsOf(5)}<p style="margin:0 0 70px;height:1px"></p>`,
     },
     options: whole,
+    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 30 + 500 + 1 + 70);
       seen.expectColumn(5, [
@@ -102,6 +103,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 800);
       seen.expectColumn(160, [row(0), row(2), [750, red]]);
@@ -123,6 +125,7 @@ const pages: readonly HardPage[] = [
     name: 'a document in quirks mode',
     site: { '/': `<style>body{margin:0}</style>${rowsOf(10)}` },
     options: whole,
+    formats: layouts,
     check: tenRows,
   },
   {
@@ -134,6 +137,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: tenRows,
   },
   {
@@ -179,6 +183,7 @@ const pages: readonly HardPage[] = [
     name: 'plain text as the page, to its last line',
     site: { '/': answer('text/plain', Array.from({ length: 100 }, (_, line) => `line ${line}`).join('\n')) },
     options: whole,
+    formats: layouts,
     check: (seen) => {
       expect(seen.picture.height).toBeGreaterThan(1000);
       expect(seen.picture.height).toBeLessThan(2500);

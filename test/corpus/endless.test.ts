@@ -3,7 +3,7 @@ import { html } from '../harness/engine.ts';
 import { answer } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { row, rowsOf } from './rows.ts';
-import { whole } from './whole.ts';
+import { layouts, whole } from './whole.ts';
 
 const colour = '#00aa00';
 const more = `'<div style="height:600px;background:${colour}"></div>'`;
@@ -51,8 +51,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    // The others end at the same place, and take as long.
-    formats: ['png', 'pdf'],
+    formats: layouts,
     check: bounded,
   },
   {
@@ -72,7 +71,7 @@ const pages: readonly HardPage[] = [
       '/more': answer('text/plain', ''),
     },
     options: whole,
-    formats: ['png', 'pdf'],
+    formats: layouts,
     check: (seen) => {
       expect(seen.report.truncated).toBe(true);
       expect(seen.picture.height).toBeLessThan(25_000);
@@ -87,8 +86,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    // The others end at the same place, and take as long.
-    formats: ['png', 'pdf'],
+    formats: layouts,
     check: bounded,
   },
 ];

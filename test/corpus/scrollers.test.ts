@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { row, rowsOf } from './rows.ts';
-import { whole } from './whole.ts';
+import { layouts, whole } from './whole.ts';
 
 const [red, blue] = ['#ff0000', '#0000ff'] as const;
 
@@ -34,6 +34,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: async (seen) => {
       await shellThere(seen);
       seen.expectColumn(40, [
@@ -51,6 +52,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 1000);
       seen.expectColumn(200, [row(0), row(5), row(9)]);
@@ -68,6 +70,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: shellThere,
   },
   {
@@ -78,6 +81,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 1000);
       seen.expectColumn(160, [row(0), row(5), row(9)]);
@@ -112,6 +116,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 720);
       seen.expectColumn(160, [
@@ -131,6 +136,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 2040);
       seen.expectColumn(160, [[20, red], row(0, 40), row(1, 40), row(18, 40), [1990, blue]]);
@@ -147,6 +153,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: (seen) => {
       seen.expectColumn(160, [
         [5, '#ff0000'],
@@ -162,6 +169,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 1000);
       seen.expectColumn(160, [row(0), row(9)]);
@@ -175,6 +183,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
+    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 740);
       seen.expectColumn(100, [row(0), [120, red], row(0, 240), row(4, 240)]);
