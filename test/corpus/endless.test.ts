@@ -32,7 +32,7 @@ const pages: readonly HardPage[] = [
           }).observe(end);
         </script>`,
       ),
-      '/more': answer('text/plain', ''),
+      '/more': (_, response) => void setTimeout(() => response.end(), 150),
     },
     options: whole,
     check: (seen) => {

@@ -36,8 +36,12 @@ export async function scrollPage({ world, page, lifeline }: OpenPage): Promise<{
       });
       stillGrew = height > first.height;
       if (!reachedEnd) break;
-      await lifeline.run(loading.none(), loadingMs, 'what scrolling asked for').catch(ignoreDeadline);
+      // What watches the end hears of it when that has been drawn, and only then asks for more.
       await world.call(nextFrame, [1], { ms: callMs, what: 'a frame' });
+      if (loading.open > 0) {
+        await lifeline.run(loading.none(), loadingMs, 'what scrolling asked for').catch(ignoreDeadline);
+        await world.call(nextFrame, [1], { ms: callMs, what: 'a frame' });
+      }
       stillGrew = (await look()).height > height;
       if (!stillGrew) break;
     }
