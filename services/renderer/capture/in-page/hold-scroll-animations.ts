@@ -3,8 +3,8 @@ import type { PageState } from './page-state.ts';
 
 /**
  * Stops the animations that run with the scroll position of the page, each where it would be with its element in the
- * middle of the viewport: what fades in on the way is there. Those of elements
- * that stay in sight (bars, headers) stop where they are at the top of the page.
+ * middle of the viewport: what fades in on the way is there. Those of elements that stay in sight (bars, headers) stop
+ * where they are at the top of the page.
  */
 export function holdScrollAnimations(): void {
   const page = document.scrollingElement ?? document.documentElement;
