@@ -134,21 +134,29 @@ async function settleHeight(
       wanted = Math.min((await call(measurePage, [])).height, mostHeight);
       await open.metrics.grow(wanted);
       await call(nextFrame, [2]);
+      // What went out of sight meanwhile comes in again.
+      await call(finishAnimations, []);
       return wanted;
     }
     if (wanted === current) return current;
     await open.metrics.grow(wanted);
     await call(nextFrame, [2]);
-    await Promise.all([pin(open), call(finishAnimations, [])]);
+    await pin(open);
+    await call(finishAnimations, []);
     current = wanted;
   }
   return current;
 }
 
-/** Elements first: what is in them follows their size, and not the viewport's. */
-function pin(open: OpenPage): Promise<[elements: number, pseudos: number]> {
+/** Elements first: what is in them follows their size, and not the viewport's. Sizes on their way tell nothing. */
+async function pin(open: OpenPage): Promise<[elements: number, pseudos: number]> {
   const call = callIn(open);
-  return Promise.all([call(pinSizes, [pinned]), call(pinPseudos, [pinned])]);
+  const [, ...pins] = await Promise.all([
+    call(finishAnimations, []),
+    call(pinSizes, [pinned]),
+    call(pinPseudos, [pinned]),
+  ]);
+  return pins;
 }
 
 function callIn({ world }: OpenPage) {

@@ -15,12 +15,10 @@ export function pinSizes(properties: readonly string[]): number {
   const { viewHeight, elements } = sizes;
   const grown = innerHeight - viewHeight;
   const shapeOf = (value: string) => value.replaceAll(/-?[\d.]+px/g, '#');
-  /** In step with the viewport, as `50vh` is, or by whole hundredths of what it grew by, as `calc(50vh - 10px)` is. */
+  /** In step with the viewport, as `50vh` is, or by as much, as `calc(100vh - 10px)` is. */
   const follows = (before: string, after: string) => {
     const [from, to] = [Number.parseFloat(before), Number.parseFloat(after)];
-    const hundredths = ((to - from) / grown) * 100;
-    const byHundredths = Math.abs(hundredths - Math.round(hundredths)) < 0.02 && Math.round(hundredths) !== 0;
-    return byHundredths || Math.abs(to / from / (innerHeight / viewHeight) - 1) < 0.02;
+    return Math.abs(to - from - grown) <= 1 || Math.abs(to / from / (innerHeight / viewHeight) - 1) < 0.02;
   };
   const toggled = new Set(
     elements.filter(({ element, classes }) => element.className !== classes).map(({ element }) => element),
