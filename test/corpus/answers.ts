@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import type { Handler } from '../harness/engine.ts';
 
 /** Answers every request in the same way, `afterMs` after it came; what is answered is not to be kept. */
@@ -34,4 +35,18 @@ export function svg(colour: string, size = 100): string {
 /** {@link svg} as an answer. */
 export function svgAnswer(colour: string, afterMs = 0, size = 100): Handler {
   return answer('image/svg+xml', svg(colour, size), { afterMs });
+}
+
+/** A png of one colour; it comes so many milliseconds late. */
+export async function pngOf(colour: string, { width = 20, height = 20, lateMs = 0 } = {}): Promise<Handler> {
+  const image = sharp({ create: { width, height, channels: 3, background: colour } });
+  return answer('image/png', await image.png().toBuffer(), { afterMs: lateMs });
+}
+
+/** Html that names another host of the same site: `{other}` in it stands for its origin. */
+export function withOther(text: string): Handler {
+  return (request, response) => {
+    const html = text.replaceAll('{other}', `http://other.test:${request.socket.localPort}`);
+    response.writeHead(200, { 'content-type': 'text/html' }).end(html);
+  };
 }

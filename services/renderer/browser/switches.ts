@@ -47,6 +47,8 @@ export const commonSwitches: readonly string[] = [
   '--js-flags=--max-old-space-size=512',
   // Else large images may be missing from the first frame.
   '--disable-checker-imaging',
+  // An animation that was brought to its end may still be drawn at its beginning by the thread that draws.
+  '--disable-threaded-animation',
 ];
 
 /** Switches of the headless shell. */

@@ -21,12 +21,12 @@ export async function interrupt(open: OpenPage, options: RenderOptions): Promise
   ]);
   await lifeline.run(stop, callMs, 'stopping the page');
   // Nothing that waits runs in such a page any more, not even of ours.
-  const { height } = await world.callInAny(measurePage, [], { ms: callMs, what: 'measuring' });
+  const { height, left } = await world.callInAny(measurePage, [], { ms: callMs, what: 'measuring' });
   const images = await world.callInAny(countImages, [], { ms: callMs, what: 'counting images' });
   if (options.isFullPage) await metrics.grow(height);
   return {
     images,
     softTimeouts: ['settle'],
-    whole: options.isFullPage ? { height, truncated: true } : undefined,
+    whole: options.isFullPage ? { height, left, truncated: true } : undefined,
   };
 }

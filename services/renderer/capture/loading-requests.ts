@@ -1,17 +1,46 @@
 import type { Page, Request } from 'playwright-core';
 
 /** What a script asks for to show more of a page. Images have a wait of their own. */
-const kinds = new Set(['xhr', 'fetch', 'script', 'document']);
+const contentKinds = new Set(['xhr', 'fetch', 'script', 'document']);
+/** What a frame is seen by. */
+const frameKinds = new Set(['document', 'stylesheet', 'script', 'image', 'font']);
 
-/** Requests for content that began since this was made and have not ended. */
+/** Requests of the page that show more of it. */
+export const isContent = (request: Request): boolean => contentKinds.has(request.resourceType());
+
+/** Requests of the frames in the page, whose documents may be out of our reach. */
+export function isOfFrame(request: Request): boolean {
+  if (!frameKinds.has(request.resourceType())) return false;
+  try {
+    return request.frame().parentFrame() !== null;
+  } catch {
+    // The frame is only being made: it is the page's own.
+    return false;
+  }
+}
+
+/** Requests of a kind that began since this was made and have not ended. */
 export class LoadingRequests {
   readonly #page: Page;
+  readonly #isWanted: (request: Request) => boolean;
   readonly #open = new Set<Request>();
+  #any = false;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(page: Page) {
+  constructor(page: Page, isWanted: (request: Request) => boolean) {
     this.#page = page;
+    this.#isWanted = isWanted;
     page.on('request', this.#began).on('requestfinished', this.#ended).on('requestfailed', this.#ended);
+  }
+
+  /** Whether there were any at all. */
+  get any(): boolean {
+    return this.#any;
+  }
+
+  /** How many have not ended. */
+  get open(): number {
+    return this.#open.size;
   }
 
   /** Resolves when none is open. */
@@ -26,7 +55,9 @@ export class LoadingRequests {
   }
 
   readonly #began = (request: Request): void => {
-    if (kinds.has(request.resourceType())) this.#open.add(request);
+    if (!this.#isWanted(request)) return;
+    this.#any = true;
+    this.#open.add(request);
   };
 
   readonly #ended = (request: Request): void => {

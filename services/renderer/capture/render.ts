@@ -105,7 +105,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
 }
 
 async function takePicture(open: OpenPage, options: RenderOptions, { whole }: Settled) {
-  return encode(await shoot(open, options, whole?.height), options);
+  return encode(await shoot(open, options, whole), options);
 }
 
 /** A page may move on at any moment; the document that it ends at is the one to settle. */

@@ -2,7 +2,7 @@ import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
 import { nextFrame } from './in-page/next-frame.ts';
 import { scrollThrough } from './in-page/scroll-through.ts';
 import { scrollToTop } from './in-page/scroll-to-top.ts';
-import { LoadingRequests } from './loading-requests.ts';
+import { isContent, LoadingRequests } from './loading-requests.ts';
 import type { OpenPage } from './open.ts';
 
 /** Scrolling takes no longer than this, however much the page grows. */
@@ -23,9 +23,9 @@ const callMs = 5000;
 export async function scrollPage({ world, page, lifeline }: OpenPage): Promise<{ readonly stillGrew: boolean }> {
   const look = () => world.call(scrollThrough, [0, 0], { ms: callMs, what: 'measuring' });
   const first = await look();
-  if (first.reachedEnd) return { stillGrew: false };
+  if (first.reachedEnd || !first.scripted) return { stillGrew: false };
   const end = performance.now() + budgetMs;
-  const loading = new LoadingRequests(page);
+  const loading = new LoadingRequests(page, isContent);
   try {
     let stillGrew = false;
     for (let round = 0; round < mostRounds; round += 1) {
@@ -36,8 +36,12 @@ export async function scrollPage({ world, page, lifeline }: OpenPage): Promise<{
       });
       stillGrew = height > first.height;
       if (!reachedEnd) break;
-      await lifeline.run(loading.none(), loadingMs, 'what scrolling asked for').catch(ignoreDeadline);
+      // What watches the end hears of it when that has been drawn, and only then asks for more.
       await world.call(nextFrame, [1], { ms: callMs, what: 'a frame' });
+      if (loading.open > 0) {
+        await lifeline.run(loading.none(), loadingMs, 'what scrolling asked for').catch(ignoreDeadline);
+        await world.call(nextFrame, [1], { ms: callMs, what: 'a frame' });
+      }
       stillGrew = (await look()).height > height;
       if (!stillGrew) break;
     }

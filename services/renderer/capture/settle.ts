@@ -3,12 +3,14 @@ import type { RenderOptions } from '@webcapture/shared/contract/render-options.t
 import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import type { BlockingSession } from './block.ts';
+import { FrameContent } from './frame-content.ts';
 import { finishAnimations } from './in-page/finish-animations.ts';
 import { hasPainted } from './in-page/has-painted.ts';
 import { loadEagerly } from './in-page/load-eagerly.ts';
 import { nextFrame } from './in-page/next-frame.ts';
 import { waitForAssets } from './in-page/wait-for-assets.ts';
 import { waitForCanvases } from './in-page/wait-for-canvases.ts';
+import { waitForRest } from './in-page/wait-for-rest.ts';
 import type { OpenPage } from './open.ts';
 import { layOutForPrint } from './pdf.ts';
 import { scrollPage } from './scroll-page.ts';
@@ -24,6 +26,8 @@ export interface Settled {
 
 /** Browsers show text in another font after 3 s without its own. */
 const fontMs = 3200;
+/** Scripts that fade in, or count up, take no longer. */
+const restMs = 1500;
 /** Charts take a second to draw themselves in. */
 const canvasMs = 1500;
 const callMs = 5000;
@@ -52,16 +56,19 @@ export async function settle(
 
   const paper = options.format === 'pdf';
   if (paper && options.isFullPage) await layOutForPrint(open, options);
+  const frames = new FrameContent(open);
   let whole = options.isFullPage ? await showWholePage(open, options) : undefined;
   if (paper && !whole) await bringAll(open);
 
   const scope = whole || paper ? 'all' : 'visible';
   const assetsMs = Math.max(options.imageTimeout, fontMs);
-  const [{ fontsPending, ...images }] = await Promise.all([
+  if (whole) await world.call(waitForRest, [restMs], { ms: restMs + callMs, what: 'animations' });
+  const [{ fontsPending, ...images }, , framesThere] = await Promise.all([
     world.call(waitForAssets, [scope, options.imageTimeout, fontMs], { ms: assetsMs + callMs, what: 'images' }),
     world.call(waitForCanvases, [canvasMs], { ms: canvasMs + callMs, what: 'canvases' }),
+    whole ? frames.there(options.imageTimeout) : true,
   ]);
-  if (images.pending > 0 && options.imageTimeout > 0) softTimeouts.push('images');
+  if ((images.pending > 0 || !framesThere) && options.imageTimeout > 0) softTimeouts.push('images');
   if (fontsPending) softTimeouts.push('fonts');
 
   if (blocking) await tidy(open, blocking, softTimeouts);

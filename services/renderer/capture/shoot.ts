@@ -5,6 +5,7 @@ import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import type { OpenPage } from './open.ts';
 import { assertHolds } from './page-limits.ts';
+import type { WholePage } from './whole-page.ts';
 
 export type ImageFormat = Exclude<Format, 'pdf'>;
 
@@ -33,19 +34,21 @@ const firstShotMs = 4000;
 /**
  * Takes the picture of what is laid out.
  *
- * @param height CSS pixels from the top; undefined for the viewport
+ * @param whole the page laid out for one look; undefined for the viewport
  * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT
  */
-export async function shoot(open: OpenPage, options: RenderOptions, height: number | undefined): Promise<Shot> {
+export async function shoot(open: OpenPage, options: RenderOptions, whole: WholePage | undefined): Promise<Shot> {
   const format = options.format as ImageFormat;
   const { viewport, quality } = options;
   const scale = viewport.deviceScaleFactor;
-  const cssHeight = height ?? viewport.height;
+  const cssHeight = whole?.height ?? viewport.height;
+  // Clips count from the left end of what can be scrolled to.
+  const x = whole?.left ?? 0;
   const pixels = { width: Math.round(viewport.width * scale), height: Math.round(cssHeight * scale) };
   assertHolds(format, pixels.width, pixels.height);
 
   if (pixels.height <= mostHeightAtOnce && pixels.width * pixels.height <= mostPixelsAtOnce) {
-    const clip = height === undefined ? {} : { clip: { x: 0, y: 0, width: viewport.width, height, scale: 1 } };
+    const clip = whole ? { clip: { x, y: 0, width: viewport.width, height: cssHeight, scale: 1 } } : {};
     const bytes = await capture(open, {
       format,
       ...(format === 'png' ? { optimizeForSpeed: true } : { quality }),
@@ -54,11 +57,11 @@ export async function shoot(open: OpenPage, options: RenderOptions, height: numb
     return { kind: 'file', bytes, ...pixels };
   }
 
-  if (height === undefined) await open.metrics.grow(cssHeight);
+  if (!whole) await open.metrics.grow(cssHeight);
   const step = tileStep(viewport.width, scale);
   const tiles: Buffer[] = [];
   for (let y = 0; y < cssHeight; y += step) {
-    const clip = { x: 0, y, width: viewport.width, height: Math.min(step, cssHeight - y), scale: 1 };
+    const clip = { x, y, width: viewport.width, height: Math.min(step, cssHeight - y), scale: 1 };
     tiles.push(await capture(open, { format: 'png', optimizeForSpeed: true, clip }));
   }
   return { kind: 'tiles', tiles, ...pixels };

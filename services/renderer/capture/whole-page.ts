@@ -4,11 +4,14 @@ import { findScroller } from './in-page/find-scroller.ts';
 import { finishAnimations } from './in-page/finish-animations.ts';
 import { freezeMediaQueries } from './in-page/freeze-media-queries.ts';
 import { growScroller } from './in-page/grow-scroller.ts';
+import { holdScrollAnimations } from './in-page/hold-scroll-animations.ts';
 import { loadEagerly } from './in-page/load-eagerly.ts';
 import { measurePage, type PageMeasures } from './in-page/measure-page.ts';
 import { nextFrame } from './in-page/next-frame.ts';
+import { pinPseudos } from './in-page/pin-pseudos.ts';
 import { pinSizes } from './in-page/pin-sizes.ts';
 import { rememberSizes } from './in-page/remember-sizes.ts';
+import { watchMotion } from './in-page/watch-motion.ts';
 import type { OpenPage } from './open.ts';
 import { assertHolds, maxCssHeight } from './page-limits.ts';
 import { scrollPage } from './scroll-page.ts';
@@ -25,6 +28,10 @@ const pinned = [
   'padding-top',
   'padding-bottom',
   'font-size',
+  'flex-basis',
+  'row-gap',
+  'grid-template-rows',
+  'grid-auto-rows',
 ];
 
 /** Growing the page may let it grow once more; after so many turns it is taken as it is. */
@@ -35,6 +42,8 @@ const callMs = 5000;
 export interface WholePage {
   /** CSS pixels. */
   readonly height: number;
+  /** How far the content hangs out to the left of it, in CSS pixels. */
+  readonly left: number;
   /** It still grew when we stopped. */
   readonly truncated: boolean;
 }
@@ -52,9 +61,13 @@ export async function showWholePage(open: OpenPage, options: RenderOptions): Pro
   const mostHeight = maxCssHeight(format, scale);
   const call = callIn(open);
 
-  await call(loadEagerly, []);
-  const hidden = await call(findScroller, []);
-  const first = await call(measurePage, []);
+  // Sent at once, they run one after the other.
+  const [, , hidden, first] = await Promise.all([
+    call(loadEagerly, []),
+    call(watchMotion, []),
+    call(findScroller, []),
+    call(measurePage, []),
+  ]);
   // A page that is too tall before it is scrolled need not be scrolled.
   assertHolds(format, Math.round(viewport.width * scale), Math.round((first.height + (hidden ?? 0)) * scale));
   const { stillGrew } = await scrollPage(open);
@@ -64,9 +77,9 @@ export async function showWholePage(open: OpenPage, options: RenderOptions): Pro
   if (content > mostHeight && !stillGrew) {
     assertHolds(format, Math.round(viewport.width * scale), Math.round(content * scale));
   }
-  if (content <= before.viewHeight) return { height: before.viewHeight, truncated: stillGrew };
+  if (content <= before.viewHeight) return { height: before.viewHeight, left: before.left, truncated: stillGrew };
   const height = await grow(open, { before, content: Math.min(content, mostHeight), mostHeight });
-  return { height, truncated: stillGrew || content > mostHeight };
+  return { height, left: before.left, truncated: stillGrew || content > mostHeight };
 }
 
 /** Follows what has changed the height of the page since: images that came in, fonts. */
@@ -75,10 +88,10 @@ export async function fitWholePage(open: OpenPage, whole: WholePage, options: Re
   const mostHeight = maxCssHeight(format, viewport.deviceScaleFactor);
   const measures = await callIn(open)(measurePage, []);
   const fits = measures.height === whole.height && measures.contentHeight >= whole.height - 1;
-  if (fits) return whole;
+  if (fits) return { ...whole, left: measures.left };
   const height = await settleHeight(open, { height: whole.height, viewHeight: viewport.height, mostHeight });
-  const { height: now } = await callIn(open)(measurePage, []);
-  return { height, truncated: whole.truncated || now > height };
+  const { height: now, left } = await callIn(open)(measurePage, []);
+  return { height, left, truncated: whole.truncated || now > height };
 }
 
 async function grow(
@@ -87,16 +100,20 @@ async function grow(
 ): Promise<number> {
   const { viewHeight } = before;
   const call = callIn(open);
-  await call(freezeMediaQueries, []);
-  await call(rememberSizes, [pinned]);
+  await Promise.all([
+    call(holdScrollAnimations, []),
+    // On its way to another size, nothing tells what it depends on.
+    call(finishAnimations, []),
+    call(freezeMediaQueries, []),
+    call(rememberSizes, [pinned]),
+  ]);
   await open.metrics.grow(content);
-  await call(growScroller, [content - viewHeight]);
-  await call(nextFrame, [2]);
+  await Promise.all([call(growScroller, [content - viewHeight]), call(nextFrame, [2])]);
   await call(announceScroll, []);
   for (let turn = 0; turn < mostTurns; turn += 1) {
-    if ((await call(pinSizes, [pinned])) === 0) break;
-    await call(finishAnimations, []);
-    await call(nextFrame, [2]);
+    const [elements, pseudos] = await pin(open);
+    if (elements + pseudos === 0) break;
+    await Promise.all([call(finishAnimations, []), call(nextFrame, [2])]);
   }
   return settleHeight(open, { height: content, viewHeight, mostHeight });
 }
@@ -117,15 +134,29 @@ async function settleHeight(
       wanted = Math.min((await call(measurePage, [])).height, mostHeight);
       await open.metrics.grow(wanted);
       await call(nextFrame, [2]);
+      // What went out of sight meanwhile comes in again.
+      await call(finishAnimations, []);
       return wanted;
     }
     if (wanted === current) return current;
     await open.metrics.grow(wanted);
     await call(nextFrame, [2]);
-    await call(pinSizes, [pinned]);
+    await pin(open);
+    await call(finishAnimations, []);
     current = wanted;
   }
   return current;
+}
+
+/** Elements first: what is in them follows their size, and not the viewport's. Sizes on their way tell nothing. */
+async function pin(open: OpenPage): Promise<[elements: number, pseudos: number]> {
+  const call = callIn(open);
+  const [, ...pins] = await Promise.all([
+    call(finishAnimations, []),
+    call(pinSizes, [pinned]),
+    call(pinPseudos, [pinned]),
+  ]);
+  return pins;
 }
 
 function callIn({ world }: OpenPage) {

@@ -14,5 +14,6 @@ export function growScroller(by: number): number {
     element.style.setProperty('height', `${height + by}px`, 'important');
     element.style.setProperty('max-height', 'none', 'important');
   }
+  (globalThis as PageState).webcaptureMotion?.observer.takeRecords();
   return scroller.element.scrollHeight - scroller.element.clientHeight;
 }

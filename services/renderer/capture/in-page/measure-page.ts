@@ -1,10 +1,13 @@
 /// <reference lib="dom" />
+import type { PageState } from './page-state.ts';
 
 export interface PageMeasures {
   /** Of all content that can be scrolled to, and at least of the viewport, in CSS pixels. */
   readonly height: number;
   /** Of all content, and at least of the viewport. */
   readonly width: number;
+  /** How far the content hangs out to the left of where the page begins: a document from right to left is scrolled that way. */
+  readonly left: number;
   /** Of the viewport. */
   readonly viewHeight: number;
   /** Of the content in the flow: less than `height` when the viewport is taller than the page. */
@@ -17,10 +20,17 @@ export function measurePage(): PageMeasures {
   // Where the root's height is fixed, its content flows out of it, and out of the body.
   const { body } = document;
   const bodyHeight = body === null ? 0 : body.getBoundingClientRect().top - rootBox.top + body.scrollHeight;
+  // A scroller that holds the page may be fixed to the viewport, and not in the flow.
+  const { webcaptureScroller } = globalThis as PageState;
+  const scrollerHeight = webcaptureScroller
+    ? webcaptureScroller.element.getBoundingClientRect().bottom - rootBox.top
+    : 0;
+  const fromRight = getComputedStyle(body ?? document.documentElement).direction === 'rtl';
   return {
     height: Math.max(root.scrollHeight, document.documentElement.scrollHeight),
     width: Math.max(root.scrollWidth, document.documentElement.scrollWidth),
+    left: fromRight ? Math.max(0, root.scrollWidth - root.clientWidth) : 0,
     viewHeight: innerHeight,
-    contentHeight: Math.ceil(Math.max(rootBox.height, bodyHeight)),
+    contentHeight: Math.ceil(Math.max(rootBox.height, bodyHeight, scrollerHeight)),
   };
 }

@@ -9,6 +9,12 @@ export interface PageState {
     /** The height of the viewport then. */
     readonly viewHeight: number;
     readonly elements: readonly RememberedSize[];
+    readonly pseudos: readonly RememberedPseudo[];
+  };
+  webcaptureMotion?: {
+    /** What we change ourselves is to be taken from it. */
+    readonly observer: MutationObserver;
+    readonly nodes: Map<Node, Motion>;
   };
 }
 
@@ -16,6 +22,22 @@ export interface RememberedSize {
   readonly element: HTMLElement;
   /** Of its box, in CSS pixels. */
   readonly height: number;
-  /** Computed values, in the order of the properties asked for. */
+  /** Its class attribute. */
+  readonly classes: string;
+  /** Computed values, in the order of the properties asked for; empty for those that mean nothing to it. */
   readonly values: readonly string[];
+}
+
+export interface RememberedPseudo {
+  readonly element: HTMLElement;
+  readonly pseudo: 'before' | 'after';
+  /** Used values, in the order of the properties asked for. */
+  readonly values: readonly string[];
+}
+
+/** A row of changes to one node, each soon after the one before. */
+export interface Motion {
+  readonly since: number;
+  readonly last: number;
+  readonly times: number;
 }

@@ -7,16 +7,19 @@ import type { PageState } from './page-state.ts';
  *
  * @param budgetMs it stops there; with 0 it only looks
  * @param mostHeight CSS pixels: it stops where the content has grown taller than that
- * @returns whether it is at the end, and the height of the content
+ * @returns whether it is at the end, the height of the content, and whether there are scripts, which alone can tell that
+ *   a page is scrolled
  */
 export async function scrollThrough(
   budgetMs: number,
   mostHeight: number,
-): Promise<{ readonly reachedEnd: boolean; readonly height: number }> {
+): Promise<{ readonly reachedEnd: boolean; readonly height: number; readonly scripted: boolean }> {
   const target =
     (globalThis as PageState).webcaptureScroller?.element ?? document.scrollingElement ?? document.documentElement;
   /** A very tall page is scrolled through in larger steps: growing the viewport shows what they leave out. */
-  const mostSteps = 80;
+  const mostSteps = 30;
+  const scripted = document.scripts.length > 0 || document.querySelector('[onscroll]') !== null;
+  const at = (reachedEnd: boolean) => ({ reachedEnd, height: target.scrollHeight, scripted });
   const end = performance.now() + budgetMs;
   const frame = () =>
     Promise.race([
@@ -25,14 +28,13 @@ export async function scrollThrough(
     ]);
   for (;;) {
     const last = target.scrollHeight - target.clientHeight;
-    if (target.scrollTop >= last - 1) return { reachedEnd: true, height: target.scrollHeight };
-    if (performance.now() >= end || target.scrollHeight > mostHeight)
-      return { reachedEnd: false, height: target.scrollHeight };
+    if (target.scrollTop >= last - 1) return at(true);
+    if (performance.now() >= end || target.scrollHeight > mostHeight) return at(false);
     const before = target.scrollTop;
     const step = Math.max(target.clientHeight, target.scrollHeight / mostSteps);
     target.scrollTo({ top: Math.min(last, before + step), behavior: 'instant' });
     await frame();
     // A page that takes the scrolling back cannot be scrolled through.
-    if (target.scrollTop <= before) return { reachedEnd: true, height: target.scrollHeight };
+    if (target.scrollTop <= before) return at(true);
   }
 }

@@ -1,0 +1,206 @@
+import { expect } from 'vitest';
+import { html } from '../harness/engine.ts';
+import { testCorpus, type HardPage } from './corpus.ts';
+import { layouts, whole } from './whole.ts';
+
+const colour = '#00aa00';
+const count = 8;
+
+/** Eight boxes of 150 px, each of which is to be there in the end. */
+const boxes = (attributes = '') =>
+  Array.from(
+    { length: count },
+    () => `<div class="box" style="height:150px;background:${colour}" ${attributes}></div>`,
+  ).join('');
+
+const allThere: NonNullable<HardPage['check']> = (seen) => {
+  seen.expectSize(320, count * 150);
+  seen.expectColumn(
+    160,
+    Array.from({ length: count }, (_, id) => [id * 150 + 75, colour] as const),
+  );
+};
+
+const whenSeen = (then: string, options = '{}') => `<script>
+  const seen = new IntersectionObserver((entries) => entries.forEach(({ isIntersecting, target }) => {
+    ${then}
+  }), ${options});
+  document.querySelectorAll('.box').forEach((box) => seen.observe(box));
+</script>`;
+
+const pages: readonly HardPage[] = [
+  {
+    name: 'boxes that slide and fade in when they are scrolled to',
+    site: {
+      '/': html(
+        `<style>.box { opacity: 0; transform: translateX(100%); transition: all 2s .5s }
+           .box.in { opacity: 1; transform: none } body { overflow-x: hidden }</style>${boxes()}` +
+          whenSeen(`if (isIntersecting) target.classList.add('in');`, '{ threshold: 0.1 }'),
+      ),
+    },
+    options: whole,
+    // What has not slid in is not in sight, and does not intersect.
+    formats: ['png'],
+    check: (seen) => seen.expectSize(320, count * 150),
+  },
+  {
+    name: 'boxes that fade in when they are scrolled to, and out again',
+    site: {
+      '/': html(
+        `<style>.box { opacity: 0; translate: 0 40px; transition: all 1s } .box.in { opacity: 1; translate: 0 0 }</style>${boxes()}` +
+          whenSeen(`target.classList.toggle('in', isIntersecting);`, '{ threshold: 0.3 }'),
+      ),
+    },
+    options: whole,
+    check: allThere,
+  },
+  {
+    name: 'boxes that appear by an animation with a delay',
+    site: {
+      '/': html(
+        `<style>@keyframes in { from { opacity: 0 } } .box { visibility: hidden }
+          .box.in { visibility: visible; animation: in 3s 1s both }</style>${boxes()}` +
+          whenSeen(`if (isIntersecting) target.classList.add('in');`),
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: allThere,
+  },
+  {
+    name: 'parts that unfold while they are in sight',
+    site: {
+      '/': html(
+        `<style>.box { max-height: 40px; margin-bottom: 110px; transition: all .5s } .box.in { max-height: 500px; margin-bottom: 0 }</style>${boxes()}` +
+          whenSeen(`target.classList.toggle('in', isIntersecting);`),
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: allThere,
+  },
+  {
+    name: 'boxes that a script fades in frame by frame',
+    site: {
+      '/': html(
+        `<style>.box { opacity: 0 }</style>${boxes()}` +
+          whenSeen(`if (!isIntersecting || target.started) return;
+            target.started = performance.now();
+            const step = () => {
+              const share = Math.min(1, (performance.now() - target.started) / 600);
+              target.style.opacity = share;
+              if (share < 1) requestAnimationFrame(step);
+            };
+            step();`),
+      ),
+    },
+    options: whole,
+    check: allThere,
+  },
+  {
+    name: 'a number that a script counts up to once it is seen',
+    site: {
+      '/': html(
+        `<div style="height:800px"></div><div class="box" style="height:100px;width:0;background:${colour}"></div>` +
+          whenSeen(`if (!isIntersecting || target.started) return;
+            target.started = performance.now();
+            const timer = setInterval(() => {
+              const share = Math.min(1, (performance.now() - target.started) / 500);
+              target.style.width = share * 320 + 'px';
+              if (share === 1) clearInterval(timer);
+            }, 30);`),
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, 900);
+      seen.expectColour(310, 850, colour);
+    },
+  },
+  {
+    name: 'boxes that fade in as they enter the view, by CSS alone',
+    site: {
+      '/': html(
+        `<style>@keyframes in { from { opacity: 0; scale: .2 } }
+          .box { animation: in linear both; animation-timeline: view(); animation-range: entry 0% cover 40% }</style>${boxes()}`,
+      ),
+    },
+    options: whole,
+    check: allThere,
+  },
+  {
+    name: 'boxes that fade in and out again as they pass through the view, by CSS alone',
+    site: {
+      '/': html(
+        `<style>@keyframes pass { 0%, 100% { opacity: 0 } 30%, 70% { opacity: 1 } }
+          .box { animation: pass linear both; animation-timeline: view() }</style>
+         <div style="height:300px"></div>${boxes()}<div style="height:300px"></div>`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, 600 + count * 150);
+      seen.expectColumn(
+        160,
+        Array.from({ length: count }, (_, id) => [300 + id * 150 + 75, colour] as const),
+      );
+    },
+  },
+  {
+    name: 'a reading bar that follows the scroll position stands at its beginning',
+    site: {
+      '/': html(
+        `<style>@keyframes read { from { width: 0 } to { width: 100% } } #bar { position: fixed; top: 0; height: 30px; background: #ff0000;
+          animation: read linear; animation-timeline: scroll() }</style><div id="bar"></div>${boxes()}`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, count * 150);
+      seen.expectColour(5, 15, colour);
+    },
+  },
+  {
+    name: 'a header that shrinks with the scroll position is as at the top',
+    site: {
+      '/': html(
+        `<style>@keyframes shrink { from { height: 80px } to { height: 20px } } header { position: sticky; top: 0; height: 80px; background: #ff0000;
+          animation: shrink linear both; animation-timeline: scroll(); animation-range: 0 200px }</style><header></header>${boxes()}`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, 80 + count * 150);
+      seen.expectColumn(160, [
+        [75, '#ff0000'],
+        [85, colour],
+      ]);
+    },
+  },
+  {
+    name: 'animations without an end go on, and do not hold up the capture',
+    site: {
+      '/': html(
+        `<style>@keyframes turn { to { rotate: 360deg } } i { display: block; width: 20px; height: 20px; background: #ff0000; animation: turn 1s infinite }</style>
+         ${boxes()}<i></i><div id="tick" style="height:80px;background:${colour}"></div>
+         <script>(function tick() { document.getElementById('tick').style.paddingLeft = (performance.now() / 10) % 50 + 'px'; requestAnimationFrame(tick); })()</script>`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, count * 150 + 100);
+      seen.expectColumn(160, [
+        [75, colour],
+        [count * 150 + 60, colour],
+      ]);
+      expect(seen.report.timings.settleMs).toBeLessThan(4000);
+    },
+  },
+];
+
+testCorpus(pages);

@@ -1,0 +1,94 @@
+import { expect } from 'vitest';
+import { html } from '../harness/engine.ts';
+import { answer } from './answers.ts';
+import { testCorpus, type HardPage } from './corpus.ts';
+import { row, rowsOf } from './rows.ts';
+import { layouts, whole } from './whole.ts';
+
+const colour = '#00aa00';
+const more = `'<div style="height:600px;background:${colour}"></div>'`;
+
+/** Bounded, told as cut, and full of what there was. */
+const bounded: NonNullable<HardPage['check']> = (seen) => {
+  expect(seen.report.truncated).toBe(true);
+  expect(seen.picture.width).toBe(320);
+  expect(seen.picture.height).toBeGreaterThan(1000);
+  expect(seen.picture.height).toBeLessThan(25_000);
+  seen.expectColumn(160, [row(0), row(3), [seen.picture.height - 10, colour]]);
+};
+
+const pages: readonly HardPage[] = [
+  {
+    name: 'a list that loads more three times, and ends',
+    site: {
+      '/': html(
+        `${rowsOf(4)}<div id="end" style="height:1px"></div><script>
+          let times = 0;
+          new IntersectionObserver(async ([entry]) => {
+            if (!entry.isIntersecting || times >= 3) return;
+            times += 1;
+            await fetch('/more');
+            end.insertAdjacentHTML('beforebegin', ${more});
+          }).observe(end);
+        </script>`,
+      ),
+      '/more': (_, response) => void setTimeout(() => response.end(), 150),
+    },
+    options: whole,
+    check: (seen) => {
+      seen.expectSize(320, 400 + 1800 + 1);
+      seen.expectColumn(160, [row(0), row(3), [450, colour], [2190, colour]]);
+      expect(seen.report.truncated).toBe(false);
+    },
+  },
+  {
+    name: 'a list that never ends',
+    site: {
+      '/': html(
+        `<div id="list">${rowsOf(4)}</div><script>addEventListener('scroll', () => {
+          if (scrollY + innerHeight > document.body.scrollHeight - 50) list.insertAdjacentHTML('beforeend', ${more});
+        })</script>`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: bounded,
+  },
+  {
+    name: 'a list that never ends, in a scroller, from a server',
+    site: {
+      '/': html(
+        `<style>main { height: 100vh; overflow: auto }</style><main>${rowsOf(4)}<div id="end" style="height:1px"></div></main><script>
+          const seen = new IntersectionObserver(async ([entry]) => {
+            if (!entry.isIntersecting) return;
+            await fetch('/more');
+            end.insertAdjacentHTML('beforebegin', ${more});
+            seen.unobserve(end); seen.observe(end);
+          });
+          seen.observe(end);
+        </script>`,
+      ),
+      '/more': answer('text/plain', ''),
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      expect(seen.report.truncated).toBe(true);
+      expect(seen.picture.height).toBeLessThan(25_000);
+      seen.expectColumn(100, [row(0), row(3), [600, colour]]);
+    },
+  },
+  {
+    name: 'a page that grows on a timer, for ever',
+    site: {
+      '/': html(
+        `<div id="list">${rowsOf(4)}</div><script>setInterval(() => list.insertAdjacentHTML('beforeend', ${more.replace('600', '60')}), 20)</script>`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: bounded,
+  },
+];
+
+testCorpus(pages);

@@ -1,0 +1,244 @@
+import { expect } from 'vitest';
+import { html } from '../harness/engine.ts';
+import { answer, pngOf, withOther } from './answers.ts';
+import { testCorpus, type HardPage } from './corpus.ts';
+import { layouts, whole } from './whole.ts';
+
+const colour = '#00aa00';
+const green = await pngOf(colour);
+const lateGreen = await pngOf(colour, { lateMs: 300 });
+const count = 10;
+
+/** Ten images of 100 px below each other. */
+const images = (image: (id: number) => string) => Array.from({ length: count }, (_, id) => image(id)).join('');
+const size = 'style="display:block;width:320px;height:100px"';
+
+/** All ten are in the picture, and each was asked for once. */
+const allThere: NonNullable<HardPage['check']> = (seen) => {
+  seen.expectSize(320, count * 100);
+  seen.expectColumn(
+    160,
+    Array.from({ length: count }, (_, id) => [id * 100 + 50, colour] as const),
+  );
+  expect(seen.report.images).toEqual({ loaded: count, failed: 0, pending: 0 });
+  expect(seen.report.softTimeouts).toEqual([]);
+  expect(seen.report.truncated).toBe(false);
+};
+
+const whenSeen = (show: string) => `<script>
+  const seen = new IntersectionObserver((entries) => entries.forEach(({ isIntersecting, target }) => {
+    if (!isIntersecting) return;
+    seen.unobserve(target);
+    ${show}
+  }));
+  document.querySelectorAll('.lazy').forEach((part) => seen.observe(part));
+</script>`;
+
+const pages: readonly HardPage[] = [
+  {
+    name: 'images of loading=lazy',
+    site: { '/': html(images((id) => `<img loading="lazy" ${size} src="/a.png?${id}">`)), '/a.png': green },
+    options: whole,
+    check: (seen) => {
+      void allThere(seen);
+      expect(seen.asked('/a.png')).toBe(count);
+    },
+  },
+  {
+    name: 'images that a script gives their source when they come into sight',
+    site: {
+      '/': html(
+        images((id) => `<img class="lazy" ${size} data-src="/a.png?${id}">`) +
+          whenSeen('target.src = target.dataset.src;'),
+      ),
+      '/a.png': green,
+    },
+    options: whole,
+    check: allThere,
+  },
+  {
+    name: 'images that get their source some time after they came into sight, from a slow server',
+    site: {
+      '/': html(
+        images((id) => `<img class="lazy" ${size} data-src="/a.png?${id}">`) +
+          whenSeen('setTimeout(() => { target.src = target.dataset.src; }, 300);'),
+      ),
+      '/a.png': lateGreen,
+    },
+    options: whole,
+    formats: layouts,
+    check: allThere,
+  },
+  {
+    name: 'images that a scroll listener looks for once scrolling has rested',
+    site: {
+      '/': html(
+        images((id) => `<img ${size} data-src="/a.png?${id}">`) +
+          `<script>
+            let timer;
+            const look = () => document.querySelectorAll('img:not([src])').forEach((image) => {
+              const { top, bottom } = image.getBoundingClientRect();
+              if (top < innerHeight && bottom > 0) image.src = image.dataset.src;
+            });
+            addEventListener('scroll', () => { clearTimeout(timer); timer = setTimeout(look, 200); });
+            look();
+          </script>`,
+      ),
+      '/a.png': green,
+    },
+    options: whole,
+    formats: layouts,
+    check: allThere,
+  },
+  {
+    name: 'images with a placeholder until a script replaces it',
+    site: {
+      '/': html(
+        images(
+          (id) =>
+            `<img class="lazy" ${size} src="data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7" data-src="/a.png?${id}">`,
+        ) + whenSeen('setTimeout(() => { target.src = target.dataset.src; }, 200);'),
+      ),
+      '/a.png': green,
+    },
+    options: whole,
+    formats: layouts,
+    check: allThere,
+  },
+  {
+    name: 'backgrounds that are set when they come into sight',
+    site: {
+      '/': html(
+        images((id) => `<div class="lazy" ${size} data-id="${id}"></div>`) +
+          whenSeen('target.style.backgroundImage = `url(/a.png?${target.dataset.id})`;'),
+      ),
+      '/a.png': lateGreen,
+    },
+    options: whole,
+    check: allThere,
+  },
+  {
+    name: 'pictures with lazy sources',
+    site: {
+      '/': html(
+        images(
+          (id) => `<picture><source media="(min-width: 300px)" data-srcset="/a.png?${id} 1x, /a.png?${id}&2x 2x">
+            <img class="lazy" ${size}></picture>`,
+        ) + whenSeen('const source = target.previousElementSibling; source.srcset = source.dataset.srcset;'),
+      ),
+      '/a.png': green,
+    },
+    options: whole,
+    formats: layouts,
+    check: allThere,
+  },
+  {
+    name: 'lazy images in a shadow tree',
+    site: {
+      '/': html(
+        `<div id="host"></div><script>
+          host.attachShadow({ mode: 'open' }).innerHTML = ${JSON.stringify(images((id) => `<img loading="lazy" ${size} src="/a.png?${id}">`))};
+        </script>`,
+      ),
+      '/a.png': green,
+    },
+    options: whole,
+    formats: layouts,
+    check: allThere,
+  },
+  {
+    name: 'images of which some fail are told in numbers',
+    site: {
+      '/': html(images((id) => `<img loading="lazy" ${size} src="/${id % 2 === 0 ? 'a' : 'none'}.png?${id}">`)),
+      '/a.png': green,
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      expect(seen.report.images).toEqual({ loaded: count / 2, failed: count / 2, pending: 0 });
+      seen.expectColumn(160, [[850, colour]]);
+    },
+  },
+  {
+    name: 'an image that never comes is told as pending, and the others are there',
+    site: {
+      '/': html(images((id) => `<img loading="lazy" ${size} src="/${id === 9 ? 'never' : 'a'}.png?${id}">`)),
+      '/a.png': green,
+      '/never.png': () => undefined,
+    },
+    options: { ...whole, imageTimeout: 300, waitUntil: 'domcontentloaded' },
+    formats: layouts,
+    check: (seen) => {
+      expect(seen.report.images).toEqual({ loaded: count - 1, failed: 0, pending: 1 });
+      expect(seen.report.softTimeouts).toEqual(['images']);
+      seen.expectColumn(160, [[850, colour]]);
+    },
+  },
+  {
+    name: 'a lazy frame of another site, with late images of its own',
+    site: {
+      '/': withOther(
+        html(`<div style="height:900px"></div>
+          <iframe loading="lazy" style="display:block;border:0;width:100%;height:300px" src="{other}/frame"></iframe>`),
+      ),
+      '/frame': html(`<div style="height:200px;background:#0000ff"></div><img loading="lazy" ${size} src="/a.png">`),
+      '/a.png': lateGreen,
+    },
+    options: whole,
+    check: (seen) => {
+      seen.expectSize(320, 1200);
+      seen.expectColumn(160, [
+        [1000, '#0000ff'],
+        [1150, colour],
+      ]);
+    },
+  },
+  {
+    name: 'content that is laid out only in sight, taller than it said',
+    site: {
+      '/': html(
+        images(
+          () =>
+            `<div style="content-visibility:auto;contain-intrinsic-size:auto 20px"><img ${size} src="/a.png"></div>`,
+        ),
+      ),
+      '/a.png': green,
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, count * 100);
+      expect(seen.picture.share(colour, seen.exact ? 0 : 10)).toBeGreaterThan(0.99);
+    },
+  },
+  {
+    name: 'a script that comes when its place is scrolled to, and brings an image',
+    site: {
+      '/': html(
+        `<div style="height:900px"></div><div class="lazy" style="height:100px"></div>` +
+          whenSeen(
+            `const script = document.createElement('script'); script.src = '/late.js'; document.body.append(script);`,
+          ),
+      ),
+      '/late.js': (request, response) =>
+        void setTimeout(
+          () =>
+            answer(
+              'text/javascript',
+              `document.querySelector('.lazy').innerHTML = '<img style="display:block;width:320px;height:100px" src="/a.png">'`,
+            )(request, response),
+          200,
+        ),
+      '/a.png': lateGreen,
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, 1000);
+      seen.expectColumn(160, [[950, colour]]);
+      expect(seen.report.images).toEqual({ loaded: 1, failed: 0, pending: 0 });
+    },
+  },
+];
+
+testCorpus(pages);

@@ -1,0 +1,194 @@
+import { expect } from 'vitest';
+import { html } from '../harness/engine.ts';
+import { testCorpus, type HardPage } from './corpus.ts';
+import { row, rowsOf } from './rows.ts';
+import { layouts, whole } from './whole.ts';
+
+const [red, blue] = ['#ff0000', '#0000ff'] as const;
+
+/** A header of 40 px, then ten rows. */
+const shellThere: NonNullable<HardPage['check']> = (seen) => {
+  seen.expectSize(320, 1040);
+  seen.expectColumn(200, [[20, red], row(0, 40), row(4, 40), row(9, 40)]);
+  expect(seen.report.truncated).toBe(false);
+};
+
+const pages: readonly HardPage[] = [
+  {
+    name: 'an app shell in a column, whose middle scrolls',
+    site: {
+      '/': html(
+        `<style>html, body { height: 100%; overflow: hidden } .shell { display: flex; flex-direction: column; height: 100vh } header { height: 40px; background: ${red} } main { flex: 1; overflow: auto }</style>
+         <div class="shell"><header></header><main>${rowsOf(10)}</main></div>`,
+      ),
+    },
+    options: whole,
+    check: shellThere,
+  },
+  {
+    name: 'an app shell in a grid, with a side navigation',
+    site: {
+      '/': html(
+        `<style>body { height: 100dvh; display: grid; grid: 40px 1fr / 80px 1fr; overflow: hidden } header { grid-column: 1 / 3; background: ${red} } nav { background: ${blue} } main { overflow-y: auto; min-height: 0 }</style>
+         <header></header><nav></nav><main>${rowsOf(10)}</main>`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: async (seen) => {
+      await shellThere(seen);
+      seen.expectColumn(40, [
+        [100, blue],
+        [1030, blue],
+      ]);
+    },
+  },
+  {
+    name: 'a scroller inside of others, with heights in px',
+    site: {
+      '/': html(
+        `<style>.a { height: 240px; display: flex } nav { width: 80px; background: ${blue} } .b { flex: 1; height: 100%; overflow: hidden } .c { height: 100%; overflow-y: scroll }</style>
+         <div class="a"><nav></nav><div class="b"><div class="c">${rowsOf(10)}</div></div></div>`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, 1000);
+      seen.expectColumn(200, [row(0), row(5), row(9)]);
+      seen.expectColumn(40, [
+        [10, blue],
+        [990, blue],
+      ]);
+    },
+  },
+  {
+    name: 'a scroller that is fixed to the edges of the viewport',
+    site: {
+      '/': html(
+        `<style>header { position: fixed; top: 0; left: 0; right: 0; height: 40px; background: ${red} } main { position: fixed; inset: 40px 0 0; overflow: auto }</style><header></header><main>${rowsOf(10)}</main>`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: shellThere,
+  },
+  {
+    name: 'a body that scrolls in place of the document',
+    site: {
+      '/': html(
+        `<style>html { overflow: hidden; height: 100% } body { height: 100%; overflow: auto }</style>${rowsOf(10)}`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, 1000);
+      seen.expectColumn(160, [row(0), row(5), row(9)]);
+    },
+  },
+  {
+    name: 'parts of 100vh in a scroller that snaps to them',
+    site: {
+      '/': html(
+        `<style>main { height: 100vh; overflow-y: scroll; scroll-snap-type: y mandatory } section { height: 100vh; scroll-snap-align: start }</style>
+         <main><section style="background:#ff0000"></section><section style="background:#00aa00"></section><section style="background:#0000ff"></section></main>`,
+      ),
+    },
+    options: whole,
+    check: (seen) => {
+      seen.expectSize(320, 720);
+      seen.expectColumn(160, [
+        [5, '#ff0000'],
+        [235, '#ff0000'],
+        [360, '#00aa00'],
+        [485, '#0000ff'],
+        [715, '#0000ff'],
+      ]);
+    },
+  },
+  {
+    name: 'a document that snaps to its parts',
+    site: {
+      '/': html(
+        `<style>html { scroll-snap-type: y mandatory } section { height: 100vh; scroll-snap-align: start }</style>
+         <section style="background:#ff0000"></section><section style="background:#00aa00"></section><section style="background:#0000ff"></section>`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, 720);
+      seen.expectColumn(160, [
+        [5, '#ff0000'],
+        [360, '#00aa00'],
+        [715, '#0000ff'],
+      ]);
+    },
+  },
+  {
+    name: 'smooth scrolling, a sticky header, and functions that were overridden',
+    site: {
+      '/': html(
+        `<style>html { scroll-behavior: smooth } header { position: sticky; top: 0; height: 40px; background: ${red} } #end { height: 100px }</style><header></header>${rowsOf(19)}<div id="end"></div>
+         <script>window.scrollTo = window.scroll = window.scrollBy = () => {}; Element.prototype.scrollTo = Element.prototype.scrollIntoView = () => {}; window.requestAnimationFrame = () => 0;
+           new IntersectionObserver(([entry]) => { if (entry.isIntersecting) end.style.background = '${blue}'; }).observe(end);</script>`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, 2040);
+      seen.expectColumn(160, [[20, red], row(0, 40), row(1, 40), row(18, 40), [1990, blue]]);
+    },
+  },
+  {
+    name: 'a page that turns the wheel into slides of its own shows its first one',
+    site: {
+      '/': html(
+        `<style>html, body { height: 100%; overflow: hidden } section { height: 100vh } #deck { transition: transform .5s }</style>
+         <div id="deck"><section style="background:#ff0000"></section><section style="background:#00aa00"></section></div>
+         <script>let slide = 0; const go = (event) => { event.preventDefault(); slide = 1; deck.style.transform = 'translateY(-100vh)' };
+           addEventListener('wheel', go, { passive: false }); addEventListener('touchmove', go, { passive: false });</script>`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectColumn(160, [
+        [5, '#ff0000'],
+        [235, '#ff0000'],
+      ]);
+    },
+  },
+  {
+    name: 'a page that scrolls back whatever scrolls it',
+    site: {
+      '/': html(
+        `${rowsOf(10)}<script>addEventListener('scroll', () => { document.documentElement.scrollTop = 0; })</script>`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, 1000);
+      seen.expectColumn(160, [row(0), row(9)]);
+    },
+  },
+  {
+    name: 'a small list that scrolls stays small',
+    site: {
+      '/': html(
+        `<div style="height:100px;overflow:auto">${rowsOf(5)}</div><div style="height:140px;background:${red}"></div>${rowsOf(5)}`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, 740);
+      seen.expectColumn(100, [row(0), [120, red], row(0, 240), row(4, 240)]);
+    },
+  },
+];
+
+testCorpus(pages);

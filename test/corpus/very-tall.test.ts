@@ -1,0 +1,72 @@
+import { maxSide } from '@webcapture/shared/contract/formats.ts';
+import { html } from '../harness/engine.ts';
+import { testCorpus, type HardPage } from './corpus.ts';
+import { row, rowsOf } from './rows.ts';
+
+const red = '#ff0000';
+const narrow = { isFullPage: true, viewport: { width: 32, height: 720 } } as const;
+
+/** Rows, then red until the page is so tall. */
+const tall = (height: number) => {
+  const rows = Math.floor(height / 100) - 1;
+  return {
+    rows,
+    site: { '/': html(`${rowsOf(rows)}<div style="height:${height - rows * 100}px;background:${red}"></div>`) },
+  };
+};
+
+/** A page that its format holds, looked at where the tiles that it is taken in may meet, too. */
+function holds(format: 'png' | 'jpeg' | 'webp' | 'pdf', height: number, scale = 1): HardPage {
+  const { rows, site } = tall(height);
+  return {
+    name: `${height} px in a scale of ${scale} as ${format}`,
+    site,
+    options: { ...narrow, viewport: { ...narrow.viewport, deviceScaleFactor: scale } },
+    formats: [format],
+    check: (seen) => {
+      seen.expectSize(32 * scale, height * scale);
+      const scaled = ([y, colour]: readonly [number, string]) => [y * scale, colour] as const;
+      const some = [0, 1, 79, 80, 159, 160, Math.floor(rows / 2), rows - 1].filter((index) => index < rows);
+      seen.expectColumn(
+        16,
+        some.map((index) => scaled(row(index))),
+      );
+      seen.expectColour(16, (height - 5) * scale, red);
+      if (seen.format === 'pdf') return;
+      // Every row of a tile's end is where it belongs.
+      for (let index = 0; index < rows; index += 7) seen.expectColumn(16, [scaled(row(index))]);
+    },
+  };
+}
+
+/** One that it does not hold, with what the error names instead. */
+function refuses(format: 'png' | 'jpeg' | 'webp' | 'pdf', height: number, message: RegExp, scale = 1): HardPage {
+  return {
+    name: `${height} px in a scale of ${scale} are too many for ${format}`,
+    site: tall(height).site,
+    options: { ...narrow, viewport: { ...narrow.viewport, deviceScaleFactor: scale } },
+    formats: [format],
+    fails: { code: 'PAGE_TOO_LARGE', message },
+  };
+}
+
+const pages: readonly HardPage[] = [
+  ...(['png', 'jpeg', 'webp', 'pdf'] as const).map((format) => holds(format, 12_050)),
+  holds('png', 40_000),
+  holds('webp', maxSide.webp),
+  refuses('webp', maxSide.webp + 1, /webp holds 16383 px\. Use jpeg/),
+  holds('jpeg', maxSide.jpeg),
+  refuses('jpeg', maxSide.jpeg + 1, /jpeg holds 65500 px\. Use png/),
+  holds('png', maxSide.png),
+  refuses('png', maxSide.png + 1, /png holds 100000 px\. Use pdf/),
+  holds('pdf', maxSide.pdf),
+  refuses('pdf', maxSide.pdf + 1, /pdf holds 19200 px\. Use jpeg/),
+  // It is the pixels of the file that count.
+  holds('png', 12_050, 1.5),
+  holds('webp', 8191, 2),
+  refuses('webp', 8192, /Use jpeg/, 2),
+  holds('jpeg', 9000, 3),
+  refuses('png', 33_334, /Use pdf/, 3),
+];
+
+testCorpus(pages);

@@ -1,0 +1,208 @@
+import { expect } from 'vitest';
+import { html } from '../harness/engine.ts';
+import { answer, pngOf } from './answers.ts';
+import { testCorpus, type HardPage } from './corpus.ts';
+import { row, rowsOf } from './rows.ts';
+import { layouts, whole } from './whole.ts';
+
+const [red, green, blue] = ['#ff0000', '#00aa00', '#0000ff'] as const;
+/** What is laid out by its width is printed smaller on paper that is narrower. */
+const images = ['png', 'jpeg', 'webp'] as const;
+
+const tenRows: NonNullable<HardPage['check']> = (seen) => {
+  seen.expectSize(320, 1000);
+  seen.expectColumn(160, [row(0), row(1), row(5), row(9)]);
+  expect(seen.report).toMatchObject({ truncated: false, blank: false, softTimeouts: [] });
+};
+
+const pages: readonly HardPage[] = [
+  {
+    name: 'ten rows',
+    site: { '/': html(rowsOf(10)) },
+    options: whole,
+    check: tenRows,
+  },
+  {
+    name: 'ten rows in twice the pixels',
+    site: { '/': html(rowsOf(10)) },
+    options: { ...whole, viewport: { ...whole.viewport, deviceScaleFactor: 2 } },
+    // A pdf has no pixels.
+    formats: images,
+    check: (seen) => {
+      seen.expectSize(640, 2000);
+      seen.expectColumn(320, [
+        [100, row(0)[1]],
+        [1900, row(9)[1]],
+      ]);
+    },
+  },
+  {
+    name: 'content wider than the viewport is cut at its width, and nothing shifts',
+    site: { '/': html(`<div style="width:900px;height:50px;background:${red}"></div>${rowsOf(5)}`) },
+    options: whole,
+    formats: images,
+    check: (seen) => {
+      seen.expectSize(320, 550);
+      seen.expectColumn(5, [[25, red], row(0, 50), row(4, 50)]);
+      seen.expectColumn(315, [[25, red], row(0, 50), row(4, 50)]);
+    },
+  },
+  {
+    name: 'what hangs out to the left and the top of the page is cut',
+    site: {
+      '/': html(
+        `<div style="margin:-50px 0 0 -50px;width:100px;height:100px;background:${red}"></div><div style="width:150vw;margin-left:-25vw;height:100px;background:${green}"></div>${rowsOf(5)}`,
+      ),
+    },
+    options: whole,
+    formats: images,
+    check: (seen) => {
+      seen.expectSize(320, 650);
+      seen.expectColumn(10, [[25, red], [100, green], row(0, 150), row(4, 150)]);
+    },
+  },
+  {
+    name: 'a document from right to left that hangs out to the left begins at its right',
+    site: {
+      '/': html(
+        `<div style="width:600px;height:50px;background:linear-gradient(to left, ${red} 200px, ${blue} 0)"></div>${rowsOf(5)}`,
+      ).replace('<html>', '<html dir="rtl">'),
+    },
+    options: whole,
+    formats: images,
+    check: (seen) => {
+      seen.expectSize(320, 550);
+      seen.expectColour(310, 25, red);
+      seen.expectColour(130, 25, red);
+      seen.expectColour(100, 25, blue);
+      seen.expectColumn(300, [row(0, 50), row(4, 50)]);
+    },
+  },
+  {
+    name: 'a body with margins of its own, and a margin at the end',
+    site: {
+      '/': `<!doctype html><style>body { margin: 30px; background: ${green} }</style>${rowsOf(5)}<p style="margin:0 0 70px;height:1px"></p>`,
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, 30 + 500 + 1 + 70);
+      seen.expectColumn(5, [
+        [15, green],
+        [300, green],
+        [590, green],
+      ]);
+      seen.expectColumn(160, [[15, green], row(0, 30), row(4, 30), [580, green]]);
+    },
+  },
+  {
+    name: 'what is placed below the end of the content belongs to the page',
+    site: {
+      '/': html(
+        `${rowsOf(3)}<div style="position:absolute;top:700px;left:0;width:100%;height:100px;background:${red}"></div>`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, 800);
+      seen.expectColumn(160, [row(0), row(2), [750, red]]);
+    },
+  },
+  {
+    name: 'a root that is zoomed',
+    site: { '/': html(`<style>html { zoom: 1.5 }</style>${rowsOf(4)}`) },
+    options: whole,
+    check: (seen) => {
+      seen.expectSize(320, 600);
+      seen.expectColumn(160, [
+        [75, row(0)[1]],
+        [525, row(3)[1]],
+      ]);
+    },
+  },
+  {
+    name: 'a document in quirks mode',
+    site: { '/': `<style>body{margin:0}</style>${rowsOf(10)}` },
+    options: whole,
+    formats: layouts,
+    check: tenRows,
+  },
+  {
+    name: 'an XHTML document',
+    site: {
+      '/': answer(
+        'application/xhtml+xml',
+        `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title>Test</title><style>body{margin:0}</style></head><body>${rowsOf(10)}</body></html>`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: tenRows,
+  },
+  {
+    name: 'a document of frames is as tall as the viewport',
+    site: {
+      '/': `<html><frameset cols="50%,50%" border="0"><frame src="/left"><frame src="/right"></frameset></html>`,
+      '/left': html(`<body style="background:${red}">`),
+      '/right': html(`<body style="background:${blue}">`),
+    },
+    options: whole,
+    formats: images,
+    check: (seen) => {
+      seen.expectSize(320, 240);
+      seen.expectColour(80, 120, red);
+      seen.expectColour(240, 120, blue);
+    },
+  },
+  {
+    name: 'an SVG document taller than the viewport',
+    site: {
+      '/': answer(
+        'image/svg+xml',
+        `<svg xmlns="http://www.w3.org/2000/svg" width="320" height="700"><rect width="320" height="350" fill="${red}"/><rect y="350" width="320" height="350" fill="${blue}"/></svg>`,
+      ),
+    },
+    options: whole,
+    check: (seen) => {
+      seen.expectColour(160, 100, red);
+      seen.expectColour(160, 690, blue);
+    },
+  },
+  {
+    name: 'an image as the page',
+    site: { '/': await pngOf(green, { width: 320, height: 200 }) },
+    options: whole,
+    formats: images,
+    check: (seen) => {
+      seen.expectSize(320, 240);
+      seen.expectColour(160, 120, green);
+    },
+  },
+  {
+    name: 'plain text as the page, to its last line',
+    site: { '/': answer('text/plain', Array.from({ length: 100 }, (_, line) => `line ${line}`).join('\n')) },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      expect(seen.picture.height).toBeGreaterThan(1000);
+      expect(seen.picture.height).toBeLessThan(2500);
+      const end = seen.picture.height - 60;
+      const drawn = Array.from({ length: 50 }, (_, y) => seen.picture.coloursInRow(end + y)).filter((n) => n > 1);
+      expect(drawn.length).toBeGreaterThan(3);
+      expect(seen.report.blank).toBe(false);
+    },
+  },
+  {
+    name: 'an empty page is told as blank',
+    site: { '/': html('<div style="height:1000px"></div>') },
+    options: whole,
+    formats: images,
+    check: (seen) => {
+      seen.expectSize(320, 1000);
+      expect(seen.report.blank).toBe(true);
+    },
+  },
+];
+
+testCorpus(pages);
