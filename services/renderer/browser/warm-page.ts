@@ -22,6 +22,8 @@ export interface WarmPage {
   readonly page: Page;
   readonly cdp: CDPSession;
   readonly lane: EgressLane;
+  /** Of its main frame, in the protocol; it stays the same wherever the page goes. */
+  readonly frameId: string;
   /** Whether its process is gone: it can open nothing any more. */
   crashed(): boolean;
 }
@@ -55,14 +57,18 @@ export async function openWarmPage(
     const page = await opened.newPage();
     let crashed = false;
     page.once('crash', () => (crashed = true));
-    const [cdp] = await Promise.all([
-      opened.newCDPSession(page),
+    const openSession = async () => {
+      const session = await opened.newCDPSession(page);
+      return { session, frameId: (await session.send('Page.getFrameTree')).frameTree.frame.id };
+    };
+    const [{ session: cdp, frameId }] = await Promise.all([
+      openSession(),
       ...(setup?.initScripts ?? [keepOpenScript]).map((content) => page.addInitScript({ content })),
       ...(setup ? [refuseLogins(page), stopListening(page)] : []),
     ]);
     // What still opens a window (a link with a target, clicked by a script) opens it for nobody.
     opened.on('page', (popup) => void popup.close().catch(() => undefined));
-    return { context: opened, page, cdp, lane, crashed: () => crashed };
+    return { context: opened, page, cdp, lane, frameId, crashed: () => crashed };
   };
   try {
     return await withDeadline(open(), openDeadlineMs, 'opening a page');

@@ -50,8 +50,8 @@ export async function openPage(
     if (error instanceof BrowserLostError) throw browserLost(error);
     throw error;
   });
-  const { page, cdp, lane } = loan;
-  const world = new World(cdp, lifeline);
+  const { page, cdp, lane, frameId } = loan;
+  const world = new World(cdp, frameId, lifeline);
   const document = new MainDocument(page, () => world.reset());
   const network = watchNetwork(page, lane);
   const cleanUps = [watch(loan, lifeline), () => document.stop(), () => network.stop()];

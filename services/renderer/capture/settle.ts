@@ -47,10 +47,12 @@ export async function settle(
 ): Promise<Settled> {
   const { world, lifeline } = open;
   const softTimeouts: SoftTimeout[] = [];
-  // The page may be busy with its own scripts, for ever: then this is the first to tell. One that has drawn nothing
-  // waits for a stylesheet, and can be no picture: loading is stopped, and what has come so far is drawn.
-  const painted = await world.call(hasPainted, [], { ms: callMs, what: 'the first answer' });
-  if (!painted && !loaded) await lifeline.run(open.cdp.send('Page.stopLoading'), callMs, 'stopping');
+  // The page may be busy with its own scripts, for ever: then this is the first to tell.
+  const painted = world.call(hasPainted, [], { ms: callMs, what: 'the first answer' });
+  painted.catch(() => undefined);
+  // One that has drawn nothing waits for a stylesheet, and can be no picture: loading is stopped, and what has come so far
+  // is drawn.
+  if (!loaded && !(await painted)) await lifeline.run(open.cdp.send('Page.stopLoading'), callMs, 'stopping');
   if (options.delay > 0) await lifeline.run(delay(options.delay), options.delay + callMs, 'the delay');
   if (blocking) await tidy(open, blocking, softTimeouts);
 
@@ -67,6 +69,7 @@ export async function settle(
     world.call(waitForAssets, [scope, options.imageTimeout, fontMs], { ms: assetsMs + callMs, what: 'images' }),
     world.call(waitForCanvases, [canvasMs], { ms: canvasMs + callMs, what: 'canvases' }),
     whole ? frames.there(options.imageTimeout) : true,
+    painted,
   ]);
   if ((images.pending > 0 || !framesThere) && options.imageTimeout > 0) softTimeouts.push('images');
   if (fontsPending) softTimeouts.push('fonts');

@@ -23,11 +23,13 @@ const betweenMovesMs = 20;
 export class World {
   readonly #cdp: CDPSession;
   readonly #lifeline: Lifeline;
-  #frameId: string | undefined;
+  readonly #frameId: string;
   #contextId: Promise<number> | undefined;
 
-  constructor(cdp: CDPSession, lifeline: Lifeline) {
+  /** @param frameId of the frame whose document is meant */
+  constructor(cdp: CDPSession, frameId: string, lifeline: Lifeline) {
     this.#cdp = cdp;
+    this.#frameId = frameId;
     this.#lifeline = lifeline;
   }
 
@@ -95,7 +97,6 @@ export class World {
   }
 
   async #createContext(): Promise<number> {
-    this.#frameId ??= (await this.#cdp.send('Page.getFrameTree')).frameTree.frame.id;
     const { executionContextId } = await this.#cdp.send('Page.createIsolatedWorld', {
       frameId: this.#frameId,
       worldName,

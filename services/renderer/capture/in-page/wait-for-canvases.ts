@@ -5,7 +5,7 @@
  * tells when they are done. Those that never rest are not waited for longer than `mostMs`.
  */
 export async function waitForCanvases(mostMs: number): Promise<void> {
-  const lookEveryMs = 80;
+  const lookEveryMs = 40;
   /** Looks without a change in between that count as rest. */
   const restingLooks = 2;
   const side = 96;
