@@ -5,9 +5,12 @@
  * tells when they are done. Those that never rest are not waited for longer than `mostMs`.
  */
 export async function waitForCanvases(mostMs: number): Promise<void> {
-  const lookEveryMs = 40;
+  /** Between two looks the page is drawn so often: what moves has moved by then. */
+  const framesBetween = 3;
   /** Looks without a change in between that count as rest. */
   const restingLooks = 2;
+  /** A page that draws nothing is looked at all the same. */
+  const mostFrameMs = 50;
   const side = 96;
 
   const canvases = [...document.querySelectorAll('canvas')].filter(
@@ -36,7 +39,12 @@ export async function waitForCanvases(mostMs: number): Promise<void> {
   const end = performance.now() + mostMs;
   let last = look();
   for (let rested = 0; rested < restingLooks && performance.now() < end;) {
-    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+    for (let frame = 0; frame < framesBetween; frame += 1) {
+      await new Promise<void>((resolve) => {
+        requestAnimationFrame(() => resolve());
+        setTimeout(resolve, mostFrameMs);
+      });
+    }
     const now = look();
     rested = now === last ? rested + 1 : 0;
     last = now;
