@@ -38,7 +38,7 @@ export async function scrollPage({ world, page, lifeline }: OpenPage): Promise<{
       if (!reachedEnd) break;
       // What watches the end hears of it when that has been drawn, and only then asks for more.
       await world.call(nextFrame, [1], { ms: callMs, what: 'a frame' });
-      if (loading.open > 0) {
+      if (loading.any) {
         await lifeline.run(loading.none(), loadingMs, 'what scrolling asked for').catch(ignoreDeadline);
         await world.call(nextFrame, [1], { ms: callMs, what: 'a frame' });
       }
