@@ -59,8 +59,8 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
     throw error;
   } finally {
     lifeline.release();
-    // The answer does not wait for it.
-    void open?.release({ timedOut });
+    const close = () => open?.release({ timedOut });
+    void (request.answered ?? Promise.resolve()).then(close, close);
   }
 }
 

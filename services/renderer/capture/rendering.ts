@@ -14,6 +14,11 @@ export interface RenderRequest {
   readonly signal: AbortSignal;
   /** Unix milliseconds; the whole rendering is over by then. */
   readonly deadline: number;
+  /**
+   * The page is closed, and the next one made ready, when this settles: both take a processor for a moment, which is
+   * better spent on what is still to be done for the answer. Without it they do not wait.
+   */
+  readonly answered?: Promise<void>;
 }
 
 /** What the rendering knows of how good it is; queueing and storing are others' business. */

@@ -61,12 +61,14 @@ export interface JobEnd {
  */
 export async function runJob(message: PulledMessage, signal: AbortSignal, deps: JobDeps): Promise<void> {
   const heartbeat = setInterval(() => message.working(), jobAckWaitMs * 0.3);
+  const answered = Promise.withResolvers<void>();
   try {
     const job = readJob(message, deps.log);
-    if (job !== null) await runParsedJob(job, message, signal, deps);
+    if (job !== null) await runParsedJob(job, message, { signal, answered: answered.promise }, deps);
   } catch (error) {
     deps.log.error({ err: error, delivery: message.delivery }, 'a job could not be ended; it will be delivered again');
   } finally {
+    answered.resolve();
     clearInterval(heartbeat);
   }
 }
@@ -86,7 +88,7 @@ function readJob(message: PulledMessage, log: Logger): CaptureJob | null {
 async function runParsedJob(
   job: CaptureJob,
   message: PulledMessage,
-  signal: AbortSignal,
+  { signal, answered }: { readonly signal: AbortSignal; readonly answered: Promise<void> },
   deps: JobDeps,
 ): Promise<void> {
   const log = deps.log.child({ uuid: job.uuid, account: job.account });
@@ -134,6 +136,7 @@ async function runParsedJob(
       // On a second delivery because it may be what brought down the browser that it shared.
       ownBrowser: job.isolation === 'browser' || message.delivery > 1,
       signal,
+      answered,
       ...limits,
     });
     const { outcome, expiresAt } = await storeFile(rendering, { job, record: begun, queueMs }, deps.store);
