@@ -4,9 +4,11 @@ import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import type { BlockingSession } from './block.ts';
 import { FrameContent } from './frame-content.ts';
+import { announceScroll } from './in-page/announce-scroll.ts';
 import { finishAnimations } from './in-page/finish-animations.ts';
 import { hasPainted } from './in-page/has-painted.ts';
 import { loadEagerly } from './in-page/load-eagerly.ts';
+import { measurePage } from './in-page/measure-page.ts';
 import { nextFrame } from './in-page/next-frame.ts';
 import { waitForAssets } from './in-page/wait-for-assets.ts';
 import { waitForCanvases } from './in-page/wait-for-canvases.ts';
@@ -31,6 +33,8 @@ const restMs = 1500;
 /** Charts take a second to draw themselves in. */
 const canvasMs = 1500;
 const callMs = 5000;
+/** Of the viewport that everything is brought into sight in; CSS pixels. */
+const tallestView = 60_000;
 /** For consent dialogs to be answered, among other things. */
 const tidyMs = 8000;
 
@@ -82,10 +86,19 @@ export async function settle(
   return { images, softTimeouts, whole };
 }
 
-/** Paper shows everything, so that everything has to be there. */
+/** Paper shows everything, so that everything has to be there: it is for a moment in a viewport as tall as the page. */
 async function bringAll(open: OpenPage): Promise<void> {
-  await open.world.call(loadEagerly, [], { ms: callMs, what: 'loading' });
+  const { world, metrics } = open;
+  const limit = (what: string) => ({ ms: callMs, what });
+  await world.call(loadEagerly, [], limit('loading'));
   await scrollPage(open);
+  const { height, viewHeight } = await world.call(measurePage, [], limit('measuring'));
+  if (height <= viewHeight) return;
+  await metrics.grow(Math.min(height, tallestView));
+  await world.call(nextFrame, [2], limit('a frame'));
+  await world.call(announceScroll, [], limit('scrolling'));
+  await metrics.grow(metrics.viewport.height);
+  await world.call(nextFrame, [1], limit('a frame'));
 }
 
 /** Answers consent dialogs and hides what is left of blocked things; much quicker the second time. */

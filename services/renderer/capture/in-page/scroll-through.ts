@@ -17,7 +17,7 @@ export async function scrollThrough(
   const target =
     (globalThis as PageState).webcaptureScroller?.element ?? document.scrollingElement ?? document.documentElement;
   /** A very tall page is scrolled through in larger steps: growing the viewport shows what they leave out. */
-  const mostSteps = 30;
+  const mostSteps = 12;
   const scripted = document.scripts.length > 0 || document.querySelector('[onscroll]') !== null;
   const at = (reachedEnd: boolean) => ({ reachedEnd, height: target.scrollHeight, scripted });
   const end = performance.now() + budgetMs;

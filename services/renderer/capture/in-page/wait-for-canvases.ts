@@ -7,8 +7,6 @@
 export async function waitForCanvases(mostMs: number): Promise<void> {
   /** Between two looks the page is drawn so often: what moves has moved by then. */
   const framesBetween = 3;
-  /** Looks without a change in between that count as rest. */
-  const restingLooks = 2;
   /** A page that draws nothing is looked at all the same. */
   const mostFrameMs = 50;
   const side = 96;
@@ -38,7 +36,7 @@ export async function waitForCanvases(mostMs: number): Promise<void> {
 
   const end = performance.now() + mostMs;
   let last = look();
-  for (let rested = 0; rested < restingLooks && performance.now() < end;) {
+  while (performance.now() < end) {
     for (let frame = 0; frame < framesBetween; frame += 1) {
       await new Promise<void>((resolve) => {
         requestAnimationFrame(() => resolve());
@@ -46,7 +44,7 @@ export async function waitForCanvases(mostMs: number): Promise<void> {
       });
     }
     const now = look();
-    rested = now === last ? rested + 1 : 0;
+    if (now === last) return;
     last = now;
   }
 }
