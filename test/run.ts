@@ -1,6 +1,8 @@
 // What `npm test` runs: gets the tools, runs every test, and says at the very end how many passed and failed.
+import { join } from 'node:path';
 import process from 'node:process';
 import { parseCLI, startVitest, type Vitest } from 'vitest/node';
+import { cacheDirOf } from '../deploy/tools/cache-dir.ts';
 import { ensureTestTools } from './harness/tools.ts';
 
 interface Counts {
@@ -19,6 +21,8 @@ async function main(): Promise<Counts> {
     say(error instanceof Error ? error.message : String(error));
     return { passed: 0, failed: 1, skipped: 0 };
   }
+  // Hundreds of processes read the same code: with it compiled they start in half the time.
+  process.env['NODE_COMPILE_CACHE'] ??= join(cacheDirOf(process.env), 'compiled');
   const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)]);
   const vitest = await startVitest('test', filter, { ...options, watch: false });
   const counts = count(vitest);
