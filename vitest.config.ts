@@ -2,8 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 /**
  * Three groups, one after the other: what is quick first, and what kills processes last and by itself, so that no time
- * limit is missed for want of a processor. Most tests wait more than they compute: three at a time suit two cores, and
- * two of those that start fleets again and again.
+ * limit is missed for want of a processor. Most tests wait more than they compute: three or four files at a time suit two
+ * cores.
  */
 export default defineConfig({
   test: {
@@ -13,11 +13,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], maxWorkers: 3, sequence: { groupOrder: 0 } },
+        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], maxWorkers: 4, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,
-        test: { name: 'corpus', include: ['test/corpus/*.test.ts'], maxWorkers: 3, sequence: { groupOrder: 0 } },
+        test: { name: 'corpus', include: ['test/corpus/*.test.ts'], maxWorkers: 4, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,
@@ -33,7 +33,7 @@ export default defineConfig({
         test: {
           name: 'chaos',
           include: ['test/chaos/**/*.test.ts'],
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 2 },
         },
       },

@@ -18,10 +18,14 @@ const callMs = 5000;
  * Scrolls through the page and back, so that what loads or appears on scrolling is there. A page that grows when its end
  * is reached is followed for a while.
  *
+ * @param mostSteps from the beginning to the end
  * @returns whether the page still grew when scrolling stopped
  */
-export async function scrollPage({ world, page, lifeline }: OpenPage): Promise<{ readonly stillGrew: boolean }> {
-  const look = () => world.call(scrollThrough, [0, 0], { ms: callMs, what: 'measuring' });
+export async function scrollPage(
+  { world, page, lifeline }: OpenPage,
+  mostSteps: number,
+): Promise<{ readonly stillGrew: boolean }> {
+  const look = () => world.call(scrollThrough, [0, 0, 1], { ms: callMs, what: 'measuring' });
   const first = await look();
   if (first.reachedEnd || !first.scripted) return { stillGrew: false };
   const end = performance.now() + budgetMs;
@@ -30,7 +34,7 @@ export async function scrollPage({ world, page, lifeline }: OpenPage): Promise<{
     let stillGrew = false;
     for (let round = 0; round < mostRounds; round += 1) {
       const left = Math.max(0, end - performance.now());
-      const { reachedEnd, height } = await world.call(scrollThrough, [left, first.height + mostGrowth], {
+      const { reachedEnd, height } = await world.call(scrollThrough, [left, first.height + mostGrowth, mostSteps], {
         ms: left + callMs,
         what: 'scrolling',
       });

@@ -91,7 +91,8 @@ async function bringAll(open: OpenPage): Promise<void> {
   const { world, metrics } = open;
   const limit = (what: string) => ({ ms: callMs, what });
   await world.call(loadEagerly, [], limit('loading'));
-  await scrollPage(open);
+  // To the end and back, for lists that grow there.
+  await scrollPage(open, 1);
   const { height, viewHeight } = await world.call(measurePage, [], limit('measuring'));
   if (height <= viewHeight) return;
   await metrics.grow(Math.min(height, tallestView));

@@ -36,6 +36,8 @@ const pinned = [
 
 /** Growing the page may let it grow once more; after so many turns it is taken as it is. */
 const mostTurns = 5;
+/** What a page does on being scrolled, it does at the stations of a few steps; the rest is in sight when it has grown. */
+const scrollSteps = 12;
 const callMs = 5000;
 
 /** The whole page, laid out and in sight. */
@@ -70,7 +72,7 @@ export async function showWholePage(open: OpenPage, options: RenderOptions): Pro
   ]);
   // A page that is too tall before it is scrolled need not be scrolled.
   assertHolds(format, Math.round(viewport.width * scale), Math.round((first.height + (hidden ?? 0)) * scale));
-  const { stillGrew } = await scrollPage(open);
+  const { stillGrew } = await scrollPage(open, scrollSteps);
   const before = await call(measurePage, []);
   // Scrolling may have made the scroller's content taller.
   const content = before.height + (hidden === null ? 0 : ((await call(findScroller, [])) ?? 0));

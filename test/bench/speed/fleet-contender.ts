@@ -13,7 +13,9 @@ export async function startFleetContender(
 ): Promise<Contender> {
   const tempFolder = await mkdtemp(join(tmpdir(), 'webcapture-bench-'));
   parts.defer(() => removeFolder(tempFolder));
-  const fleet = parts.use(await startFleet({ tools, tempFolder }, { slots, env: { WEBCAPTURE_LOG_LEVEL: 'info' } }));
+  // The browsers of the scripts are never replaced, either.
+  const env = { WEBCAPTURE_LOG_LEVEL: 'info', WEBCAPTURE_CAPTURES_PER_BROWSER: '100000' };
+  const fleet = parts.use(await startFleet({ tools, tempFolder }, { slots, env }));
   const { url, key, nats, fronts, renderers, controller } = fleet;
   const processes = [...fronts, ...renderers, controller];
   return {

@@ -23,6 +23,13 @@ let closing = false;
 const spares: Promise<Spare>[] = Array.from({ length: Number(spareCount) }, () => open());
 await Promise.all(spares);
 
+function addSpare(): void {
+  if (closing) return;
+  const spare = open();
+  spare.catch(() => undefined);
+  spares.push(spare);
+}
+
 answerRequests(
   async ({ url, format, page: { isFullPage } }) => {
     const { context, page, cdp } = await (spares.shift() ?? open());
@@ -44,7 +51,7 @@ answerRequests(
       return Buffer.from(data, 'base64');
     } finally {
       // Neither is on the clock.
-      void context.close().then(() => closing || spares.push(open()));
+      void context.close().then(addSpare);
     }
   },
   () => {

@@ -1,6 +1,6 @@
 import process from 'node:process';
 import type { Percentiles } from '../http-load.ts';
-import type { BenchTask, Contender } from './contender.ts';
+import { benchFormats, type BenchTask, type Contender } from './contender.ts';
 import type { SaturatedResult } from './measure.ts';
 
 /** What the contenders made of one task. */
@@ -42,7 +42,7 @@ export function printSequential(
         ratio(toScript[index]),
         ratio(toFloor[index]),
       ]),
-      ['all', 'geometric mean', ...contenders.map(() => ''), ratio(meanOf(toScript)), ratio(meanOf(toFloor))],
+      ...meanRows(rows, contenders.length, [toScript, toFloor]),
       ['goal', '', ...contenders.map(() => ''), `at most ${goals.script}`, `at most ${goals.floor}`],
     ],
   );
@@ -73,7 +73,7 @@ export function printSaturated(
         ...contenders.map((contender) => cell(results.get(contender))),
         ratio(multiples[index]),
       ]),
-      ['all', 'geometric mean', ...contenders.map(() => ''), ratio(meanOf(multiples))],
+      ...meanRows(rows, contenders.length, [multiples]),
       ['goal', '', ...contenders.map(() => ''), `at least ${goals.throughput}`],
     ],
   );
@@ -82,6 +82,25 @@ export function printSaturated(
     return most === 0 ? [] : [`${contender.name} ${(most / slots / 1024 / 1024).toFixed(0)} MiB`];
   });
   process.stdout.write(`\nMost memory per slot, all processes: ${memory.join(', ')}\n`);
+}
+
+/** The geometric mean of each column of ratios: of each format, and of all. */
+function meanRows(
+  rows: readonly { readonly task: BenchTask }[],
+  contenders: number,
+  columns: readonly (readonly number[])[],
+): string[][] {
+  const empty = Array.from({ length: contenders }, () => '');
+  const meanRow = (name: string, of: (task: BenchTask) => boolean) => [
+    'mean',
+    name,
+    ...empty,
+    ...columns.map((column) => ratio(meanOf(column.filter((_, index) => rows[index] && of(rows[index].task))))),
+  ];
+  return [
+    ...benchFormats.map((format) => meanRow(format, (task) => task.format === format)),
+    meanRow('all', () => true),
+  ];
 }
 
 function printTable(title: string, head: readonly string[], rows: readonly (readonly string[])[]): void {
@@ -93,6 +112,7 @@ function ratio(value: number | undefined): string {
   return value === undefined || Number.isNaN(value) ? '' : value.toFixed(2);
 }
 
+/** Geometric. */
 function meanOf(values: readonly number[]): number {
   return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 }

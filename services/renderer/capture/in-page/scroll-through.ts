@@ -7,17 +7,17 @@ import type { PageState } from './page-state.ts';
  *
  * @param budgetMs it stops there; with 0 it only looks
  * @param mostHeight CSS pixels: it stops where the content has grown taller than that
+ * @param mostSteps a tall page is scrolled through in larger steps: growing the viewport shows what they leave out
  * @returns whether it is at the end, the height of the content, and whether there are scripts, which alone can tell that
  *   a page is scrolled
  */
 export async function scrollThrough(
   budgetMs: number,
   mostHeight: number,
+  mostSteps: number,
 ): Promise<{ readonly reachedEnd: boolean; readonly height: number; readonly scripted: boolean }> {
   const target =
     (globalThis as PageState).webcaptureScroller?.element ?? document.scrollingElement ?? document.documentElement;
-  /** A very tall page is scrolled through in larger steps: growing the viewport shows what they leave out. */
-  const mostSteps = 12;
   const scripted = document.scripts.length > 0 || document.querySelector('[onscroll]') !== null;
   const at = (reachedEnd: boolean) => ({ reachedEnd, height: target.scrollHeight, scripted });
   const end = performance.now() + budgetMs;

@@ -18,6 +18,7 @@ export interface AssetCounts extends ImageCounts {
 export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, fontMs: number): Promise<AssetCounts> {
   /** Reading styles costs time on very large documents. */
   const mostStyled = 5000;
+  let styled = 0;
   const start = performance.now();
   const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
   const probes = new Map<string, HTMLImageElement>();
@@ -69,11 +70,14 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
   };
 
   /** Images of an element's styles, and of what it is, as long as it is in sight. */
-  const probesOf = (element: Element, withStyles: boolean): HTMLImageElement[] => {
+  const probesOf = (element: Element): HTMLImageElement[] => {
+    // Where a thing is costs less to ask than how it looks.
+    if (scope === 'visible' && !counts(element)) return [];
     const own = ownAddress(element);
     const plain = /^https?:/.test(own) ? [own] : [];
     const masks: string[] = [];
-    for (const style of withStyles ? stylesOf(element) : []) {
+    styled += 1;
+    for (const style of styled <= mostStyled ? stylesOf(element) : []) {
       plain.push(...named(style.backgroundImage), ...named(style.borderImageSource), ...named(style.content));
       if (style.display === 'list-item') plain.push(...named(style.listStyleImage));
       // With a fragment it is a part of a document, and no image.
@@ -84,7 +88,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
   };
 
   const look = () => {
-    let visited = 0;
+    styled = 0;
     const images = new Set<HTMLImageElement>();
     const fonts: FontFaceSet[] = [];
     const visit = (root: Document | ShadowRoot): void => {
@@ -95,7 +99,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
         if (contentDocument && counts(element)) visit(contentDocument);
         const image = element.localName === 'img' ? (element as HTMLImageElement) : undefined;
         if (image && (image.currentSrc !== '' || image.src !== '') && counts(image)) images.add(image);
-        for (const probed of probesOf(element, visited++ < mostStyled)) images.add(probed);
+        for (const probed of probesOf(element)) images.add(probed);
       }
     };
     visit(document);
