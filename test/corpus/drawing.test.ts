@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
-import { answer, svg } from './answers.ts';
+import { answer, svg, svgAnswer, withOther } from './answers.ts';
 import { testCorpus, type HardPage, type Seen } from './corpus.ts';
 
 const green = '#00aa00';
@@ -60,6 +60,32 @@ const pages: readonly HardPage[] = [
     check: (seen) => {
       blocksOf(green, green, green, green)(seen);
       seen.expectColour(97, 350, green);
+    },
+  },
+  {
+    name: 'a chart that draws itself in beside a canvas with a picture of another site, which cannot be read',
+    site: {
+      '/': withOther(
+        html(
+          `<canvas id="a" style="display:block" width="100" height="100"></canvas><canvas id="b" style="display:block" width="100" height="100"></canvas><script>
+            const image = new Image(); image.src = '{other}/green.svg';
+            image.onload = () => a.getContext('2d').drawImage(image, 0, 0, 100, 100);
+            const begin = performance.now();
+            const draw = () => {
+              const done = Math.min(1, (performance.now() - begin) / 600);
+              const x = b.getContext('2d'); x.fillStyle = '${green}'; x.fillRect(0, 0, 100 * done, 100);
+              if (done < 1) requestAnimationFrame(draw);
+            };
+            draw();
+          </script>`,
+        ),
+      ),
+      '/green.svg': svgAnswer(green),
+    },
+    formats: ['png'],
+    check: (seen) => {
+      blocksOf(green, green)(seen);
+      seen.expectColour(97, 150, green);
     },
   },
   {

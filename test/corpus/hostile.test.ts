@@ -39,6 +39,18 @@ const pages: readonly HardPage[] = [
     },
   ),
   hostile(
+    'a busy loop as soon as anything is changed for a whole page',
+    `const watch = new MutationObserver(() => setTimeout(() => { for (;;); }));
+     watch.observe(document, { attributes: true, subtree: true });
+     document.body.insertAdjacentHTML('beforeend', '<p style="height:2000px"></p><p style="background:#fff fixed;height:9px">')`,
+    { options: { timeout: 2000, isFullPage: true }, check: isStopped },
+  ),
+  hostile(
+    'a form whose fields are named like what its elements have',
+    `document.body.insertAdjacentHTML('beforeend', '<form style="height:100vh"><input name="style"><input name="className"></form><p style="height:2000px">')`,
+    { options: { isFullPage: true } },
+  ),
+  hostile(
     'a busy loop in each frame that is drawn',
     `const spin = () => { const end = performance.now() + 200; while (performance.now() < end); requestAnimationFrame(spin) }; spin()`,
   ),

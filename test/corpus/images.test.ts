@@ -119,6 +119,20 @@ const pages: readonly HardPage[] = [
     },
   },
   {
+    name: 'images of SVG without an address, and with one that is none',
+    site: {
+      '/': html(
+        `<div style="width:100px;height:100px;background:${green}"></div><svg width="100" height="100"><image width="9" height="9"/><image width="9" height="9" href="https://{{cdn}}/x.png"/></svg>`,
+      ),
+    },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectColour(50, 50, green);
+      expect(seen.asked('/')).toBe(1);
+      expect(seen.report.images.loaded).toBe(0);
+    },
+  },
+  {
     name: 'SVG with html in it (foreignObject), as an image and in the page',
     site: {
       '/': html(

@@ -1,3 +1,4 @@
+import type { Request } from 'playwright-core';
 import { BrowserLostError } from './browser-lost-error.ts';
 import { hasLostProxy } from './lost-proxy.ts';
 import type { LaunchedBrowser } from './launch.ts';
@@ -36,6 +37,7 @@ export class BrowserGeneration {
   #timeouts = 0;
   #retired = false;
   #troubled = false;
+  #lost = false;
 
   constructor(options: GenerationOptions) {
     this.#options = options;
@@ -104,17 +106,23 @@ export class BrowserGeneration {
     });
     const taken = page;
     this.#busy.add(taken);
-    taken.context.on('requestfailed', (request) => {
-      if (!hasLostProxy(request.failure()?.errorText)) return;
+    const onFailure = (request: Request) => {
+      if (this.#lost || !hasLostProxy(request.failure()?.errorText)) return;
+      this.#lost = true;
       this.#trouble('it has lost its proxies');
       launched.kill();
-    });
+    };
+    taken.context.on('requestfailed', onFailure);
     // Opening pages beside a capture slows it down: the next one is opened when one has ended, if there is a spare.
     if (this.#warm.length === 0) void this.fill();
     return {
       ...taken,
       browserLost: () => !this.connected,
-      release: (end) => this.#release(taken, end?.timedOut ?? false),
+      release: (end) => {
+        // Its lane may be closed before it is.
+        taken.context.off('requestfailed', onFailure);
+        return this.#release(taken, end?.timedOut ?? false);
+      },
     };
   }
 
@@ -131,6 +139,8 @@ export class BrowserGeneration {
   /** Takes no more captures; resolves when the last one has ended and the browser is closed. */
   async retire(): Promise<void> {
     this.#retired = true;
+    // Its last capture may take long, and nobody wants these any more.
+    await Promise.all(this.#warm.splice(0).map((page) => closeWarmPage(page)));
     if (this.#busy.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
     await this.close();
   }

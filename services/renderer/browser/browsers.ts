@@ -90,7 +90,7 @@ export async function startBrowsers(
     idleMs: config.antiBotIdleMs,
   });
 
-  const keep = { egress, guard, idleMs: spareIdleMs };
+  const keep = { egress, guard, patienceMs, idleMs: spareIdleMs };
   const own = new OwnBrowsers({ ...keep, launch: launchShell });
   const ownAntiBot = new OwnBrowsers({ ...keep, launch: launchStealth, setup: stealthSetup });
 

@@ -2,6 +2,7 @@ import { BrowserLostError } from './browser-lost-error.ts';
 import type { LaunchedBrowser } from './launch.ts';
 import type { MemoryGuard } from './memory-guard.ts';
 import type { PageLoan } from './page-loan.ts';
+import { watchPulse } from './watch-pulse.ts';
 import { closeWarmPage, openWarmPage, type PageEgress, type PageSetup, type WarmPage } from './warm-page.ts';
 
 export interface OwnBrowsersOptions {
@@ -9,6 +10,8 @@ export interface OwnBrowsersOptions {
   readonly egress: PageEgress;
   readonly guard: MemoryGuard;
   readonly setup?: PageSetup;
+  /** A browser that answers nothing for so many milliseconds is ended, and its capture with it. */
+  readonly patienceMs: number;
   /** The spare browser is closed when nobody has wanted it for so many milliseconds. */
   readonly idleMs: number;
 }
@@ -38,11 +41,14 @@ export class OwnBrowsers {
   async take(): Promise<PageLoan> {
     const own = (await this.#takeSpare()) ?? (await this.#open());
     const { launched, page } = own;
-    const unwatch = this.#options.guard.watch({ pid: launched.pid, busy: () => true });
+    const { guard, patienceMs } = this.#options;
+    const unguard = guard.watch({ pid: launched.pid, busy: () => true });
+    const stopPulse = watchPulse(launched.browser, { patienceMs, onSilence: () => launched.kill() });
     let ending: Promise<void> | undefined;
     const end = () => {
       this.#lent.delete(end);
-      unwatch();
+      unguard();
+      stopPulse();
       return (ending ??= closeOwn(own));
     };
     this.#lent.add(end);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -17,12 +17,12 @@ export async function openTempRoot(): Promise<() => Promise<void>> {
   // since Chromium keeps a socket in here, whose path may have 107 characters.
   const prefix = `wc-${createHash('sha256').update(hostname()).digest('hex').slice(0, 4)}-`;
   const leftovers = (await readdir(parent)).filter((name) => {
-    const pid = name.startsWith(prefix) ? Number(name.slice(prefix.length)) : Number.NaN;
+    const pid = name.startsWith(prefix) ? Number(name.slice(prefix.length).split('-')[0]) : Number.NaN;
     return Number.isInteger(pid) && (pid === process.pid || !isRunning(pid));
   });
   await Promise.all(leftovers.map((name) => remove(join(parent, name))));
-  const root = join(parent, `${prefix}${process.pid}`);
-  await mkdir(root, { mode: 0o700 });
+  // A leftover of the same number that cannot be removed is no hindrance.
+  const root = await mkdtemp(join(parent, `${prefix}${process.pid}-`));
   // Playwright puts profiles where the system says that temporary files go, and takes no other place.
   process.env['TMPDIR'] = root;
   return async () => {

@@ -16,6 +16,8 @@ const looks = 15;
  */
 export function watchPulse(browser: Browser, { patienceMs, onSilence }: PulseOptions): () => void {
   const opening = browser.newBrowserCDPSession();
+  // It may go away before anything is asked.
+  opening.catch(() => undefined);
   let asking = false;
   let unanswered = 0;
   const ask = async () => {

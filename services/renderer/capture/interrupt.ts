@@ -1,28 +1,26 @@
 import { countImages } from './in-page/count-images.ts';
 import { measurePage } from './in-page/measure-page.ts';
 import type { OpenPage } from './open.ts';
+import { maxCssHeight } from './page-limits.ts';
 import type { Settled } from './settle.ts';
+import { stopPage } from './stop-page.ts';
 import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 
 const callMs = 3000;
 
 /**
  * Stops a page that keeps itself busy for ever, with scripts, frames or new addresses: it can then be taken as it
- * stands. These commands are among the few that reach a page between two steps of its loop.
+ * stands.
  *
  * @throws DeadlineError when the page does not answer even so
  */
 export async function interrupt(open: OpenPage, options: RenderOptions): Promise<Settled> {
-  const { cdp, lifeline, world, metrics } = open;
-  const stop = Promise.all([
-    cdp.send('Emulation.setScriptExecutionDisabled', { value: true }),
-    cdp.send('Runtime.terminateExecution'),
-    cdp.send('Page.stopLoading'),
-  ]);
-  await lifeline.run(stop, callMs, 'stopping the page');
+  const { world, metrics } = open;
+  await stopPage(open);
   // Nothing that waits runs in such a page any more, not even of ours.
-  const { height, left } = await world.callInAny(measurePage, [], { ms: callMs, what: 'measuring' });
+  const { height: whole, left } = await world.callInAny(measurePage, [], { ms: callMs, what: 'measuring' });
   const images = await world.callInAny(countImages, [], { ms: callMs, what: 'counting images' });
+  const height = Math.min(whole, maxCssHeight(options.format, options.viewport.deviceScaleFactor));
   if (options.isFullPage) await metrics.grow(height);
   return {
     images,

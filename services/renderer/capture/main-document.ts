@@ -102,7 +102,10 @@ export class MainDocument {
     this.#onMove();
     if (this.#moving !== undefined) {
       this.#here = this.#moving;
+      const before = this.#cutOff;
       this.#cutOff = Promise.withResolvers<void>();
+      // Who waits already, waits for what became of the page.
+      void this.#cutOff.promise.then(before.resolve);
     }
     this.#arrived();
   };

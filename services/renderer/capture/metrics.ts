@@ -1,7 +1,11 @@
 import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import type { CDPSession } from 'playwright-core';
+import type { Lifeline } from './lifeline.ts';
 import type { Size } from '../browser/stealth-provider.ts';
 import { windowSize } from '../browser/switches.ts';
+
+/** The page itself answers, and its scripts may never pause. */
+const resizeMs = 5000;
 
 export type Viewport = RenderOptions['viewport'];
 
@@ -9,12 +13,18 @@ export type Viewport = RenderOptions['viewport'];
 export class Metrics {
   readonly viewport: Viewport;
   readonly #cdp: CDPSession;
+  readonly #lifeline: Lifeline;
   readonly #window: { readonly screen: Size; readonly outer: Size } | undefined;
   #width: number;
 
   /** @param window around the viewport; without one there is nothing around it */
-  constructor(cdp: CDPSession, viewport: Viewport, window?: { readonly screen: Size; readonly outer: Size }) {
+  constructor(
+    { cdp, lifeline }: { readonly cdp: CDPSession; readonly lifeline: Lifeline },
+    viewport: Viewport,
+    window?: { readonly screen: Size; readonly outer: Size },
+  ) {
     this.#cdp = cdp;
+    this.#lifeline = lifeline;
     this.viewport = viewport;
     this.#width = viewport.width;
     this.#window = window;
@@ -40,6 +50,8 @@ export class Metrics {
   /**
    * Lays the page out in a viewport of another height, while the surface that it is drawn on stays as it is: the page
    * sees a taller window, with all of it in sight, but memory does not grow with it.
+   *
+   * @throws DeadlineError when the page does not answer
    */
   async grow(height: number): Promise<void> {
     await this.#override({ width: this.#width, height }, true);
@@ -54,7 +66,7 @@ export class Metrics {
   async #override({ width, height }: Size, dontSetVisibleSize: boolean): Promise<void> {
     const { deviceScaleFactor } = this.viewport;
     const screen = this.#window?.screen ?? this.viewport;
-    await this.#cdp.send('Emulation.setDeviceMetricsOverride', {
+    const resized = this.#cdp.send('Emulation.setDeviceMetricsOverride', {
       width,
       height,
       deviceScaleFactor,
@@ -63,5 +75,6 @@ export class Metrics {
       screenHeight: screen.height,
       dontSetVisibleSize,
     });
+    await this.#lifeline.run(resized, resizeMs, 'resizing');
   }
 }

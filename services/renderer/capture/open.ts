@@ -55,7 +55,7 @@ export async function openPage(
   const document = new MainDocument(page, () => world.reset());
   const network = watchNetwork(page, lane);
   const cleanUps = [watch(loan, lifeline), () => document.stop(), () => network.stop()];
-  const metrics = new Metrics(cdp, viewport, antiBot ? browsers.stealth.window(viewport) : undefined);
+  const metrics = new Metrics({ cdp, lifeline }, viewport, antiBot ? browsers.stealth.window(viewport) : undefined);
   const open: OpenPage = {
     page,
     cdp,

@@ -49,18 +49,22 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
   assertWeb(request.source);
   const lifeline = new Lifeline(request.deadline - Date.now(), request.signal);
   let open: OpenPage | undefined;
+  let failed = false;
   let timedOut = false;
   try {
     open = await openPage(deps.browsers, request, lifeline);
-    return await renderIn(open, request, deps);
+    // Each step has a limit of its own; this one is for what none of them has thought of.
+    return await lifeline.run(renderIn(open, request, deps), Number.POSITIVE_INFINITY, 'the capture');
   } catch (thrown) {
     const error = explain(thrown);
+    failed = true;
     timedOut = error.code === 'CAPTURE_TIMEOUT';
     throw error;
   } finally {
     lifeline.release();
     const close = () => open?.release({ timedOut });
-    void (request.answered ?? Promise.resolve()).then(close, close);
+    // A page that failed may be one that takes all that there is.
+    void (failed ? Promise.resolve() : (request.answered ?? Promise.resolve())).then(close, close);
   }
 }
 
@@ -142,7 +146,8 @@ async function followMove(open: OpenPage, { timeout, waitUntil }: RenderOptions)
   const state = waitUntil === 'commit' ? 'domcontentloaded' : waitUntil;
   try {
     await lifeline.run(document.settled(), timeout, 'the next page');
-    await lifeline.run(page.waitForLoadState(state, { timeout }), timeout, 'the next page');
+    const there = page.waitForLoadState(state, { timeout });
+    await lifeline.run(Promise.race([there, document.cutOff]), timeout, 'the next page');
   } catch (error) {
     // It is taken as it stands.
     if (error instanceof ServiceError) throw error;

@@ -5,6 +5,7 @@ import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import type { OpenPage } from './open.ts';
 import { assertHolds } from './page-limits.ts';
+import { stopPage } from './stop-page.ts';
 import type { WholePage } from './whole-page.ts';
 
 export type ImageFormat = Exclude<Format, 'pdf'>;
@@ -28,7 +29,7 @@ const mostPixelsAtOnce = 40_000_000;
 const tileHeight = 8000;
 
 const shotMs = 15_000;
-/** A page that has not drawn by then waits for a stylesheet that does not come. */
+/** A page that has not drawn by then waits for a stylesheet that does not come, or is busy with its scripts. */
 const firstShotMs = 4000;
 
 /**
@@ -96,7 +97,7 @@ async function capture(open: OpenPage, params: ScreenshotParams): Promise<Buffer
     const shot = retried();
     const data = await lifeline.run(shot, firstShotMs, 'the shot').catch(async (error: unknown) => {
       if (!(error instanceof DeadlineError)) throw error;
-      await lifeline.run(cdp.send('Page.stopLoading'), shotMs, 'stopping');
+      await stopPage(open);
       return lifeline.run(shot, shotMs, 'the shot');
     });
     return Buffer.from(data, 'base64');

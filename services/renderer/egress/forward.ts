@@ -6,7 +6,7 @@ import type { LaneContext } from './lane-context.ts';
 import { refuseMalformed, refuseRequest } from './refusal.ts';
 import { parseAbsoluteForm, type PlainRequest } from './target.ts';
 
-/** Of 1xx answers, before the answer itself. They count as no download, and a server may send them for ever. */
+/** Of 1xx answers, before the answer itself: a server may send them for ever. */
 const mostInterim = 20;
 
 /** Browsers accept as much. */
@@ -16,9 +16,11 @@ export const maxHeaderSize = 256 * 1024;
 export async function forward(lane: LaneContext, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const plain = parseAbsoluteForm(request.url ?? '');
   if (plain === undefined) return refuseMalformed(request.socket);
+  lane.sent(headBytes(request));
   if (!isBodyless(request)) request.on('data', (chunk: Buffer) => lane.sent(chunk.length));
   try {
     const answer = await send(lane, plain, request, response);
+    lane.received(headBytes(answer));
     response.sendDate = false;
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEndHeaders(answer.rawHeaders));
     const connection = lane.connectionOf(answer.socket);
@@ -73,7 +75,8 @@ async function send(
   });
   upstream.once('response', resolve);
   let interim = 0;
-  upstream.on('information', () => {
+  upstream.on('information', (information) => {
+    lane.received(headBytes(information));
     interim += 1;
     if (interim > mostInterim) upstream.destroy(new EgressFailure('unreachable', 'interim answers without an end'));
   });
@@ -89,6 +92,17 @@ async function send(
   if (isBodyless(request)) upstream.end();
   else request.pipe(upstream);
   return promise;
+}
+
+/** About as many as came: address and headers, without what separates them. */
+function headBytes({
+  url = '',
+  rawHeaders,
+}: {
+  readonly url?: string | undefined;
+  readonly rawHeaders: readonly string[];
+}): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length, url.length);
 }
 
 function isBodyless({ method, headers }: IncomingMessage): boolean {

@@ -63,7 +63,7 @@ export class Admissions {
   readonly #now: () => number;
   readonly #waiting = new Map<string, Operation[]>();
   readonly #recent = new Map<string, { readonly usage: UsageSum; readonly readAt: number }>();
-  /** Null: another writer was met. */
+  /** Null: another writer was met, or a write was not answered. */
   readonly #written = new Map<string, { readonly entry: Entry<AdmissionState> | null; readonly at: number }>();
 
   constructor(session: NatsSession, deps: AdmissionsDeps) {

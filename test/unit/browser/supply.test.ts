@@ -199,7 +199,7 @@ describe('a browser that is needed now and then', () => {
 });
 
 describe('browsers that are shared with nobody', () => {
-  const owns = (idleMs = 60_000) => new OwnBrowsers({ launch, egress, guard, idleMs });
+  const owns = (idleMs = 60_000) => new OwnBrowsers({ launch, egress, guard, patienceMs: 15_000, idleMs });
   const running = () => launched.filter(({ browser }) => browser.isConnected()).length;
 
   test('end with their capture; the next one is up before it is wanted', async () => {
@@ -225,8 +225,9 @@ describe('browsers that are shared with nobody', () => {
     await until('the spare one', () => launched.length === 2);
     await until('the spare one to end', () => running() === 0);
     await (await own.take()).release();
-    await until('another spare one', () => launched.length === 4);
+    await until('another spare one', () => launched[3]?.browser.contexts()[0]?.pages().length === 1);
     launched[3]?.kill();
+    await until('its end', () => launched[3]?.browser.isConnected() === false);
     const loan = await own.take();
     expect(await loan.page.evaluate('1 + 1')).toBe(2);
     const taking = own.take();

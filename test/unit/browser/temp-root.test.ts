@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openTempRoot } from '../../../services/renderer/browser/temp-root.ts';
 
@@ -25,13 +25,14 @@ test('what a process leaves behind goes when it ends, or when the next one start
   await remove();
   expect(await readdir(parent)).toEqual([]);
 
-  const prefix = own.slice(0, own.lastIndexOf('-') + 1);
+  const [, prefix = ''] = /^(wc-[0-9a-f]+-)\d+-/.exec(own) ?? [];
   // This process in a former life, one that is no more, one that runs, and what is not ours.
   const [dead, alive, foreign] = [`${prefix}4194305`, `${prefix}${process.ppid}`, `wc-zzzz-4194305`];
   for (const name of [own, dead, alive, foreign]) await mkdir(join(parent, name));
   await writeFile(join(parent, own, 'profile'), 'old');
   const removeAgain = await openTempRoot();
-  expect((await readdir(parent)).toSorted()).toEqual([own, alive, foreign].toSorted());
+  expect((await readdir(parent)).toSorted()).toEqual([basename(tmpdir()), alive, foreign].toSorted());
+  expect(basename(tmpdir())).not.toBe(own);
   expect(await readdir(tmpdir())).toEqual([]);
   await removeAgain();
 });

@@ -31,7 +31,10 @@ export function findScroller(): number | null {
 
   const chain: { element: HTMLElement; height: number }[] = [];
   for (let element: Element | null = largest; element !== null; element = element.parentElement) {
-    if (element instanceof HTMLElement) chain.push({ element, height: element.getBoundingClientRect().height });
+    if (!(element instanceof HTMLElement)) continue;
+    // In a form, `style` may be a field of that name.
+    if (element.style instanceof CSSStyleDeclaration)
+      chain.push({ element, height: element.getBoundingClientRect().height });
   }
   (globalThis as PageState).webcaptureScroller = { element: largest, chain };
   return largest.scrollHeight - largest.clientHeight;

@@ -28,7 +28,8 @@ export function rememberSizes(properties: readonly string[]): void {
     const all = root.querySelectorAll<HTMLElement>('*');
     for (let index = 0; index < all.length && elements.length < mostElements; index += 1) {
       const element = all[index];
-      if (element === undefined || !('style' in element)) continue;
+      // In a form, `style` may be a field of that name.
+      if (!(element?.style instanceof CSSStyleDeclaration)) continue;
       const style = getComputedStyle(element);
       const { parentElement: parent } = element;
       if ((parent !== null && fixed.has(parent)) || style.position === 'fixed') {

@@ -50,8 +50,11 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
         return (element as HTMLVideoElement).poster;
       case 'input':
         return (element as HTMLInputElement).type === 'image' ? (element as HTMLInputElement).src : '';
-      case 'image':
-        return new URL((element as SVGImageElement).href?.baseVal ?? '', element.baseURI).href;
+      case 'image': {
+        const named = (element as SVGImageElement).href?.baseVal ?? '';
+        const isAddress = named !== '' && URL.canParse(named, element.baseURI);
+        return isAddress ? new URL(named, element.baseURI).href : '';
+      }
       default:
         return '';
     }

@@ -15,20 +15,24 @@ export async function waitForCanvases(mostMs: number): Promise<void> {
     (canvas) => canvas.width > 0 && canvas.height > 0 && canvas.checkVisibility(),
   );
   if (canvases.length === 0) return;
-  const small = document.createElement('canvas');
-  small.width = small.height = side;
-  const context = small.getContext('2d', { willReadFrequently: true });
-  if (context === null) return;
+  const smaller = () => {
+    const small = document.createElement('canvas');
+    small.width = small.height = side;
+    return small.getContext('2d', { willReadFrequently: true });
+  };
+  let context = smaller();
 
   const look = (): string =>
     canvases
       .map((canvas) => {
         try {
-          context.clearRect(0, 0, side, side);
-          context.drawImage(canvas, 0, 0, side, side);
-          const { data } = context.getImageData(0, 0, side, side);
+          context?.clearRect(0, 0, side, side);
+          context?.drawImage(canvas, 0, 0, side, side);
+          const data = context?.getImageData(0, 0, side, side).data ?? new Uint8ClampedArray();
           return data.reduce((hash, value) => (Math.imul(hash, 31) + value) | 0, 0);
         } catch {
+          // What holds pictures of another site cannot be read, nor can what it was drawn on.
+          context = smaller();
           return 'unreadable';
         }
       })
