@@ -91,8 +91,8 @@ export class BackgroundQueue {
   }
 
   /**
-   * Queues the next refresh of a completed capture, with the isolation that its account has now, unless another one has begun since the record was read; returns the
-   * record that stands afterwards, or null when there is none.
+   * Queues the next refresh of a completed capture, with the isolation that its account has now, unless another one has
+   * begun since the record was read; returns the record that stands afterwards, or null when there is none.
    *
    * @throws ServiceError QUEUE_FULL, INTERNAL_ERROR
    */

@@ -39,7 +39,8 @@ const environment = (temp: string) => ({
 });
 
 /**
- * Launches a browser without a page; its temporary files are gone when it is. Its own proxy leads nowhere: traffic leaves through the lanes of its contexts only.
+ * Launches a browser without a page; its temporary files are gone when it is. Its own proxy leads nowhere: traffic leaves
+ * through the lanes of its contexts only.
  *
  * @throws Error that says what is missing
  */
