@@ -49,7 +49,8 @@ beforeAll(async () => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.write(green('<p>begun'), () => response.destroy());
     },
-    '/fetches': green(`<script>
+    // An image that does not come holds the page until its network is cut.
+    '/fetches': green(`<img src="/hang"><script>
       fetch('/endless').then((r) => r.text()).catch(() => 0); fetch('/endless').then((r) => r.arrayBuffer()).catch(() => 0);
     </script>`),
     '/many': green(
@@ -60,7 +61,7 @@ beforeAll(async () => {
     ),
     '/hang': () => undefined,
     '/uploads': green(
-      `<script>fetch('/sink', { method: 'POST', body: new Blob([new Uint8Array(64e6)]) }).catch(() => 0)</script>`,
+      `<img src="/hang"><script>fetch('/sink', { method: 'POST', body: new Blob([new Uint8Array(64e6)]) }).catch(() => 0)</script>`,
     ),
     '/sink': (request) => request.on('data', (chunk: Buffer) => (received += chunk.length)),
     '/bomb': ({ url }, response) => {
