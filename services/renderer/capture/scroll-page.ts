@@ -40,8 +40,8 @@ export async function scrollPage(
       });
       stillGrew = height > first.height;
       if (!reachedEnd) break;
-      // What watches the end hears of it when that has been drawn, and only then asks for more.
-      await world.call(nextFrame, [1], { ms: callMs, what: 'a frame' });
+      // What watches the end hears of it when that has been drawn, and only then asks for more: after the first frame.
+      await world.call(nextFrame, [2], { ms: callMs, what: 'a frame' });
       if (loading.any) {
         await lifeline.run(loading.none(), loadingMs, 'what scrolling asked for').catch(ignoreDeadline);
         await world.call(nextFrame, [1], { ms: callMs, what: 'a frame' });
