@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
@@ -6,6 +6,7 @@ import { chromium, type Browser } from 'playwright-core';
 import { deadProxy } from '../egress/chromium-switches.ts';
 import { explainLaunchFailure } from './launch-failure.ts';
 import { isDrivenBrowser, readProcessTree } from './process-tree.ts';
+import { removeFolder } from './remove-folder.ts';
 
 export interface LaunchOptions {
   readonly executablePath: string;
@@ -80,11 +81,6 @@ function start(options: LaunchOptions, temp: string): Promise<Browser> {
     handleSIGINT: false,
     handleSIGTERM: false,
   });
-}
-
-/** A process that was killed a moment ago may still be writing. */
-async function removeFolder(folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }).catch(() => undefined);
 }
 
 async function readPid(browser: Browser): Promise<number> {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { removeFolder } from './remove-folder.ts';
 
 /**
  * Gives this process, and the browsers that it starts, a folder of their own for temporary files: what a killed browser
@@ -20,20 +21,15 @@ export async function openTempRoot(): Promise<() => Promise<void>> {
     const pid = name.startsWith(prefix) ? Number(name.slice(prefix.length).split('-')[0]) : Number.NaN;
     return Number.isInteger(pid) && (pid === process.pid || !isRunning(pid));
   });
-  await Promise.all(leftovers.map((name) => remove(join(parent, name))));
+  await Promise.all(leftovers.map((name) => removeFolder(join(parent, name))));
   // A leftover of the same number that cannot be removed is no hindrance.
   const root = await mkdtemp(join(parent, `${prefix}${process.pid}-`));
   // Playwright puts profiles where the system says that temporary files go, and takes no other place.
   process.env['TMPDIR'] = root;
   return async () => {
     process.env['TMPDIR'] = parent;
-    await remove(root);
+    await removeFolder(root);
   };
-}
-
-/** A process that was killed a moment ago may still be writing. */
-async function remove(folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }).catch(() => undefined);
 }
 
 function isRunning(pid: number): boolean {

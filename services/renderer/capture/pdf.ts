@@ -64,11 +64,11 @@ export async function layOutForPrint(open: OpenPage, options: RenderOptions): Pr
   const { page, metrics, lifeline, world } = open;
   const column = columnOf(options);
   await lifeline.run(page.emulateMedia({ media: 'print' }), callMs, 'the print layout');
-  await lifeline.run(metrics.layOutIn(column), callMs, 'the print layout');
+  await metrics.layOutIn(column);
   const { width } = await world.call(measurePage, [], { ms: callMs, what: 'measuring' });
   // What is wider than the paper is printed smaller, as far as that goes.
   const wider = Math.min(width, Math.floor(column * mostShrinking));
-  if (wider > column) await lifeline.run(metrics.layOutIn(wider), callMs, 'the print layout');
+  if (wider > column) await metrics.layOutIn(wider);
 }
 
 /** The width that the margins leave, in the CSS pixels that the page is laid out in. */

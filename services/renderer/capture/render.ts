@@ -49,22 +49,19 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
   assertWeb(request.source);
   const lifeline = new Lifeline(request.deadline - Date.now(), request.signal);
   let open: OpenPage | undefined;
-  let failed = false;
-  let timedOut = false;
+  let failure: ServiceError | undefined;
   try {
     open = await openPage(deps.browsers, request, lifeline);
     // Each step has a limit of its own; this one is for what none of them has thought of.
     return await lifeline.run(renderIn(open, request, deps), Number.POSITIVE_INFINITY, 'the capture');
   } catch (thrown) {
-    const error = explain(thrown);
-    failed = true;
-    timedOut = error.code === 'CAPTURE_TIMEOUT';
-    throw error;
+    failure = explain(thrown);
+    throw failure;
   } finally {
     lifeline.release();
-    const close = () => open?.release({ timedOut });
+    const close = () => open?.release({ timedOut: failure?.code === 'CAPTURE_TIMEOUT' });
     // A page that failed may be one that takes all that there is.
-    void (failed ? Promise.resolve() : (request.answered ?? Promise.resolve())).then(close, close);
+    void Promise.resolve(failure ? undefined : request.answered).then(close, close);
   }
 }
 

@@ -1,9 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { ServicePart } from '../../harness/part.ts';
 import { Site } from '../../harness/site/site.ts';
+import { removeFolder } from '../../harness/temp-folder.ts';
 import { ensureTestTools } from '../../harness/tools.ts';
 import { until } from '../../harness/until.ts';
 import { benchKey, startFront, startQueue } from '../front/parts.ts';
@@ -20,7 +21,7 @@ const mebibyte = 1024 * 1024;
 export async function benchSoak({ captures, minutes }: { captures: number; minutes: number }): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'soak-'));
-  parts.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+  parts.defer(() => removeFolder(folder));
   const session = await startQueue(parts);
   const front = await startFront(parts, session.nc.getServer(), allowed);
   const renderer = await startRenderer(parts, session.nc.getServer(), folder);
