@@ -11,7 +11,8 @@ export function cachedPath(cacheDir: string, tool: string, version: string): str
 
 /**
  * Lets `make` work in an empty folder and moves the file that it answers with into the cache in one step: a file of the
- * cache is always whole. The lock on the tool must be held: whatever a start that was killed left there is removed.
+ * cache is always whole. The lock on the tool must be held: whatever a start that was killed left there is removed, and
+ * what the cache has under this version, which nobody asks to make anew while it works.
  */
 export async function storeInCache(
   { cacheDir }: Pick<ToolContext, 'cacheDir'>,
@@ -31,6 +32,8 @@ export async function storeInCache(
     const made = await make(folder);
     await chmod(made, 0o755);
     await mkdir(dirname(target), { recursive: true });
+    // A folder cannot be moved over one with something in it.
+    await rm(target, { recursive: true, force: true });
     await rename(made, target);
     return target;
   } finally {

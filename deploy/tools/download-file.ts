@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 
+/** What a file must hash to, in hex: by whatever its publisher lists. */
+export type Checksum = { readonly sha256: string } | { readonly sha512: string };
+
 export interface DownloadOptions {
-  /** What the file must hash to, in hex. */
-  readonly sha256: string;
+  readonly checksum: Checksum;
   readonly log: (line: string) => void;
   readonly signal: AbortSignal;
   /** For an answer to begin. */
@@ -26,7 +28,8 @@ export async function downloadFile(url: string, path: string, options: DownloadO
     const response = await fetch(url, { signal: AbortSignal.any([connecting.signal, total, signal]) });
     clearTimeout(slow);
     if (!response.ok || response.body === null) throw new Error(`it answered with status ${response.status}`);
-    const hash = createHash('sha256');
+    const { algorithm, name, wanted } = pinOf(options.checksum);
+    const hash = createHash(algorithm);
     const size = Number(response.headers.get('content-length'));
     const { body } = response;
     await pipeline(async function* () {
@@ -42,7 +45,7 @@ export async function downloadFile(url: string, path: string, options: DownloadO
       }
     }, createWriteStream(path));
     const sum = hash.digest('hex');
-    if (sum !== options.sha256) throw new Error(`its file has the SHA-256 ${sum}, not the pinned ${options.sha256}`);
+    if (sum !== wanted) throw new Error(`its file has the ${name} ${sum}, not the pinned ${wanted}`);
   } catch (error) {
     signal.throwIfAborted();
     throw new Error(`${host}: ${total.aborted ? `not done within ${totalMs / 1000} s` : reasonOf(error)}`, {
@@ -51,6 +54,12 @@ export async function downloadFile(url: string, path: string, options: DownloadO
   } finally {
     clearTimeout(slow);
   }
+}
+
+function pinOf(checksum: Checksum) {
+  return 'sha512' in checksum
+    ? { algorithm: 'sha512', name: 'SHA-512', wanted: checksum.sha512 }
+    : { algorithm: 'sha256', name: 'SHA-256', wanted: checksum.sha256 };
 }
 
 function reasonOf(error: unknown): string {

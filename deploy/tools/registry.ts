@@ -1,8 +1,25 @@
 import { chromium, chromiumHeadlessShell } from './chromium.ts';
+import { controllerManager, controlPlane } from './control-plane.ts';
+import { fakeGcsServer } from './fake-gcs-server.ts';
 import { fonts } from './fonts.ts';
 import { go } from './go.ts';
+import { helm } from './helm.ts';
 import { natsServer } from './nats-server.ts';
+import { operatorCrds } from './operator-crds.ts';
+import { prometheus } from './prometheus.ts';
 import type { Tool } from './tool.ts';
 
 /** Every tool that `npm start` or `npm test` may need. A new one is a file here and a line below. */
-export const registry: readonly Tool[] = [natsServer, chromiumHeadlessShell, chromium, fonts, go];
+export const registry: readonly Tool[] = [
+  natsServer,
+  chromiumHeadlessShell,
+  chromium,
+  fonts,
+  go,
+  fakeGcsServer,
+  helm,
+  controlPlane,
+  controllerManager,
+  operatorCrds,
+  prometheus,
+];

@@ -2,6 +2,7 @@ import { startProcess } from '../local/process.ts';
 
 export interface CommandOptions {
   readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** From SIGTERM to SIGKILL, at the time limit, after an abort, and when this process dies. Default 2 s. */
@@ -23,6 +24,7 @@ export async function runCommand(command: string, args: readonly string[], optio
     command,
     args,
     ...(options.env ? { env: options.env } : {}),
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     onLine: (line) => output.push(line),
     graceOnLossMs: graceMs,
     patient,

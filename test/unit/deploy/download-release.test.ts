@@ -40,7 +40,8 @@ async function release() {
     response.end(archive);
   });
   const sha256 = createHash('sha256').update(archive).digest('hex');
-  const tool = (pins: Record<string, string>): Tool => ({
+  const sha512 = createHash('sha512').update(archive).digest('hex');
+  const tool = (pins: Record<string, string>, kind: 'sha256' | 'sha512' = 'sha256'): Tool => ({
     name: 'gadget',
     inspect: inspectProgram({ args: [], minimum: '1.0.0' }),
     find: [findInCache('1.2.3')],
@@ -49,13 +50,13 @@ async function release() {
         version: '1.2.3',
         url: (platform) => `${host}/v1.2.3/gadget-${platform}.tar.gz`,
         member: () => 'gadget-1.2.3/gadget',
-        sha256: pins,
+        ...(kind === 'sha256' ? { sha256: pins } : { sha512: pins }),
       }),
     ],
     byHand: () => 'get it',
   });
   const env = { ...process.env, WEBCAPTURE_CACHE_DIR: join(root, 'cache') };
-  return { tool, env, sha256, requests, cacheDir: join(root, 'cache') };
+  return { tool, env, sha256, sha512, requests, cacheDir: join(root, 'cache') };
 }
 
 describe('downloadRelease', () => {
@@ -83,6 +84,15 @@ describe('downloadRelease', () => {
     expect(await readdir(join(cacheDir, 'gadget'))).toEqual([]);
   });
 
+  test('takes a SHA-512 where that is what a publisher lists', async () => {
+    const { tool, env, sha512 } = await release();
+    const found = await ensureTool('gadget', { env, tools: [tool({ [releasePlatform()]: sha512 }, 'sha512')] });
+    expect(found.version).toBe('1.2.3');
+    const wrong = [tool({ [releasePlatform()]: '0'.repeat(128) }, 'sha512')];
+    const elsewhere = { ...env, WEBCAPTURE_CACHE_DIR: await tempDir() };
+    await expect(ensureTool('gadget', { env: elsewhere, tools: wrong })).rejects.toThrow(`has the SHA-512 ${sha512}`);
+  });
+
   test('does not even ask for a platform without a pin', async () => {
     const { tool, env, sha256, requests } = await release();
     const tools = [tool({ 'plan9-mips': sha256 })];
@@ -97,7 +107,7 @@ describe('downloadFile', () => {
   const download = async (url: string, limits: { connectMs?: number; totalMs?: number } = {}, lines: string[] = []) => {
     const { signal } = new AbortController();
     const path = join(await tempDir(), 'file');
-    await downloadFile(url, path, { sha256: 'x', log: (line) => lines.push(line), signal, ...limits });
+    await downloadFile(url, path, { checksum: { sha256: 'x' }, log: (line) => lines.push(line), signal, ...limits });
   };
 
   test('gives up a host that does not answer', async () => {

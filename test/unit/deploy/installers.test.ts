@@ -2,8 +2,11 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
+import { releasePlatform } from '../../../deploy/tools/platform.ts';
 import { aptInstall } from '../../../deploy/tools/strategies/apt-install.ts';
+import { aptUnpack } from '../../../deploy/tools/strategies/apt-unpack.ts';
 import { programsInPath } from '../../../deploy/tools/strategies/find-in-path.ts';
+import { goBuild } from '../../../deploy/tools/strategies/go-build.ts';
 import { findInPlaywright } from '../../../deploy/tools/strategies/playwright.ts';
 import type { Strategy, Tool } from '../../../deploy/tools/tool.ts';
 import { tempDir } from './support.ts';
@@ -88,6 +91,18 @@ describe.runIf(process.platform === 'linux')('aptInstall', () => {
     );
   });
 
+  test('a package is only unpacked, as no root, where nothing but its programs is wanted', async () => {
+    const { root, bin, env, calls } = await system(
+      'case "$*" in *update*) touch "$ROOT/lists";; *) test -e "$ROOT/lists" && echo content > gadget_1_all.deb;; esac',
+    );
+    await script(join(bin, 'dpkg-deb'), 'mkdir -p "$3/usr/bin" && cp "$2" "$3/usr/bin/gadget"');
+    const unpack = aptUnpack({ package: 'gadget', kept: 'usr/bin' });
+    const { path } = await ensureTool('gadget', { env, tools: [gadget(unpack)] });
+    expect(await readFile(join(path, 'gadget'), 'utf8')).toBe('content\n');
+    expect(path.startsWith(join(root, 'cache', 'gadget', 'apt-'))).toBe(true);
+    expect(await calls()).toEqual(['download gadget', 'update', 'download gadget']);
+  });
+
   test('says so where there is no apt-get', async () => {
     const { env } = await system('');
     await expect(ensureTool('gadget', { env: { ...env, PATH: '/nowhere' }, tools: [gadget(install)] })).rejects.toThrow(
@@ -116,5 +131,36 @@ describe("Playwright's cache", () => {
     await expect(ensureTool('gadget', { env, tools })).rejects.toThrow('nothing in');
     await writeFile(join(folder, 'INSTALLATION_COMPLETE'), '');
     expect(await ensureTool('gadget', { env, tools })).toEqual({ path: program, version: '1' });
+  });
+});
+
+describe.skipIf(process.platform === 'win32')('goBuild', () => {
+  /** A Go that writes its arguments into what it builds. */
+  const fakeGo = 'while [ "$1" != -o ]; do args="$args $1"; shift; done; echo "$args" > "$2/gadget"';
+  const build = (kept: string) =>
+    goBuild({
+      module: new URL('file:///some/module/'),
+      programs: ['gadget'],
+      version: '1.2.3',
+      variables: { 'a.b': 'v1' },
+      kept,
+    });
+  const tools = (path: string, kept: string): Tool[] => [
+    gadget(build(kept)),
+    { ...gadget(build(kept)), name: 'go', install: [{ title: 'there', candidates: () => Promise.resolve([path]) }] },
+  ];
+
+  test.each([
+    ['gadget', ''],
+    ['.', '/gadget'],
+  ])('builds a module of this repository and keeps %s', async (kept, inside) => {
+    const root = await tempDir();
+    await script(join(root, 'go'), fakeGo);
+    const env = { ...process.env, WEBCAPTURE_CACHE_DIR: join(root, 'cache') };
+    const { path } = await ensureTool('gadget', { env, tools: tools(join(root, 'go'), kept) });
+    expect(path).toBe(join(root, 'cache', 'gadget', `1.2.3-${releasePlatform()}`, 'gadget'));
+    expect(await readFile(`${path}${inside}`, 'utf8')).toBe(
+      ' build -C /some/module/ -mod=readonly -buildvcs=false -ldflags -s -w -X a.b=v1\n',
+    );
   });
 });

@@ -9,6 +9,7 @@ import { storeInCache } from '../../../deploy/tools/cached-file.ts';
 import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
 import { inspectProgram } from '../../../deploy/tools/inspect-program.ts';
 import { natsServer } from '../../../deploy/tools/nats-server.ts';
+import { operatorCrds } from '../../../deploy/tools/operator-crds.ts';
 import { registry } from '../../../deploy/tools/registry.ts';
 import { findInCache } from '../../../deploy/tools/strategies/find-in-cache.ts';
 import { findInPath } from '../../../deploy/tools/strategies/find-in-path.ts';
@@ -185,6 +186,26 @@ test('the cache removes what a killed process left half done', async () => {
   const failing = storeInCache({ cacheDir }, 'gadget', '2.0.0', () => Promise.reject(new Error('broken')));
   await expect(failing).rejects.toThrow('broken');
   expect(await readdir(join(cacheDir, 'gadget'))).toHaveLength(1);
+});
+
+test('a folder of the cache that is no longer of use is replaced', async () => {
+  const cacheDir = await tempDir();
+  for (const file of ['old', 'new']) {
+    const path = await storeInCache({ cacheDir }, 'gadget', 'apt', async (folder) => {
+      await mkdir(join(folder, 'made'));
+      await writeFile(join(folder, 'made', file), '');
+      return join(folder, 'made');
+    });
+    expect(await readdir(path)).toEqual([file]);
+  }
+});
+
+test('CRDs of which one is missing are no CRDs', async () => {
+  const folder = await tempDir();
+  await writeFile(join(folder, 'monitoring.coreos.com_servicemonitors.yaml'), '');
+  await expect(operatorCrds.inspect(folder)).rejects.toThrow(
+    'has no monitoring.coreos.com_prometheusrules.yaml, keda.sh_scaledobjects.yaml, gateway.networking.k8s.io_httproutes.yaml',
+  );
 });
 
 test('where the cache is', () => {

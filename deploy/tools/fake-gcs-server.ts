@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises';
+import { findInCache } from './strategies/find-in-cache.ts';
+import { findInPath } from './strategies/find-in-path.ts';
+import { goInstall } from './strategies/go-install.ts';
+import type { Tool } from './tool.ts';
+import { compareVersions } from './versions.ts';
+
+const module = 'github.com/fsouza/fake-gcs-server';
+const builtVersion = '1.56.1';
+
+/** Older ones check neither declared checksums nor the preconditions of resumable uploads. */
+const minimum = '1.56.0';
+
+/** Speaks the JSON API of Google Cloud Storage: the bucket of the tests. */
+export const fakeGcsServer: Tool = {
+  name: 'fake-gcs-server',
+  inspect,
+  find: [findInPath('fake-gcs-server'), findInCache(builtVersion)],
+  // No release is downloaded: the project publishes no checksums that one could be held against.
+  install: [goInstall({ package: module, version: builtVersion })],
+  byHand: () => `go install ${module}@v${builtVersion} && export PATH="$PATH:$(go env GOPATH)/bin"`,
+};
+
+/** The program has no option that tells its version; Go writes it into the binary. */
+async function inspect(path: string): Promise<string> {
+  const binary = await readFile(path);
+  const at = binary.indexOf(`mod\t${module}\tv`);
+  const version = /v(\d+\.\d+\.\d+)/.exec(binary.toString('latin1', at, at + module.length + 32))?.[1];
+  if (at < 0 || version === undefined) throw new Error(`${path} does not tell its version`);
+  if (compareVersions(version, minimum) < 0) throw new Error(`${path} is ${version}, older than ${minimum}`);
+  return version;
+}
