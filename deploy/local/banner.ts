@@ -3,11 +3,13 @@ export interface BannerOptions {
   readonly port: number;
   readonly apiKey: string;
   readonly dataDir: string;
+  /** `gs://…` of the bucket; undefined when files are in the data folder. */
+  readonly files: string | undefined;
   readonly regions: readonly string[];
 }
 
 /** What is printed when all is ready; the curl lines work as pasted. */
-export function banner({ host, port, apiKey, dataDir, regions }: BannerOptions): string {
+export function banner({ host, port, apiKey, dataDir, files, regions }: BannerOptions): string {
   const address = `http://${reachable(host)}:${port}`;
   const curl = (body: object, file: string) =>
     `curl -s ${address}/capture -H ${quote(`Authorization: Bearer ${apiKey}`)} ` +
@@ -18,7 +20,7 @@ export function banner({ host, port, apiKey, dataDir, regions }: BannerOptions):
     address   ${address}   (status: ${address}/status, reference: ${address}/docs)
     API key   ${apiKey}
     regions   ${regions.join(', ')}
-    data      ${dataDir}
+    data      ${dataDir}${files === undefined ? '' : `\n    files     ${files}`}
 
   Capture a page:
     ${curl({ url: 'https://example.com', responseType: 'file' }, 'capture.png')}

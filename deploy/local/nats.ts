@@ -11,6 +11,8 @@ export interface NatsOptions {
   readonly toolPath: string;
   /** By default a free one that the server picks. */
   readonly port?: number;
+  /** Further lines of its configuration, e.g. its users. */
+  readonly config?: string;
   /** Gets every line that the server prints. */
   readonly log?: (line: string) => void;
   readonly signal?: AbortSignal;
@@ -37,7 +39,7 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
   await mkdir(dataDir, { recursive: true });
   await formerServerGone(pidPath, configPath, signal);
   await removePortsFiles(dataDir);
-  await writeFile(configPath, natsConfig({ dataDir, pidPath, port: options.port ?? -1 }));
+  await writeFile(configPath, `${natsConfig({ dataDir, pidPath, port: options.port ?? -1 })}${options.config ?? ''}`);
 
   let lastLine = 'it said nothing';
   const server = await startProcess({
@@ -58,6 +60,16 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
     signal?.throwIfAborted();
     throw new Error(`nats-server did not start; its last line: ${lastLine}`, { cause: error });
   }
+}
+
+/** The address of the server that runs on a data folder right now; undefined when none does. */
+export async function runningNatsUrl(dataDir: string): Promise<string | undefined> {
+  const pid = Number(await readFile(join(dataDir, 'nats-server.pid'), 'utf8').catch(() => ''));
+  if (!Number.isInteger(pid) || pid <= 0) return undefined;
+  if (!(await commandOf(pid)).includes(join(dataDir, 'nats-server.conf'))) return undefined;
+  const file = (await readdir(dataDir)).find((name) => name.endsWith(`_${pid}.ports`));
+  const port = file === undefined ? undefined : portIn(await readFile(join(dataDir, file), 'utf8').catch(() => ''));
+  return port === undefined ? undefined : `nats://127.0.0.1:${port}`;
 }
 
 function natsConfig({ dataDir, pidPath, port }: { dataDir: string; pidPath: string; port: number }): string {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { banner } from './banner.ts';
+import { bucketAddress, checkBucket } from './check-bucket.ts';
 import { chooseSandbox } from './chromium-sandbox.ts';
 import { demoKey } from './demo-key.ts';
 import { natsLogEntry } from './nats-log.ts';
@@ -36,6 +37,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const port = await choosePort(settings);
   const tools = await (options.setUp ?? setUpTools)({ env, withNats: !settings.natsUrl, log: note, signal });
   const sandbox = settings.sandbox ?? (await chooseAndSay(tools.headlessShell, note, signal));
+  if (settings.bucket !== undefined) await checkBucket(settings.bucket, note, signal);
   const apiKey = settings.apiKey ?? (await demoKey(settings.dataDir));
 
   let natsUrl = settings.natsUrl ?? '';
@@ -68,7 +70,14 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const regions = settings.regions.map(({ region }) => region);
   return {
     processes: [...nats, ...services],
-    banner: banner({ host: settings.host, port, apiKey, dataDir: settings.dataDir, regions }),
+    banner: banner({
+      host: settings.host,
+      port,
+      apiKey,
+      dataDir: settings.dataDir,
+      files: settings.bucket && bucketAddress(settings.bucket),
+      regions,
+    }),
   };
 }
 

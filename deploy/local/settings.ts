@@ -4,6 +4,7 @@ import { defaultRegions } from '@webcapture/shared/config/common.ts';
 import { readEgressDeny } from '@webcapture/shared/config/egress.ts';
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
 import { parseRegions, type InstalledRegion } from '@webcapture/shared/config/regions.ts';
+import { readStorage, type BucketConfig } from '@webcapture/shared/config/storage.ts';
 
 /** What `npm start` is told by the environment. What it does not know passes through to the services. */
 export interface StartSettings {
@@ -19,6 +20,8 @@ export interface StartSettings {
   readonly regions: readonly InstalledRegion[];
   /** An existing server; undefined for a private one. */
   readonly natsUrl: string | undefined;
+  /** Where files are kept; undefined: in the data folder. */
+  readonly bucket: BucketConfig | undefined;
   readonly homeRegion: string;
   /** Undefined: on where it works. */
   readonly sandbox: 'on' | 'off' | undefined;
@@ -44,6 +47,7 @@ export function readSettings(env: Environment, root: string): Readonly<StartSett
     egressAllow: readEgressAllow(reader),
     regions,
     natsUrl: reader.string('WEBCAPTURE_NATS_URL'),
+    bucket: readStorage(reader).bucket,
     homeRegion: readHomeRegion(reader, regions),
     sandbox: readSandbox(reader),
   };

@@ -2,23 +2,32 @@ import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import { DeadlineError, withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { StorageFacts } from './facts.ts';
 
-/** What a probe left behind, because it was interrupted, goes by itself after this. */
+/**
+ * What a probe left behind, because it was interrupted, has expired after this. The embedded store removes it then; from a
+ * bucket a comparison with the records does, or the bucket's own rule, a day later.
+ */
 const leftoverMs = 5 * 60_000;
+
+/** Every so many failures in a row one is logged. */
+const logEvery = 30;
 
 type Step = 'write' | 'read' | 'remove';
 
 /** Tries the file store out: writes a tiny file, reads it back, removes it. */
 export class StorageProbe {
   readonly #store: FileStore;
+  readonly #log: Logger;
   readonly #limitMs: number;
   #facts: StorageFacts | null = null;
   #running: Promise<void> | null = null;
   #step: Step = 'write';
 
-  constructor(store: FileStore, limitMs = 5000) {
+  constructor(store: FileStore, { log, limitMs = 5000 }: { log: Logger; limitMs?: number }) {
     this.#store = store;
+    this.#log = log;
     this.#limitMs = limitMs;
   }
 
@@ -34,23 +43,43 @@ export class StorageProbe {
     this.#running ??= this.#tryOut().finally(() => (this.#running = null));
     try {
       await withDeadline(this.#running, this.#limitMs, 'the storage probe');
+      if (this.#facts?.kind === 'fails') this.#log.info('the store of files works again');
       this.#facts = { kind: 'works', at: Date.now(), ms: performance.now() - started };
     } catch (error) {
       const failures = this.#facts?.kind === 'fails' ? this.#facts.failures + 1 : 1;
       const late = error instanceof DeadlineError;
+      // The first ones, then now and then: it is tried often.
+      if (failures <= 2 || failures % logEvery === 0) {
+        this.#log.warn({ err: error, step: this.#step, failures }, 'the store of files does not work');
+      }
       this.#facts = { kind: 'fails', at: Date.now(), step: this.#step, late, failures };
     }
   }
 
   async #tryOut(): Promise<void> {
-    const bytes = randomBytes(64);
     const name = newFileName(randomUUIDv7(), 'png');
+    try {
+      await this.#writeAndRead(name);
+      this.#step = 'remove';
+      await this.#store.remove(name);
+    } catch (error) {
+      // Whatever was written goes, if that can be; what is wrong is told without waiting for it.
+      void this.#store.remove(name, { deadline: Date.now() + this.#limitMs }).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #writeAndRead(name: string): Promise<void> {
+    const bytes = randomBytes(64);
     this.#step = 'write';
     await this.#store.create({
       name,
+      account: 'probe',
       bytes,
       contentType: 'image/png',
       expiresAt: Date.now() + leftoverMs,
+      // Before the limit, so that the store can tell what was wrong.
+      deadline: Date.now() + 0.8 * this.#limitMs,
       width: 1,
       height: 1,
     });
@@ -60,7 +89,5 @@ export class StorageProbe {
     const parts: Uint8Array[] = [];
     for await (const part of this.#store.read(file)) parts.push(part);
     if (!Buffer.concat(parts).equals(bytes)) throw new Error('the file came back with other bytes');
-    this.#step = 'remove';
-    await this.#store.remove(name);
   }
 }

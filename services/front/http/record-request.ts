@@ -10,11 +10,12 @@ const clientClosedRequest = 499;
  */
 export function recordRequest(request: FastifyRequest, reply: FastifyReply, metrics: FrontMetrics): void {
   const { facts, method } = request;
+  const { code } = facts;
   const totalMs = performance.now() - facts.startedAt;
   const status = reply.raw.writableFinished ? reply.raw.statusCode : clientClosedRequest;
   const route = request.routeOptions.url ?? 'none';
   const ownMs = totalMs - facts.waitedMs;
-  metrics.request({ method, route, status, totalMs, ownMs });
+  metrics.request({ method, route, status, code, totalMs, ownMs });
   request.log.info(
     {
       method,
@@ -25,7 +26,7 @@ export function recordRequest(request: FastifyRequest, reply: FastifyReply, metr
       ownMs: Math.round(ownMs * 10) / 10,
       uuid: facts.record?.uuid,
       account: facts.account,
-      code: facts.code,
+      code,
     },
     'request',
   );

@@ -1,8 +1,9 @@
 import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { downloadName } from '@webcapture/shared/storage/download-name.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { FastifyReply } from 'fastify';
-import { downloadName, fileBody, fileHeaders, giveUpWhenStalled } from './send-file.ts';
+import { fileBody, fileHeaders, giveUpWhenStalled } from './send-file.ts';
 
 /**
  * Answers a capture with its file: the bytes that came along with the announcement, else out of the store.

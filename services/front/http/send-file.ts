@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import { mimeTypes, type Format } from '@webcapture/shared/contract/formats.ts';
 import type { ByteRange, FileStore, StoredFile } from '@webcapture/shared/storage/file-store.ts';
 import type { FastifyReply } from 'fastify';
 
@@ -12,33 +11,22 @@ export const fileHeaders = {
   'content-security-policy': "default-src 'none'; sandbox",
 } as const;
 
-/** `capture-<uuid>.<format>`: the random part of the file's name is nobody's business on a disk. */
-export function downloadName(uuid: string, format: Format): string {
-  return `capture-${uuid}.${format}`;
-}
-
-export function formatOf(mimeType: StoredFile['contentType']): Format {
-  const found = Object.entries(mimeTypes).find(([, type]) => type === mimeType);
-  return (found?.[0] ?? 'png') as Format;
-}
-
 /**
  * The bytes of a file as a body, read as fast as the client takes them. The first part is awaited here, so that a store
  * that fails can still be answered with an error.
  *
  * @throws ServiceError STORAGE_FAILED
  */
-export async function fileBody(store: FileStore, file: StoredFile, range?: ByteRange): Promise<Readable> {
+export async function fileBody(store: Pick<FileStore, 'read'>, file: StoredFile, range?: ByteRange): Promise<Readable> {
   const parts = store.read(file, range)[Symbol.asyncIterator]();
   const first = await parts.next();
   async function* all() {
-    try {
-      for (let part = first; part.done !== true; part = await parts.next()) yield part.value;
-    } finally {
-      await parts.return?.();
-    }
+    for (let part = first; part.done !== true; part = await parts.next()) yield part.value;
   }
-  return Readable.from(all(), { objectMode: true, highWaterMark: 1 });
+  const body = Readable.from(all(), { objectMode: true, highWaterMark: 1 });
+  // Also when the client is gone before the first part is asked for: then the function above never begins.
+  body.once('close', () => void parts.return?.().catch(() => undefined));
+  return body;
 }
 
 /** Closes the connection when the client stops reading. */

@@ -20,7 +20,7 @@ export function createRendererMetrics(
   const registers = [registry];
   const captures = new Counter({
     name: 'webcapture_renderer_captures_total',
-    help: 'Captures that ended on this renderer, by outcome (completed, or the error code) and format.',
+    help: 'Captures that ended on this renderer, by region, format and outcome (completed, or the error code).',
     labelNames: ['region', 'format', 'outcome'],
     registers,
   });
@@ -37,11 +37,18 @@ export function createRendererMetrics(
   });
   const waits = new Histogram({
     name: 'webcapture_renderer_queue_wait_seconds',
-    help: 'From acceptance to the start of rendering.',
-    labelNames: ['region'],
-    buckets: [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 300],
+    help: 'From acceptance to the start of rendering, by lane: background captures may wait for a day.',
+    labelNames: ['region', 'lane'],
+    buckets: [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200, 43_200],
     registers,
   });
+  const tokens = new Counter({
+    name: 'webcapture_renderer_tokens_total',
+    help: 'Tokens that the captures cost which completed on this renderer.',
+    labelNames: ['region'],
+    registers,
+  });
+  tokens.inc({ region }, 0);
   const limits = new Counter({
     name: 'webcapture_renderer_network_limits_total',
     help: 'Captures that met a limit of their network: too many connections, too much downloaded or uploaded.',
@@ -54,11 +61,13 @@ export function createRendererMetrics(
   gauge('webcapture_renderer_browser_up', '1 when the browser answers.', () => Number(renderer.browserUp()));
   return {
     limitMet: (limit) => limits.inc({ region, limit }),
-    ended: ({ job, failure, queueMs, renderMs }) => {
+    ended: ({ job, failure, queueMs, renderMs, tokens: cost }) => {
       const { format } = job.options;
       captures.inc({ region, format, outcome: failure?.code ?? 'completed' });
+      tokens.inc({ region }, cost);
+      if (renderMs === null) return;
       seconds.observe({ region, format }, renderMs / 1000);
-      waits.observe({ region }, queueMs / 1000);
+      waits.observe({ region, lane: job.lane }, queueMs / 1000);
     },
   };
 

@@ -9,7 +9,7 @@ import type { Cache } from '@webcapture/shared/state/cache.ts';
 import { deadlineOf } from '@webcapture/shared/state/capture-times.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
-import { isOpen } from '@webcapture/shared/state/transitions.ts';
+import { failureOf, isOpen } from '@webcapture/shared/state/transitions.ts';
 import { parseJob } from '@webcapture/shared/state/jobs.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
@@ -52,7 +52,10 @@ export interface JobEnd {
   readonly job: CaptureJob;
   readonly failure: CaptureFailure | null;
   readonly queueMs: number;
-  readonly renderMs: number;
+  /** Null when it was never rendered: its time had passed in the queue. */
+  readonly renderMs: number | null;
+  /** Tokens that it cost. */
+  readonly tokens: number;
 }
 
 /**
@@ -111,22 +114,33 @@ async function runParsedJob(
       );
     }
   };
-  const fail = async (failure: CaptureFailure) => {
-    await settle(await retryWhileAway(() => deps.captures.fail(job, failure), limits));
+  const fail = async (failure: CaptureFailure): Promise<CaptureRecord | null> => {
+    const record = await retryWhileAway(() => deps.captures.fail(job, failure), limits);
+    await settle(record);
+    return record;
   };
 
   const queueMs = Math.max(0, startedAt - job.acceptedAt);
   if (startedAt > (message.delivery === 1 ? job.startBy : job.deadline)) {
-    const failure = new ServiceError('CAPTURE_TIMEOUT', 'The capture waited in the queue for longer than it may.');
+    const failure = toFailure(
+      new ServiceError('CAPTURE_TIMEOUT', 'The capture waited in the queue for longer than it may.'),
+    );
     log.warn({ queueMs }, 'dropped a job that had passed its deadline');
-    return fail(toFailure(failure));
+    const record = await fail(failure);
+    // It may have had another end long before.
+    if (record !== null && failureOf(record, job.revision)?.message === failure.message)
+      deps.onEnd({ job, failure, queueMs, renderMs: null, tokens: 0 });
+    return;
   }
   const begun = await retryWhileAway(() => deps.captures.begin(job), limits);
   if (begun === null || !isOpen(begun, job.revision)) return settle(begun);
 
   const start = performance.now();
-  const end = (failure: CaptureFailure | null) =>
-    deps.onEnd({ job, failure, queueMs, renderMs: performance.now() - start });
+  const end = (failure: CaptureFailure | null, record: CaptureRecord | null = null) => {
+    // Nothing is charged for one that had another end meanwhile.
+    const tokens = record?.status === 'completed' ? begun.tokenCost : 0;
+    deps.onEnd({ job, failure, queueMs, renderMs: performance.now() - start, tokens });
+  };
   let done: { readonly record: CaptureRecord | null; readonly bytes: Buffer; readonly report: CaptureReport };
   try {
     const source = await loadSource(job, deps);
@@ -139,7 +153,7 @@ async function runParsedJob(
       answered,
       ...limits,
     });
-    const { outcome, expiresAt } = await storeFile(rendering, { job, record: begun, queueMs }, deps.store);
+    const { outcome, expiresAt } = await storeFile(rendering, { job, record: begun, queueMs, ...limits }, deps.store);
     const record = await retryWhileAway(() => deps.captures.complete(job, outcome, expiresAt), limits);
     done = { record, bytes: rendering.bytes, report: outcome.report };
   } catch (thrown) {
@@ -152,8 +166,9 @@ async function runParsedJob(
     const replaced = message.delivery === 1 ? null : await replacedBefore(job, begun, deps.store);
     if (replaced !== null) {
       const { outcome, expiresAt } = replaced;
-      await settle(await retryWhileAway(() => deps.captures.complete(job, outcome, expiresAt), limits));
-      end(null);
+      const record = await retryWhileAway(() => deps.captures.complete(job, outcome, expiresAt), limits);
+      await settle(record);
+      end(null, record);
       return;
     }
     log.warn({ err: error, code: error.code, delivery: message.delivery }, 'a capture failed');
@@ -161,7 +176,7 @@ async function runParsedJob(
     end(toFailure(error));
     return;
   }
-  end(null);
+  end(null, done.record);
   log.info({ region: job.region, format: job.options.format, ...done.report.timings }, 'captured');
   if (done.record?.status !== 'completed') await deps.store.remove(job.fileName);
   else await dropHtml(done.record, deps);

@@ -11,14 +11,18 @@ const replaceableCacheSeconds = 300;
 /** Stores the file of a capture, or of a refresh in its place: then it is kept for no longer than it was to be. */
 export function storeFile(
   rendering: Rendering,
-  { job, record, queueMs }: { job: CaptureJob; record: CaptureRecord; queueMs: number },
+  { job, record, queueMs, deadline }: { job: CaptureJob; record: CaptureRecord; queueMs: number; deadline: number },
   store: FileStore,
 ): Promise<{ outcome: CaptureOutcome; expiresAt: number }> {
   if (job.revision > 0) {
     const { expiresAt } = record;
-    return replaceRendering(rendering, { job, expiresAt, queueMs, cacheSeconds: replaceableCacheSeconds }, store);
+    return replaceRendering(
+      rendering,
+      { job, expiresAt, queueMs, deadline, cacheSeconds: replaceableCacheSeconds },
+      store,
+    );
   }
   const { lifetimeMs, persistence } = record;
   const cache = persistence === undefined ? {} : { cacheSeconds: replaceableCacheSeconds };
-  return storeRendering(rendering, { job, lifetimeMs, queueMs, ...cache }, store);
+  return storeRendering(rendering, { job, lifetimeMs, queueMs, deadline, ...cache }, store);
 }

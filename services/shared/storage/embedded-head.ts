@@ -1,6 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { StoredMsg } from '@nats-io/jetstream';
-import type { NewFile, StoredFile } from './file-store.ts';
+import { contentTag } from './content-tag.ts';
+import type { ListedFile, NewFile, StoredFile } from './file-store.ts';
 
 /** Bytes of a part: well below the smallest max_payload, and 0.5 ms for a file of 300 KB. */
 export const partSize = 256 * 1024;
@@ -21,7 +22,7 @@ export function newHead(file: NewFile, previous?: Head): Head {
     name,
     contentType,
     size: bytes.length,
-    etag: createHash('sha256').update(bytes).digest('hex').slice(0, 32),
+    etag: contentTag(bytes),
     storedAt: Date.now(),
     expiresAt,
     width,
@@ -40,12 +41,22 @@ export function headOf(message: StoredMsg | null): Head | null {
   return head.expiresAt <= Date.now() ? null : head;
 }
 
+/** As a listing shows the file of a head that is there. */
+export function listedFileOf(message: StoredMsg): ListedFile {
+  const { name, size, storedAt, expiresAt } = message.json<Head>();
+  return { name, size, storedAt, expiresAt };
+}
+
 export const ttlSecondsOf = ({ expiresAt }: Head) => Math.max(1, Math.ceil((expiresAt - Date.now()) / 1000));
 
 /** A file name holds one dot; in a subject it would part two tokens. */
 const token = (name: string) => name.replaceAll('.', '_');
 
 export const headSubject = (name: string) => `files.head.${token(name)}`;
+
+/** The subjects of all heads. */
+export const headsFilter = 'files.head.*';
+
 export const partSubject = ({ name, generation }: Pick<Head, 'name' | 'generation'>, part: number) =>
   `files.part.${token(name)}.${generation}.${part}`;
 

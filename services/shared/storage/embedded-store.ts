@@ -1,10 +1,13 @@
 import { ServiceError } from '../errors/service-error.ts';
+import { DeadlineError, withDeadline } from '../lifecycle/deadline.ts';
 import { delay } from '../lifecycle/delay.ts';
 import { isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import {
   headOf,
   headSubject,
+  headsFilter,
+  listedFileOf,
   newHead,
   partsFilter,
   partSize,
@@ -12,8 +15,9 @@ import {
   ttlSecondsOf,
   type Head,
 } from './embedded-head.ts';
+import { FileReplacedError } from './file-replaced-error.ts';
 import { FileMessages } from './file-messages.ts';
-import type { ByteRange, FileStore, NewFile, StoredFile } from './file-store.ts';
+import type { ByteRange, CallLimits, FilePage, FileStore, NewFile, StoredFile } from './file-store.ts';
 
 /** Parts read ahead of the reader. */
 const readAhead = 8;
@@ -39,7 +43,7 @@ export class EmbeddedStore implements FileStore {
 
   create(file: NewFile): Promise<StoredFile> {
     return orStorageFailed(async () => {
-      const deadline = Date.now() + writeDeadlineMs;
+      const deadline = file.deadline ?? Date.now() + writeDeadlineMs;
       const head = newHead(file);
       await this.#writeParts(head, file.bytes, deadline);
       try {
@@ -58,7 +62,7 @@ export class EmbeddedStore implements FileStore {
 
   replace(file: NewFile, previous: StoredFile): Promise<StoredFile | null> {
     return orStorageFailed(async () => {
-      const deadline = Date.now() + writeDeadlineMs;
+      const deadline = file.deadline ?? Date.now() + writeDeadlineMs;
       const message = await this.#messages.lastOfLeader(headSubject(file.name), deadline);
       const current = headOf(message);
       if (message === null || current === null || current.generation !== (previous as Head).generation) return null;
@@ -77,11 +81,11 @@ export class EmbeddedStore implements FileStore {
     });
   }
 
-  stat(name: string): Promise<StoredFile | null> {
-    return orStorageFailed(async () => headOf(await this.#messages.last(headSubject(name))));
+  stat(name: string, limits?: CallLimits): Promise<StoredFile | null> {
+    return orStorageFailed(async () => headOf(await this.#messages.last(headSubject(name))), limits);
   }
 
-  async *read(file: StoredFile, range?: ByteRange): AsyncIterable<Uint8Array> {
+  async *read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array> {
     const head = file as Head;
     const { start, end } = range ?? { start: 0, end: head.size - 1 };
     const last = Math.floor(end / partSize);
@@ -89,7 +93,7 @@ export class EmbeddedStore implements FileStore {
     let next = Math.floor(start / partSize);
     for (let part = next; part <= last; part++) {
       for (; next <= last && next < part + readAhead; next++) {
-        const reading = this.#readPart(head, next);
+        const reading = this.#readPart(head, next, limits);
         // It may fail before its turn comes; it is awaited then.
         reading.catch(() => undefined);
         pending.push(reading);
@@ -101,11 +105,22 @@ export class EmbeddedStore implements FileStore {
     }
   }
 
-  remove(name: string): Promise<void> {
+  remove(name: string, limits?: CallLimits): Promise<void> {
     return orStorageFailed(async () => {
       await this.#messages.purge(headSubject(name));
       // Also those of earlier files of that name, and of writings that never came to a head.
       await this.#messages.purge(partsFilter(name));
+    }, limits);
+  }
+
+  /** In the order in which they were written, so that `next` is the sequence of the last head. */
+  list(after: string | null, limit: number): Promise<FilePage> {
+    return orStorageFailed(async () => {
+      const sequence = Number(after ?? 0);
+      // The cursor of another store, which was in use before: from the begin.
+      const heads = await this.#messages.after(Number.isSafeInteger(sequence) ? sequence : 0, headsFilter, limit);
+      const last = heads.at(-1);
+      return { files: heads.map((head) => listedFileOf(head)), next: last === undefined ? null : String(last.seq) };
     });
   }
 
@@ -151,9 +166,9 @@ export class EmbeddedStore implements FileStore {
     }
   }
 
-  async #readPart(head: Head, part: number): Promise<Uint8Array> {
-    const message = await orStorageFailed(() => this.#messages.last(partSubject(head, part)));
-    if (message === null) throw new ServiceError('STORAGE_FAILED', 'The file was removed while it was being read.');
+  async #readPart(head: Head, part: number, limits?: CallLimits): Promise<Uint8Array> {
+    const message = await orStorageFailed(() => this.#messages.last(partSubject(head, part)), limits);
+    if (message === null) throw new FileReplacedError();
     return message.data;
   }
 
@@ -163,9 +178,12 @@ export class EmbeddedStore implements FileStore {
   }
 }
 
-async function orStorageFailed<T>(call: () => Promise<T>): Promise<T> {
+async function orStorageFailed<T>(call: () => Promise<T>, { deadline }: CallLimits = {}): Promise<T> {
   try {
-    return await call();
+    if (deadline === undefined) return await call();
+    const leftMs = deadline - Date.now();
+    if (leftMs <= 0) throw new DeadlineError('what came before', 0);
+    return await withDeadline(call(), leftMs, 'the store');
   } catch (error) {
     throw new ServiceError('STORAGE_FAILED', undefined, { cause: error });
   }

@@ -2,6 +2,7 @@ import type { StoredMsg } from '@nats-io/jetstream';
 import { isMessageMissing } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { isTombstone } from '../nats/entries.ts';
+import { readBatch } from '../nats/read-batch.ts';
 import { retryWhileAway } from '../nats/retry.ts';
 import { streamNames } from '../nats/streams.ts';
 
@@ -47,6 +48,14 @@ export class FileMessages {
       ...(expected === undefined ? {} : { expect: { lastSubjectSequence: expected } }),
     };
     await retryWhileAway(() => this.#session.js.publish(subject, data, fields), { deadline });
+  }
+
+  /**
+   * The messages of the subjects that match a filter, written after that stream sequence, in their order: at most so
+   * many, and none when there are no more. Any replica may answer, perhaps without the newest.
+   */
+  after(sequence: number, filter: string, most: number): Promise<StoredMsg[]> {
+    return readBatch(this.#session, streamNames.files, { seq: sequence + 1, next_by_subj: filter, batch: most });
   }
 
   async purge(filter: string): Promise<void> {

@@ -12,3 +12,8 @@ export function newFileName(uuid: string, format: Format): string {
 export function isFileName(name: string): boolean {
   return fileName.test(name);
 }
+
+/** The uuid of the capture that a name of ours belongs to. */
+export function uuidOfFileName(name: string): string {
+  return name.slice(0, 36);
+}

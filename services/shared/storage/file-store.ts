@@ -22,6 +22,8 @@ export interface StoredFile {
 
 export interface NewFile {
   readonly name: string;
+  /** Whose capture it is of. */
+  readonly account: string;
   readonly bytes: Buffer;
   readonly contentType: MimeType;
   readonly expiresAt: number;
@@ -29,6 +31,32 @@ export interface NewFile {
   readonly height: number;
   /** As in {@link StoredFile}. */
   readonly cacheSeconds?: number;
+  /** Unix milliseconds: until when writing is tried again. By default 30 seconds from now. */
+  readonly deadline?: number;
+}
+
+/** A file as a listing shows it, those that have expired among them. Times in Unix milliseconds. */
+export interface ListedFile {
+  /** As in {@link StoredFile}. What is no name of ours is not listed. */
+  readonly name: string;
+  readonly size: number;
+  readonly storedAt: number;
+  readonly expiresAt: number;
+}
+
+/** Some of the files, and where the rest begins. */
+export interface FilePage {
+  readonly files: readonly ListedFile[];
+  /** To be handed to the next call; any process may do so, also much later. Null: that was all. */
+  readonly next: string | null;
+}
+
+/** When a call is given up. */
+export interface CallLimits {
+  /** Unix milliseconds; by default some seconds from now. */
+  readonly deadline?: number | undefined;
+  /** Of a bucket: ends the call before. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Bytes `start` to `end`, both included. */
@@ -46,18 +74,26 @@ export interface FileStore {
   create(file: NewFile): Promise<StoredFile>;
   /**
    * Stores a file in place of exactly the one that `previous` describes (as `stat`, `create` or `replace` returned it), at
-   * once: whoever asks gets the old file or the new one. A reading of the old one that has begun comes to its end, unless
-   * the file is replaced a second time meanwhile. Null when `previous` has been replaced, removed or has expired: then
-   * nothing is written.
+   * once: whoever asks gets the old file or the new one. A reading of the old one that has got its first bytes comes to
+   * its end, unless the file is replaced a second time, or its connection breaks, meanwhile. Null when `previous` has been
+   * replaced, removed or has expired: then nothing is written.
    */
   replace(file: NewFile, previous: StoredFile): Promise<StoredFile | null>;
   /** Null when there is no such file, or no longer. */
-  stat(name: string): Promise<StoredFile | null>;
+  stat(name: string, limits?: CallLimits): Promise<StoredFile | null>;
   /**
-   * The bytes of exactly the file that `stat` described, in order, never mixed with those of another; fails when it has
-   * been removed since, or replaced more than once.
+   * The bytes of exactly the file that `stat` described, in order, never mixed with those of another. Throws a
+   * FileReplacedError when it has been removed or replaced since: whoever has had no byte yet asks `stat` again. (The
+   * embedded store still reads a file that was replaced once; a bucket keeps no bytes of what was replaced.) `limits` are
+   * those of all the reading; without them it takes as long as the reader does.
    */
-  read(file: StoredFile, range?: ByteRange): AsyncIterable<Uint8Array>;
+  read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array>;
   /** Removes a file; one that is not there is no error. */
-  remove(name: string): Promise<void>;
+  remove(name: string, limits?: CallLimits): Promise<void>;
+  /**
+   * The files, at most `limit` at a time, in an order of the store's own; `after` is the `next` of the page before, null
+   * for the first one. Every file that is there throughout is listed, one that comes or goes meanwhile perhaps, one that
+   * is replaced perhaps twice. A page may be short, or even empty, before the last. Costs no reading of bytes.
+   */
+  list(after: string | null, limit: number): Promise<FilePage>;
 }

@@ -1,9 +1,15 @@
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
-import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
+import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
+import type { FileStore, NewFile } from '@webcapture/shared/storage/file-store.ts';
+import { decideStorage } from '../../../services/controller/decide/storage.ts';
 import { StorageProbe } from '../../../services/controller/gather/storage-probe.ts';
-import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { bucketSetUpMs, startTestBucket } from '../../harness/bucket.ts';
+import { googleError, startFaultProxy } from '../../harness/fault-proxy.ts';
+import { until } from '../../harness/until.ts';
+import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 
 let nats: TestNats;
 let store: FileStore;
@@ -20,11 +26,12 @@ const broken = (part: Partial<FileStore>): FileStore => ({
   stat: (name) => store.stat(name),
   read: (file) => store.read(file),
   remove: (name) => store.remove(name),
+  list: (after, limit) => store.list(after, limit),
   ...part,
 });
 
 test('a store that works is found to, and nothing is left in it', async () => {
-  const probe = new StorageProbe(store);
+  const probe = new StorageProbe(store, { log: silentLog });
   expect(probe.facts).toBeNull();
   await probe.run();
   expect(probe.facts).toMatchObject({ kind: 'works' });
@@ -40,17 +47,36 @@ describe('a store that fails', () => {
     ['to read the bytes', { read: () => bytesOf('something else') }, 'read', false],
     ['to remove it', { remove: () => Promise.reject(new Error('no')) }, 'remove', false],
   ] as const)('%s', async (_, part, step, late) => {
-    const probe = new StorageProbe(broken(part), 200);
+    const probe = new StorageProbe(broken(part), { log: silentLog, limitMs: 200 });
     await probe.run();
     expect(probe.facts).toMatchObject({ kind: 'fails', step, late, failures: 1 });
     await probe.run();
     expect(probe.facts).toMatchObject({ failures: 2 });
   });
 
+  test.each([
+    ['to find the file', { stat: () => Promise.resolve(null) }],
+    ['to read the bytes', { read: () => bytesOf('something else') }],
+    [
+      'to tell that it has written',
+      {
+        create: async (file: NewFile) => {
+          await store.create(file);
+          throw new Error('lost');
+        },
+      },
+    ],
+  ] satisfies [string, Partial<FileStore>][])('%s keeps nothing of the probe', async (_, part) => {
+    await nats.session.jsm.streams.purge(streamNames.files);
+    await new StorageProbe(broken(part), { log: silentLog, limitMs: 500 }).run();
+    const left = async () => (await nats.session.jsm.streams.info(streamNames.files)).state.messages;
+    await until('the file to be removed', async () => (await left()) === 0);
+  });
+
   test('and works again', async () => {
     let works = false;
     const create: FileStore['create'] = (file) => (works ? store.create(file) : Promise.reject(new Error('full')));
-    const probe = new StorageProbe(broken({ create }));
+    const probe = new StorageProbe(broken({ create }), { log: silentLog });
     await probe.run();
     works = true;
     await probe.run();
@@ -64,7 +90,7 @@ test('a store that hangs is not asked over and over', async () => {
     asked++;
     return hang();
   };
-  const probe = new StorageProbe(broken({ create }), 50);
+  const probe = new StorageProbe(broken({ create }), { log: silentLog, limitMs: 50 });
   for (let round = 0; round < 3; round++) await probe.run();
   expect(asked).toBe(1);
   expect(probe.facts).toMatchObject({ kind: 'fails', late: true, failures: 3 });
@@ -73,3 +99,30 @@ test('a store that hangs is not asked over and over', async () => {
 async function* bytesOf(text: string): AsyncIterable<Uint8Array> {
   yield Buffer.from(text);
 }
+
+describe('a bucket', () => {
+  test(
+    'that refuses, and gives in again, is told of, with the cause in the log',
+    async () => {
+      await using bucket = await startTestBucket();
+      await using proxy = await startFaultProxy(bucket.endpoint);
+      const lines: { msg: string; err?: object }[] = [];
+      const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+      const files = await openBucket({ bucket: bucket.bucket, endpoint: proxy.url, prefix: '' }, { log: silentLog });
+      const probe = new StorageProbe(files, { log, limitMs: 500 });
+      await probe.run();
+      expect(decideStorage(probe.facts)).toMatchObject({ status: 'operational' });
+      proxy.always(() => true, googleError(503, 'backendError', 'Backend Error'));
+      await probe.run();
+      await probe.run();
+      expect(probe.facts).toMatchObject({ kind: 'fails', step: 'write', late: false, failures: 2 });
+      expect(decideStorage(probe.facts)).toMatchObject({ status: 'major_outage' });
+      expect(JSON.stringify(lines)).toContain('503 backendError');
+      proxy.heal();
+      await probe.run();
+      expect(decideStorage(probe.facts)).toMatchObject({ status: 'operational' });
+      files.close();
+    },
+    bucketSetUpMs,
+  );
+});

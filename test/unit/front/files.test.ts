@@ -1,9 +1,13 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import type { NewFile, StoredFile } from '@webcapture/shared/storage/file-store.ts';
+import { fileBody } from '../../../services/front/http/send-file.ts';
+import { newFile } from '../../harness/records.ts';
+import { until } from '../../harness/until.ts';
 import { startStand, type Stand } from './stand.ts';
 
 let stand: Stand;
@@ -12,15 +16,9 @@ const bytes = randomBytes(1_000_000);
 const uuid = randomUUIDv7();
 let file: StoredFile;
 
-const newFile = (content: Buffer, seconds: number, id = randomUUIDv7()): NewFile => ({
-  name: newFileName(id, 'png'),
-  bytes: content,
-  contentType: 'image/png',
-  expiresAt: Date.now() + seconds * 1000,
-  width: 1,
-  height: 1,
-});
-const put = (...args: Parameters<typeof newFile>) => store.create(newFile(...args));
+const fileOf = (bytes: Buffer, seconds: number, id = randomUUIDv7()): NewFile =>
+  newFile(0, { bytes, name: newFileName(id, 'png'), expiresAt: Date.now() + seconds * 1000 });
+const put = (...args: Parameters<typeof fileOf>) => store.create(fileOf(...args));
 
 beforeAll(async () => {
   stand = await startStand();
@@ -105,7 +103,7 @@ describe('a file that may be replaced', () => {
     [3600, 300],
     [200, 200],
   ])('of %i seconds is kept by caches for %i, then asked for again', async (seconds, maxAge) => {
-    const replaceable = await store.create({ ...newFile(randomBytes(10), seconds), cacheSeconds: 300 });
+    const replaceable = await store.create({ ...fileOf(randomBytes(10), seconds), cacheSeconds: 300 });
     for (const method of ['GET', 'HEAD']) {
       const header = (await get(replaceable.name, {}, method)).headers.get('cache-control') ?? '';
       const [, told] = /^public, max-age=(\d+), must-revalidate$/.exec(header) ?? [];
@@ -115,7 +113,7 @@ describe('a file that may be replaced', () => {
   });
 
   test('is 304 to who has it until it is another, and then whole', async () => {
-    const old = { ...newFile(randomBytes(10), 3600), cacheSeconds: 300 };
+    const old = { ...fileOf(randomBytes(10), 3600), cacheSeconds: 300 };
     const stored = await store.create(old);
     const known = { 'if-none-match': `"${stored.etag}"` };
     expect((await get(old.name, known)).status).toBe(304);
@@ -154,6 +152,26 @@ describe('404 for', () => {
     await new Promise((resolve) => setTimeout(resolve, 1100));
     expect((await get(brief.name)).status).toBe(404);
   });
+});
+
+test('a reading ends with its client, also one that is gone before it has begun', async () => {
+  let open = 0;
+  async function* read() {
+    open += 1;
+    try {
+      for (;;) yield await Promise.resolve(Buffer.alloc(10));
+    } finally {
+      open -= 1;
+    }
+  }
+  const gone = await fileBody({ read }, file);
+  gone.destroy();
+  await once(gone, 'close');
+  const reading = await fileBody({ read }, file);
+  await once(reading, 'readable');
+  expect(open).toBe(1);
+  reading.destroy();
+  await until('the reading to end', () => Promise.resolve(open === 0));
 });
 
 test('a client that stops reading does not have the file read ahead of it, and leaves nothing when it goes', async () => {

@@ -6,7 +6,8 @@ import { mimeTypes, type Format } from '@webcapture/shared/contract/formats.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
-import type { FileStore, StoredFile } from '@webcapture/shared/storage/file-store.ts';
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { ByteRange, CallLimits, FileStore, StoredFile } from '@webcapture/shared/storage/file-store.ts';
 import type { Rendering } from '../../../services/renderer/capture/engine.ts';
 import { replaceRendering } from '../../../services/renderer/job/replace-rendering.ts';
 import { storeRendering } from '../../../services/renderer/job/store.ts';
@@ -58,8 +59,11 @@ async function stored(rendering: Rendering) {
     store,
   );
   const old = (await store.stat(job.fileName)) as StoredFile;
-  const refresh = (next: Rendering, changes: { expiresAt?: number } = {}, through: Partial<FileStore> = {}) =>
-    replaceRendering(next, { job, expiresAt, queueMs: 7, cacheSeconds: 300, ...changes }, storeWith(through));
+  const refresh = (
+    next: Rendering,
+    changes: { expiresAt?: number; deadline?: number } = {},
+    through: Partial<FileStore> = {},
+  ) => replaceRendering(next, { job, expiresAt, queueMs: 7, cacheSeconds: 300, ...changes }, storeWith(through));
   return { name: job.fileName, old, expiresAt, refresh };
 }
 
@@ -69,6 +73,7 @@ const storeWith = (changes: Partial<FileStore>): FileStore => ({
   stat: (name) => store.stat(name),
   read: (file, range) => store.read(file, range),
   remove: (name) => store.remove(name),
+  list: (after, limit) => store.list(after, limit),
   ...changes,
 });
 
@@ -190,6 +195,35 @@ test('a store that is away for a moment is asked again, one that stays away ends
   expect(await refresh(await rendered('#000'), {}, { stat })).toMatchObject({ isSame: false });
   const away = () => Promise.reject(new ServiceError('STORAGE_FAILED'));
   await expect(refresh(await rendered('#fff'), {}, { stat: away })).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+});
+
+describe('a refresh ends at its deadline', () => {
+  /** What a store does that stays away: it fails at the deadline that it is told, else long after. */
+  const late = async ({ deadline = Date.now() + 15_000 }: CallLimits = {}): Promise<never> => {
+    // Timers may be a millisecond early.
+    await delay(deadline - Date.now() + 2);
+    throw new ServiceError('STORAGE_FAILED');
+  };
+  test.concurrent.each([
+    ['does not find files', { stat: (_: string, limits?: CallLimits) => late(limits) }],
+    ['refuses at once', { stat: () => Promise.reject(new ServiceError('STORAGE_FAILED')) }],
+    [
+      'does not read them',
+      {
+        read: async function* (_: StoredFile, __?: ByteRange, limits?: CallLimits) {
+          yield Buffer.alloc(1);
+          await late(limits);
+        },
+      },
+    ],
+  ] satisfies [string, Partial<FileStore>][])('with a store that %s', async (_, away) => {
+    const { name, old, refresh } = await stored(await rendered('#fff'));
+    const start = Date.now();
+    const refreshing = refresh(await rendered('#fff', { level: 0 }), { deadline: start + 400 }, away);
+    await expect(refreshing).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+    expect(Date.now() - start).toBeLessThan(900);
+    expect(await store.stat(name)).toEqual(old);
+  });
 });
 
 test('a page of Chromium that is rendered again keeps its tag as picture and as pdf', async () => {

@@ -103,7 +103,7 @@ test('a refresh whose renderer died after it had replaced the file is done, alth
   await refresh(1);
   const before = await file();
   if (before === null) throw new Error('there is no file');
-  await store.replace({ ...before, bytes: Buffer.from('replaced'), width: 20 }, before);
+  await store.replace({ ...before, account: 'acme', bytes: Buffer.from('replaced'), width: 20 }, before);
   await run(failing, { revision: 1, delivery: 2 });
   expect(await file()).toMatchObject({ size: 8 });
   expect(await record()).toMatchObject({

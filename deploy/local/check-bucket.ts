@@ -1,0 +1,33 @@
+import type { BucketConfig } from '@webcapture/shared/config/storage.ts';
+import { BucketError, bucketReady } from '@webcapture/shared/storage/gcs/bucket-ready.ts';
+import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
+import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { StartError } from './start-error.ts';
+
+/** As people write where the files are: `gs://bucket/captures/`, with the server where it is not Google's. */
+export function bucketAddress({ bucket, prefix, endpoint }: BucketConfig): string {
+  return `gs://${bucket}/${prefix}${endpoint === undefined ? '' : ` at ${endpoint}`}`;
+}
+
+/**
+ * Tries the bucket before anything is started, so that what is wrong with it is said once, and waits for one that is
+ * away. Throws a StartError.
+ */
+export async function checkBucket(
+  config: BucketConfig,
+  note: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  // What it would log is said by the notes and the error.
+  const log = createLogger({ service: 'start', pod: 'start', level: 'silent' });
+  const store = await openBucket(config, { log });
+  note(`files are kept in ${bucketAddress(config)}`);
+  try {
+    await bucketReady(store, ['create', 'get', 'delete', 'list'], { signal, log, onWait: note });
+  } catch (error) {
+    if (!(error instanceof BucketError)) throw error;
+    throw new StartError(error.message, { cause: error });
+  } finally {
+    store.close();
+  }
+}

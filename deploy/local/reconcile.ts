@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ConfigError } from '@webcapture/shared/config/env.ts';
+import { configExitCode } from '@webcapture/shared/lifecycle/exit-codes.ts';
+import { runningNatsUrl } from './nats.ts';
+import { readSettings } from './settings.ts';
+
+/** `npm run reconcile`: the controller's command, on the NATS of a running `npm start` unless another one is named. */
+try {
+  const { natsUrl, dataDir } = readSettings(process.env, fileURLToPath(new URL('../..', import.meta.url)));
+  const url = natsUrl ?? (await runningNatsUrl(join(dataDir, 'nats')));
+  const asksForHelp = process.argv.includes('--help');
+  if (url === undefined && !asksForHelp) {
+    fail(
+      `webcapture does not run on ${dataDir}: start it (npm start), or set WEBCAPTURE_NATS_URL or WEBCAPTURE_DATA_DIR`,
+      1,
+    );
+  } else {
+    if (url !== undefined) process.env['WEBCAPTURE_NATS_URL'] = url;
+    await import('../../services/controller/reconcile/main.ts');
+  }
+} catch (error) {
+  if (!(error instanceof ConfigError)) throw error;
+  fail(error.message, configExitCode);
+}
+
+function fail(message: string, code: number): void {
+  process.stderr.write(`reconcile: ${message}\n`);
+  process.exitCode = code;
+}

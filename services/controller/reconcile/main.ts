@@ -1,0 +1,87 @@
+// Compares files and records by hand: `node services/controller/reconcile/main.ts --help`.
+import { ConfigError, type Environment } from '@webcapture/shared/config/env.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { configExitCode } from '@webcapture/shared/lifecycle/exit-codes.ts';
+import { isNotProvisioned } from '@webcapture/shared/nats/api-errors.ts';
+import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { openStore } from '@webcapture/shared/storage/open-store.ts';
+import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
+import { redactUrls } from '@webcapture/shared/telemetry/redact.ts';
+import { readControllerConfig, type ControllerConfig } from '../config.ts';
+import { parseOptions, usage } from './command-options.ts';
+import { exitCodes, reconcileByHand } from './reconcile-by-hand.ts';
+import { Report } from './report.ts';
+
+const connectMs = 10_000;
+
+/** Lines on stdout are the report: of connections nothing is logged. */
+const log = createLogger({ service: 'reconcile', pod: 'reconcile', level: 'silent' });
+
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
+// Whoever reads the report has enough of it: `npm run reconcile | head`.
+process.stdout.once('error', () => stopping.abort()).on('error', () => undefined);
+
+process.exitCode = await main(process.argv.slice(2), process.env);
+
+async function main(args: readonly string[], env: Environment): Promise<number> {
+  let options;
+  try {
+    options = parseOptions(args);
+  } catch (error) {
+    return fail(`${messageOf(error)}\n\n${usage}`, 2);
+  }
+  if (options.help) {
+    process.stdout.write(usage);
+    return exitCodes.fine;
+  }
+  try {
+    const { nats, storage } = readControllerConfig(env);
+    await using connection = await connect(nats);
+    const { session } = connection;
+    // What fails later would not say it as clearly.
+    await session.jsm.streams.info(streamNames.db);
+    const report = new Report((line) => void process.stdout.write(`${line}\n`), options.json);
+    await using files = await openFiles(storage, session, options.delete);
+    const { store } = files;
+    return await reconcileByHand(options, { session, store, report, signal: stopping.signal });
+  } catch (error) {
+    return fail(messageOf(error), error instanceof ConfigError ? configExitCode : exitCodes.trouble);
+  }
+}
+
+async function connect(nats: { readonly url: string; readonly user?: string; readonly password?: string }) {
+  const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(connectMs)]);
+  const session = await connectNats({ ...nats, name: 'webcapture reconcile', log, signal }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    throw new Error(`no NATS server answers at ${redactUrls(nats.url)}: set WEBCAPTURE_NATS_URL`);
+  });
+  return { session, [Symbol.asyncDispose]: () => session.nc.close() };
+}
+
+/** The store that the services use; one that is away is given up like a server that is. */
+async function openFiles(storage: ControllerConfig['storage'], session: NatsSession, remove: boolean) {
+  const needs = remove ? (['get', 'list', 'delete'] as const) : (['get', 'list'] as const);
+  const opened = await openStore(storage, { session, log, metrics: createMetrics('reconcile'), needs });
+  const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(connectMs)]);
+  let waitsFor = 'waiting for the bucket';
+  await opened.ready({ signal, onWait: (what) => (waitsFor = what) }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    throw new Error(`gave up ${waitsFor}`);
+  });
+  return { store: opened.store, [Symbol.asyncDispose]: () => Promise.resolve(opened.close()) };
+}
+
+/** What a person can act upon: of a store that failed, why. */
+function messageOf(error: unknown): string {
+  if (isNotProvisioned(error)) return 'there are no streams of webcapture on this NATS server: is it the right one?';
+  if (error instanceof ServiceError) return `the store failed: ${messageOf(error.cause)}`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+function fail(text: string, code: number): number {
+  process.stderr.write(`reconcile: ${text.trimEnd()}\n`);
+  return code;
+}

@@ -1,0 +1,90 @@
+import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { newFileName } from '../file-name.ts';
+import type { NewFile } from '../file-store.ts';
+import type { GcsStore } from '../gcs-store.ts';
+import type { BucketNeed } from './bucket-rights.ts';
+import type { GcsLimits } from './gcs-client.ts';
+import { errorOfAnswer, isObjectMissing, mayBeMissing, type GcsError } from './gcs-error.ts';
+
+/** A right that the bucket does not give. */
+export class NeedRefused extends Error {
+  readonly need: BucketNeed;
+
+  constructor(need: BucketNeed, cause: GcsError) {
+    super(`storage.objects.${need} is refused`, { cause });
+    this.need = need;
+  }
+}
+
+/**
+ * What a try left behind, because it was interrupted, has expired after this. Then a comparison of the bucket with the
+ * records removes it, or the bucket's own rule, a day later.
+ */
+const leftoverMs = 5 * 60_000;
+
+/** For so long the file of a try that failed is tried to be removed. */
+const cleanUpMs = 2000;
+
+/**
+ * Tries out what a service needs of a bucket: with a file of its own where it may create one, else with a name that is not
+ * there. To whoever may not list, that name is refused; then the bucket has to tell which rights it gives. Throws a
+ * NeedRefused, or what the calls of the store throw.
+ */
+export async function tryBucket(store: GcsStore, needs: readonly BucketNeed[], limits: GcsLimits): Promise<void> {
+  const name = newFileName(randomUUIDv7(), 'png');
+  const refusal = await askForMissing(store, name, limits);
+  if (needs.includes('list')) await store.list(null, 1, limits);
+  if (needs.includes('create')) await useFile(store, name, needs, limits);
+  if (refusal !== null) await askForRights(store, needs, refusal, limits);
+  // Whoever may not delete is refused before the name is looked for.
+  else if (!needs.includes('create') && needs.includes('delete')) await store.remove(name, limits);
+}
+
+/** Asks for an object that is not there; the refusal, where that is told by one. */
+function askForMissing({ client }: GcsStore, name: string, limits: GcsLimits): Promise<GcsError | null> {
+  const request = { method: 'GET', path: client.objectPath(name), accept: [403, 404] } as const;
+  return client.retry('get', limits, async (signal) => {
+    const { status, text } = await client.ask('get', request, signal);
+    const error = errorOfAnswer('get', status, text);
+    if (isObjectMissing(error)) return null;
+    if (mayBeMissing(error)) return error;
+    throw error;
+  });
+}
+
+async function useFile(store: GcsStore, name: string, needs: readonly BucketNeed[], limits: GcsLimits): Promise<void> {
+  const file: NewFile = {
+    name,
+    account: 'probe',
+    bytes: randomBytes(64),
+    contentType: 'image/png',
+    expiresAt: Date.now() + leftoverMs,
+    width: 1,
+    height: 1,
+    deadline: limits.deadline,
+  };
+  await store.create(file, limits);
+  try {
+    if (needs.includes('get') && (await store.stat(name, limits)) === null) {
+      throw new Error('the bucket does not find an object that it has just stored');
+    }
+  } catch (error) {
+    await store.remove(name, { deadline: Date.now() + cleanUpMs }).catch(() => undefined);
+    throw error;
+  }
+  if (needs.includes('delete')) await store.remove(name, limits);
+}
+
+/** Throws unless the bucket says that it gives the rights by which a name that is refused is known to be missing. */
+async function askForRights(
+  { client }: GcsStore,
+  needs: readonly BucketNeed[],
+  refusal: GcsError,
+  limits: GcsLimits,
+): Promise<void> {
+  const granted = await client.rights.ask(limits);
+  const lacking = needs.find((need) => granted?.has(`storage.objects.${need}`) !== true);
+  if (lacking === undefined) return;
+  // A file of its own has shown that they are there, under a condition: only whoever may list is told what is missing.
+  throw new NeedRefused(needs.includes('create') ? 'list' : lacking, refusal);
+}

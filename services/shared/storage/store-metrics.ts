@@ -1,0 +1,36 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { gcsOperations, type GcsFailure, type GcsOperation } from './gcs/gcs-error.ts';
+
+const storeOperations = ['create', 'replace', 'stat', 'read', 'remove', 'list'] as const;
+export type StoreOperation = (typeof storeOperations)[number];
+
+export interface StoreMetrics {
+  called(operation: StoreOperation, outcome: 'ok' | 'failed', ms: number): void;
+  /** A request of a bucket is made again. */
+  retried(operation: GcsOperation, failure: GcsFailure): void;
+}
+
+/** What Prometheus learns of the store of files, in each service. All labels come from closed sets. */
+export function createStoreMetrics(registry: Registry): StoreMetrics {
+  const registers = [registry];
+  const seconds = new Histogram({
+    name: 'webcapture_store_seconds',
+    help: 'Calls of the store of files, with all their retries; read: until the first bytes.',
+    labelNames: ['operation', 'outcome'],
+    buckets: [0.002, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30],
+    registers,
+  });
+  // A first failure is to show in a rate, too.
+  for (const operation of storeOperations) seconds.zero({ operation, outcome: 'failed' });
+  const retries = new Counter({
+    name: 'webcapture_store_retries_total',
+    help: 'Requests of the bucket that were made again, by what failed (status, connection, checksum, credentials).',
+    labelNames: ['operation', 'failure'],
+    registers,
+  });
+  for (const operation of gcsOperations) retries.inc({ operation, failure: 'status' }, 0);
+  return {
+    called: (operation, outcome, ms) => seconds.observe({ operation, outcome }, ms / 1000),
+    retried: (operation, failure) => retries.inc({ operation, failure }),
+  };
+}

@@ -1,0 +1,87 @@
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { bucketSetUpMs, startTestBucket, type TestBucket } from '../harness/bucket.ts';
+import { googleError, startFaultProxy, type FaultProxy, type SeenRequest } from '../harness/fault-proxy.ts';
+import { startFleet, type Fleet } from '../harness/fleet.ts';
+import { until } from '../harness/until.ts';
+
+let bucket: TestBucket;
+let proxy: FaultProxy;
+let fleet: Fleet;
+beforeAll(async () => {
+  bucket = await startTestBucket();
+  proxy = await startFaultProxy(bucket.endpoint);
+  const env = {
+    WEBCAPTURE_GCS_BUCKET: bucket.bucket,
+    WEBCAPTURE_GCS_PREFIX: 'captures/',
+    WEBCAPTURE_GCS_ENDPOINT: proxy.url,
+  };
+  const ground = { tools: inject('tools'), tempFolder: inject('tempFolder') };
+  fleet = await startFleet(ground, { store: 'embedded', env });
+}, bucketSetUpMs);
+afterEach(() => proxy.heal());
+afterAll(async () => {
+  await fleet?.stop();
+  await proxy?.[Symbol.asyncDispose]();
+  await bucket?.[Symbol.asyncDispose]();
+});
+
+const html = '<h1>kept in a bucket</h1>';
+const uploads = ({ method }: SeenRequest) => method === 'POST';
+
+const nameOf = (fileUrl: string) => `captures/${fileUrl.split('/').at(-1)}`;
+const isThere = async (fileUrl: string) => (await bucket.objects()).some(({ name }) => name === nameOf(fileUrl));
+
+test('a capture is an object below the prefix, served by the front, and gone when it is deleted', async () => {
+  const data = await fleet.api.captured({ html });
+  expect(await isThere(data.fileUrl)).toBe(true);
+  const file = await fetch(data.fileUrl);
+  expect(file.status).toBe(200);
+  expect((await file.arrayBuffer()).byteLength).toBe(data.fileSizeBytes);
+  expect((await fetch(data.fileUrl, { headers: { range: 'bytes=1-3' } })).status).toBe(206);
+  const headers = { authorization: `Bearer ${fleet.key}` };
+  expect((await fleet.api.request(`/captures/${data.uuid}`, { method: 'DELETE', headers })).status).toBe(200);
+  expect(await isThere(data.fileUrl)).toBe(false);
+  expect((await fetch(data.fileUrl)).status).toBe(404);
+});
+
+test('a bucket that is busy for a moment, or breaks an upload, costs nothing but that moment', async () => {
+  const before = await fleet.books.usage();
+  proxy.next(uploads, googleError(503, 'backendError', 'Backend Error'), { kind: 'lose the answer' });
+  const data = await fleet.api.captured({ html });
+  expect((await fetch(data.fileUrl)).status).toBe(200);
+  expect((await fleet.books.usage()).tokens).toBe(before.tokens + 1);
+  expect(await fleet.renderer('us-east').metric('webcapture_store_retries_total')).toBeGreaterThanOrEqual(2);
+});
+
+test('a right that is taken away fails captures, uncharged, and the log tells which one', async () => {
+  const before = await fleet.books.usage();
+  proxy.always(uploads, googleError(403, 'forbidden', 'wc@p does not have storage.objects.create access'));
+  expect(await fleet.api.refused({ html })).toMatchObject({ status: 500, code: 'STORAGE_FAILED' });
+  expect(await fleet.books.usage()).toEqual(before);
+  expect(fleet.renderer('us-east').logs()).toMatch(/"403 forbidden|\(403 forbidden\).*storage\.objects\.create/);
+});
+
+describe('a service that starts', () => {
+  test('waits for a bucket that is away, and says so', async () => {
+    const [front] = fleet.fronts;
+    await front?.kill();
+    proxy.always(() => true, googleError(503, 'backendError', 'Backend Error'));
+    await front?.launch();
+    const verdict = await until('the front to wait', async () => {
+      const probe = await front?.probe('/readyz');
+      return probe?.text.includes('bucket') === true && probe;
+    });
+    expect(verdict).toEqual({ status: 503, text: `waiting for the bucket ${bucket.bucket}: Backend Error` });
+    proxy.heal();
+    await front?.ready();
+  });
+
+  test('ends with the right that is missing', async () => {
+    const renderer = fleet.renderer('us-east');
+    await renderer.kill();
+    proxy.always(uploads, googleError(403, 'forbidden', 'wc@p does not have storage.objects.create access'));
+    await renderer.launch();
+    expect(await until('the renderer to end', () => renderer.exit, { deadlineMs: 20_000 })).toMatchObject({ code: 1 });
+    expect(renderer.logs()).toContain(`the right storage.objects.create on the bucket ${bucket.bucket} is missing`);
+  });
+});

@@ -1,0 +1,239 @@
+import { once } from 'node:events';
+import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+
+/** What goes wrong with one request. */
+export type Fault =
+  /** It is answered so, and never reaches the server. */
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly body?: string;
+      readonly headers?: Record<string, string>;
+    }
+  /** The server gets so many bytes of the request's body; then its connection breaks, and the client's is reset. */
+  | { readonly kind: 'reset'; readonly afterBytes: number }
+  /** As `reset`, of a resumable upload, of which the server keeps those bytes and tells so when it is asked. */
+  | { readonly kind: 'break'; readonly afterBytes: number }
+  /** The server gets so many bytes of all these requests; then nothing moves until the client goes. */
+  | { readonly kind: 'hold'; readonly passed: { bytes: number }; readonly afterBytes: number }
+  /** It takes effect, and the connection is reset instead of an answer. */
+  | { readonly kind: 'lose the answer' }
+  /** It takes effect, but nobody answers. */
+  | { readonly kind: 'hang' }
+  /** It is answered later. */
+  | { readonly kind: 'delay'; readonly ms: number }
+  /** The answer's body ends, or stops, after so many bytes. */
+  | { readonly kind: 'cut' | 'stall'; readonly afterBytes: number }
+  /** One bit of the request's last bytes is another when it arrives. */
+  | { readonly kind: 'damage' }
+  /** The answer's text is changed. */
+  | { readonly kind: 'rewrite'; readonly change: (text: string) => string };
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+}
+
+type Match = (request: SeenRequest) => boolean;
+
+/** A proxy in front of an HTTP server that makes what its tests order go wrong. */
+export interface FaultProxy extends AsyncDisposable {
+  readonly url: string;
+  /** Every request that came. */
+  readonly seen: SeenRequest[];
+  /** Connections that were opened to it. */
+  readonly connections: () => number;
+  /** The next requests that match meet these faults, one each; null: none. */
+  next(match: Match, ...faults: (Fault | null)[]): void;
+  /** All requests that match meet the fault, until {@link FaultProxy.heal}. */
+  always(match: Match, fault: Fault): void;
+  /** Of the requests that match, no more than so many bytes pass, all in all; tells how many have. */
+  hold(match: Match, afterBytes: number): () => number;
+  /** Connections that are open now. */
+  readonly open: () => number;
+  /** Whatever comes over the connections that are open now is not answered any more. */
+  deaden(): void;
+  /** Forgets all faults, and what was seen. */
+  heal(): void;
+}
+
+export async function startFaultProxy(upstream: string): Promise<FaultProxy> {
+  const seen: SeenRequest[] = [];
+  let orders: { match: Match; faults: (Fault | null)[]; forever: boolean }[] = [];
+  const kept = new Map<string, string>();
+  let connections = 0;
+  const faultOf = (request: SeenRequest): Fault | null => {
+    const order = orders.find(({ match, faults }) => faults.length > 0 && match(request));
+    if (order === undefined) return null;
+    return (order.forever ? order.faults[0] : order.faults.shift()) ?? null;
+  };
+  const server = createServer((request, response) => {
+    if (dead.has(request.socket)) return;
+    serve(request, response, { upstream, seen, faultOf, kept }).catch(() => request.socket.destroy());
+  });
+  const sockets = new Set<Socket>();
+  const dead = new WeakSet<Socket>();
+  server.on('connection', (socket) => {
+    connections++;
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    seen,
+    connections: () => connections,
+    open: () => sockets.size,
+    deaden: () => {
+      for (const socket of sockets) dead.add(socket);
+    },
+    next: (match, ...faults) => void orders.push({ match, faults, forever: false }),
+    always: (match, fault) => void orders.push({ match, faults: [fault], forever: true }),
+    hold: (match, afterBytes) => {
+      const passed = { bytes: 0 };
+      orders.push({ match, faults: [{ kind: 'hold', passed, afterBytes }], forever: true });
+      return () => passed.bytes;
+    },
+    heal: () => {
+      orders = [];
+      seen.length = 0;
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+interface Context {
+  readonly upstream: string;
+  readonly seen: SeenRequest[];
+  readonly faultOf: (request: SeenRequest) => Fault | null;
+  /** What the server has of uploads that broke, by their address, as it tells it. */
+  readonly kept: Map<string, string>;
+}
+
+async function serve(request: IncomingMessage, response: ServerResponse, context: Context): Promise<void> {
+  const url = new URL(request.url ?? '/', context.upstream);
+  const head = { method: request.method ?? 'GET', url, headers: request.headers, body: Buffer.alloc(0) };
+  const fault = context.faultOf(head);
+  if (fault?.kind === 'reset' || fault?.kind === 'hold') {
+    context.seen.push(head);
+    return passPart(request, response, head, fault);
+  }
+  const body = await buffer(request);
+  context.seen.push({ ...head, body });
+  if (fault?.kind === 'break') {
+    context.kept.set(url.href, await keepPart(head, body.subarray(0, fault.afterBytes)));
+    request.socket.resetAndDestroy();
+    return;
+  }
+  const range = context.kept.get(url.href);
+  // The server of the tests would take the question for the end of the upload.
+  if (range !== undefined && head.headers['content-range']?.startsWith('bytes */') === true) {
+    response.writeHead(308, { range }).end();
+    return;
+  }
+  if (fault?.kind === 'answer') {
+    response.writeHead(fault.status, { 'content-type': 'application/json', ...fault.headers }).end(fault.body);
+    return;
+  }
+  if (fault?.kind === 'damage') body[body.length - 64] = (body[body.length - 64] ?? 0) ^ 1;
+  if (fault?.kind === 'delay') await new Promise((resolve) => setTimeout(resolve, fault.ms));
+  const answer = await forward(head, body);
+  switch (fault?.kind) {
+    case 'lose the answer':
+      await buffer(answer);
+      request.socket.resetAndDestroy();
+      return;
+    case 'hang':
+      await buffer(answer);
+      return;
+    case 'rewrite': {
+      const text = fault.change((await buffer(answer)).toString());
+      const { 'content-length': _, ...headers } = answer.headers;
+      response.writeHead(answer.statusCode ?? 500, headers).end(text);
+      return;
+    }
+    case 'cut':
+    case 'stall': {
+      const all = await buffer(answer);
+      response.writeHead(answer.statusCode ?? 500, { ...answer.headers, 'content-length': all.length });
+      response.write(all.subarray(0, fault.afterBytes));
+      if (fault.kind === 'cut') setTimeout(() => request.socket.resetAndDestroy(), 20);
+      return;
+    }
+    default:
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+  }
+}
+
+/**
+ * Hands the first bytes of a request on, so that the server has them when the rest never comes. (Of a body that breaks,
+ * fake-gcs-server keeps nothing: it reads it whole before it looks at it. What would be seen is what was sent as a whole
+ * before: an object that is made empty, or in pieces.) A request that is shorter comes to its end.
+ */
+function passPart(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { method, url, headers }: SeenRequest,
+  fault: Fault & { readonly kind: 'reset' | 'hold' },
+): Promise<void> {
+  const passed = fault.kind === 'hold' ? fault.passed : { bytes: 0 };
+  return new Promise((resolve) => {
+    const onward = httpRequest(url, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on('error', () => resolve());
+    request.on('error', () => resolve());
+    request.socket.once('close', () => onward.destroy());
+    request.on('data', (chunk: Buffer) => {
+      const part = chunk.subarray(0, fault.afterBytes - passed.bytes);
+      passed.bytes += part.length;
+      const isLast = passed.bytes >= fault.afterBytes;
+      if (isLast) request.pause();
+      onward.write(part, () => {
+        if (isLast && fault.kind === 'reset') request.socket.resetAndDestroy();
+        if (isLast) resolve();
+      });
+    });
+    request.on('end', () => onward.end(resolve));
+  });
+}
+
+/** Stores the first bytes of a resumable upload as a piece of it; resolves with the range that the server has. */
+async function keepPart(head: SeenRequest, body: Buffer): Promise<string> {
+  const total = head.headers['content-range']?.split('/')[1];
+  const headers = {
+    ...head.headers,
+    'content-length': String(body.length),
+    'content-range': `bytes 0-${body.length - 1}/${total}`,
+  };
+  const answer = await forward({ ...head, headers }, body);
+  await buffer(answer);
+  if (answer.statusCode !== 308) throw new Error(`the server did not keep a piece: ${answer.statusCode}`);
+  return String(answer.headers.range);
+}
+
+function forward({ method, url, headers }: SeenRequest, body: Buffer): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    // The Host stays: addresses in answers lead through this proxy.
+    const onward = httpRequest(url, { method, headers }, resolve);
+    onward.on('error', reject);
+    onward.end(body);
+  });
+}
+
+/** An error as Google's JSON API tells it. */
+export function googleError(status: number, reason: string, message: string): Fault {
+  const body = JSON.stringify({ error: { code: status, message, errors: [{ message, domain: 'global', reason }] } });
+  return { kind: 'answer', status, body, headers: { 'content-type': 'application/json; charset=UTF-8' } };
+}

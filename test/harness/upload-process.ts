@@ -1,0 +1,19 @@
+// A process that uploads one file and says when it is done; for tests that kill it before.
+import process from 'node:process';
+import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
+import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+
+const [bucket = '', endpoint = '', name = '', size = '0'] = process.argv.slice(2);
+const log = createLogger({ service: 'upload', pod: 'test', level: 'fatal' });
+const store = await openBucket({ bucket, endpoint, prefix: '' }, { log });
+await store.create({
+  name,
+  account: 'acme',
+  bytes: Buffer.alloc(Number(size), 'x'),
+  contentType: 'image/png',
+  expiresAt: Date.now() + 3_600_000,
+  width: 1,
+  height: 1,
+});
+process.stdout.write('done\n');
+store.close();

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { ListedFile } from '@webcapture/shared/storage/file-store.ts';
+import { decideFile } from '../../../../services/controller/reconcile/decide-file.ts';
+import { isDoubtful } from '../../../../services/controller/reconcile/look-at-page.ts';
+import { newRecord } from '../../../harness/records.ts';
+
+const hour = 3_600_000;
+const now = 1_800_000_000_000;
+const record = newRecord({ status: 'completed', expiresAt: now + hour });
+
+const fileOf = (age: number): ListedFile => ({
+  name: record.fileName,
+  size: 10,
+  storedAt: now - age,
+  expiresAt: now + 1000 * hour,
+});
+
+type Row = readonly [what: string, record: Partial<CaptureRecord> | null, age: number, decision: string];
+
+const rows: readonly Row[] = [
+  ['a file in use', {}, 1000 * hour, 'keep in_use'],
+  ['a file in use to the last moment', { expiresAt: now }, 1000 * hour, 'keep in_use'],
+  ['a file that a refresh renews', { refresh: { state: 'rendering' } as never }, 1000 * hour, 'keep in_use'],
+  ['a file whose capture waits, or is begun again', { status: 'queued' }, 1000 * hour, 'keep open'],
+  ['a file whose capture is about to complete', { status: 'rendering' }, 1000 * hour, 'keep open'],
+  ['a file of an open capture that names another', { status: 'rendering', fileName: 'x' }, 1000 * hour, 'keep open'],
+  ['a file whose record may be on its way', null, 24 * hour, 'keep recent'],
+  ['a file without a record', null, 24 * hour + 1, 'remove no_record'],
+  ['a second file of a capture, just stored', { fileName: 'other.png' }, hour, 'keep recent'],
+  ['a second file of a capture', { fileName: 'other.png' }, hour + 1, 'remove other_file'],
+  ['a second file of an ended capture', { status: 'deleted', fileName: 'o' }, hour + 1, 'remove other_file'],
+  ['a file of a capture that has failed since', { status: 'failed' }, hour, 'keep recent'],
+  ['a file of a failed capture', { status: 'failed' }, hour + 1, 'remove ended'],
+  ['a file of a deleted capture', { status: 'deleted' }, hour + 1, 'remove ended'],
+  ['a file of an expired capture', { status: 'expired', expiresAt: now - 2 * hour }, 5 * hour, 'remove ended'],
+  ['a file whose expiry is under way', { expiresAt: now - hour }, 5 * hour, 'keep recent'],
+  ['a file whose expiry got lost', { expiresAt: now - hour - 1 }, 5 * hour, 'remove overdue'],
+];
+
+test.each(rows)('%s', (_, changes, age, decision) => {
+  const { act, why } = decideFile(fileOf(age), changes === null ? null : { ...record, ...changes }, now);
+  expect(`${act} ${why}`).toBe(decision);
+});
+
+test.each([
+  ['a file without a record whose time is not over is doubtful', 'no_record', now + 1, true],
+  ['nobody can want it any more when it is', 'no_record', now - 1, false],
+  ['what has a record is no matter of doubt', 'ended', now + 1, false],
+] as const)('%s', (_, why, expiresAt, doubtful) => {
+  expect(isDoubtful({ ...fileOf(30 * hour), expiresAt }, why, now)).toBe(doubtful);
+});

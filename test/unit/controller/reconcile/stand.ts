@@ -1,0 +1,119 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { captureKey } from '@webcapture/shared/state/captures.ts';
+import { firstUuidOf } from '@webcapture/shared/state/uuid.ts';
+import { newFileName } from '@webcapture/shared/storage/file-name.ts';
+import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
+import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
+import { ReconcileClaim } from '../../../../services/controller/reconcile/claim.ts';
+import { ReconcileMetrics } from '../../../../services/controller/reconcile/metrics.ts';
+import { ReconcileProgress } from '../../../../services/controller/reconcile/progress.ts';
+import type { ReconcileParts } from '../../../../services/controller/reconcile/reconcile-chore.ts';
+import { newOutcome, newRecord } from '../../../harness/records.ts';
+import { recordingLog, type LogLine } from '../support/recording-log.ts';
+import type { Settling } from '../support/settling.ts';
+import { tasking } from '../support/tasking.ts';
+
+export const hour = 3_600_000;
+
+/** By the clock of the reconcile: what was stored in a test is older than all graces. */
+export const tomorrow = () => Date.now() + 25 * hour;
+
+/** A file with the record that belongs to it; without one where `changes` is null. */
+export interface Kind {
+  readonly changes: Partial<CaptureRecord> | null;
+  /** Days ago. */
+  readonly day?: number;
+  readonly account?: string;
+  /** Without a record: the file is to be there for long. Else its time is over by the clock of the reconcile. */
+  readonly lasts?: boolean;
+}
+
+/** The reconcile on a real server, and what a test fills and looks at. */
+export function stand({ session, settler }: Pick<Settling, 'session' | 'settler'>, through: Partial<FileStore> = {}) {
+  const { deps, store: real } = tasking({ session, settler });
+  const store: FileStore = {
+    create: (file) => real.create(file),
+    replace: (file, previous) => real.replace(file, previous),
+    stat: (name) => real.stat(name),
+    read: (file, range) => real.read(file, range),
+    remove: (name) => real.remove(name),
+    list: (after, limit) => real.list(after, limit),
+    ...through,
+  };
+  const lines: LogLine[] = [];
+  const registry = createMetrics('test');
+  const live = new Entries(session, 'live');
+  const parts: ReconcileParts = {
+    ...deps,
+    session,
+    store,
+    progress: new ReconcileProgress(live),
+    claim: new ReconcileClaim(live, 'the leader of the fleet'),
+    reconcileMetrics: new ReconcileMetrics(registry),
+    log: recordingLog(lines),
+  };
+  return {
+    parts,
+    lines,
+    claimOf: (holder: string) => new ReconcileClaim(live, holder),
+    forget: async () => {
+      for (const key of ['pass', 'claim', 'missing']) await live.delete(`reconcile.${key}`);
+      for (const stream of [streamNames.files, streamNames.db]) await session.jsm.streams.purge(stream);
+    },
+    metric: async (name: string, labels: Record<string, string> = {}) => {
+      const found = (await registry.getMetricsAsJSON()).find(
+        (metric) => metric.name === `webcapture_reconcile_${name}`,
+      );
+      const fits = (value: { labels: object }) =>
+        Object.entries(labels).every(([key, label]) => (value.labels as Record<string, unknown>)[key] === label);
+      return found?.values.find((value) => fits(value))?.value;
+    },
+    /** Stores a file of each kind, all at once; returns the records, or what they would be. */
+    fill: async (kinds: readonly Kind[]) => {
+      const filled = kinds.map((kind) => plan(kind));
+      await Promise.all(filled.filter(({ isKnown }) => isKnown).map(({ record }) => writeRecord(session, record)));
+      await Promise.all(filled.map(({ name, kind }) => storeFile(real, name, kind)));
+      return filled;
+    },
+    names: async () => {
+      const { files } = await real.list(null, 10_000);
+      return files.map(({ name }) => name).toSorted();
+    },
+    sequences: async () => {
+      const infos = await Promise.all(
+        [streamNames.files, streamNames.db].map((name) => session.jsm.streams.info(name)),
+      );
+      return infos.map(({ state }) => [state.messages, state.last_seq]);
+    },
+  };
+}
+
+function plan(kind: Kind) {
+  const { changes, day = 0, account = 'acme' } = kind;
+  const uuid = firstUuidOf(Date.now() - day * 24 * hour).slice(0, 13) + randomUUIDv7().slice(13);
+  const complete = { status: 'completed', outcome: newOutcome(), endedAt: Date.now() } as const;
+  const record = newRecord({ uuid, account, ...complete, expiresAt: Date.now() + 1000 * hour, ...changes });
+  const name = changes?.fileName === undefined ? record.fileName : newFileName(uuid, 'png');
+  return { kind, record, name, isKnown: changes !== null };
+}
+
+function writeRecord({ js }: NatsSession, record: CaptureRecord) {
+  return js.publish(`$KV.db.${captureKey(record.account, record.uuid)}`, JSON.stringify(record));
+}
+
+function storeFile(store: FileStore, name: string, { changes, lasts }: Kind) {
+  const hours = changes === null && lasts !== true ? 1 : 1000;
+  const file = {
+    account: 'acme',
+    name,
+    bytes: Buffer.from('picture'),
+    contentType: 'image/png',
+    width: 1,
+    height: 1,
+  } as const;
+  return store.create({ ...file, expiresAt: Date.now() + hours * hour });
+}

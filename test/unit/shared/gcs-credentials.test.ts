@@ -1,0 +1,158 @@
+import { createHash, createPublicKey, createVerify, generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, inject, test, vi } from 'vitest';
+import { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
+import { findCredentials } from '@webcapture/shared/storage/gcs/credentials.ts';
+import { GcsClient } from '@webcapture/shared/storage/gcs/gcs-client.ts';
+import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../harness/bucket.ts';
+import { googleError, startFaultProxy, type FaultProxy } from '../../harness/fault-proxy.ts';
+import { silentLog } from '../../harness/nats-session.ts';
+import { newFile } from '../../harness/records.ts';
+
+let bucket: TestBucket;
+let proxy: FaultProxy;
+beforeAll(async () => {
+  bucket = await startTestBucket();
+  proxy = await startFaultProxy(bucket.endpoint);
+}, bucketSetUpMs);
+afterEach(() => vi.unstubAllEnvs());
+afterAll(async () => {
+  await proxy[Symbol.asyncDispose]();
+  await bucket[Symbol.asyncDispose]();
+});
+
+/**
+ * The metadata server of a machine of Google's, which gives another token each time that it is asked, and none the
+ * `hangs`th time.
+ */
+async function startMetadataServer({ hangs = 0 } = {}) {
+  let [tokens, asked] = [0, 0];
+  const server = createServer((request, response) => {
+    response.setHeader('metadata-flavor', 'Google');
+    response.setHeader('content-type', 'application/json');
+    const isToken = request.url?.includes('/token') === true;
+    if (isToken && ++asked === hangs) return;
+    response.end(isToken ? JSON.stringify({ access_token: `token-${++tokens}`, expires_in: 3600 }) : '{}');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    tokens: () => tokens,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+test('tokens come from the metadata server, are kept, and are got anew when the bucket refuses one', async () => {
+  const metadata = await startMetadataServer();
+  vi.stubEnv('GCE_METADATA_HOST', metadata.host);
+  vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '');
+  vi.stubEnv('HOME', inject('tempFolder'));
+  const credentials = await findCredentials({ project: 'p' });
+  const store = new GcsStore(
+    new GcsClient({ bucket: bucket.bucket, endpoint: proxy.url, credentials, log: silentLog, backoffMs: 20 }),
+    '',
+  );
+  const file = newFile(10);
+  await Promise.all([store.create(file), store.create(newFile(10)), store.stat(file.name)]);
+  const used = () => new Set(proxy.seen.map(({ headers }) => headers.authorization));
+  expect(used()).toEqual(new Set(['Bearer token-1']));
+  proxy.heal();
+  proxy.next(() => true, googleError(401, 'authError', 'Invalid Credentials'));
+  expect(await store.stat(file.name)).not.toBeNull();
+  expect(proxy.seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2']);
+  // Many are refused at once, some with a token that is not in use any more.
+  proxy.heal();
+  proxy.always(({ headers }) => headers.authorization === 'Bearer token-2', {
+    ...googleError(401, 'authError', 'Invalid Credentials'),
+  });
+  await Promise.all(Array.from({ length: 10 }, () => store.stat(file.name)));
+  credentials.renew({ authorization: 'Bearer token-1' });
+  await store.stat(file.name);
+  expect(metadata.tokens()).toBe(3);
+  store.close();
+  metadata.close();
+});
+
+test('a token that is not given in time is asked for anew', async () => {
+  const metadata = await startMetadataServer({ hangs: 1 });
+  vi.stubEnv('GCE_METADATA_HOST', metadata.host);
+  vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '');
+  vi.stubEnv('HOME', inject('tempFolder'));
+  const credentials = await findCredentials({ project: 'p', tokenMs: 600 });
+  const asking = [credentials.headers(), credentials.headers()];
+  for (const result of await Promise.allSettled(asking)) {
+    expect(result).toMatchObject({ status: 'rejected', reason: { name: 'CredentialsError', transient: true } });
+  }
+  expect(await credentials.headers()).toMatchObject({ authorization: 'Bearer token-1' });
+  metadata.close();
+});
+
+test('a key file that is not there is named', async () => {
+  vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '/nowhere/key.json');
+  const credentials = await findCredentials({});
+  await expect(credentials.headers()).rejects.toMatchObject({
+    name: 'CredentialsError',
+    message: expect.stringContaining('/nowhere/key.json'),
+    transient: false,
+  });
+});
+
+test('a link is signed without a call, opens this file only, and ends with it', async () => {
+  const keys = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+  const path = join(inject('tempFolder'), `key-${process.pid}.json`);
+  const email = 'signer@p.iam.gserviceaccount.com';
+  const key = { type: 'service_account', project_id: 'p', client_email: email, private_key: keys.privateKey };
+  await writeFile(path, JSON.stringify(key));
+  vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', path);
+  const credentials = await findCredentials({});
+  const open = await startTestStore();
+  const file = await open.create(newFile(10, { expiresAt: Date.now() + 3_600_000 }));
+  const client = new GcsClient({ bucket: 'b', endpoint: 'http://127.0.0.1:9', credentials, log: silentLog });
+  const store = new GcsStore(client, 'captures/');
+
+  const link = new URL(await store.signedUrl(file, { expiresAt: Date.now() + 600_000 }));
+  expect(link.origin + link.pathname).toBe(`https://storage.googleapis.com/b/captures/${file.name}`);
+  expect(isSigned(link, keys.publicKey)).toBe(true);
+  expect(Number(link.searchParams.get('X-Goog-Expires'))).toBeGreaterThan(595);
+  expect(Number(link.searchParams.get('X-Goog-Expires'))).toBeLessThanOrEqual(600);
+  link.pathname += 'x';
+  expect(isSigned(link, keys.publicKey)).toBe(false);
+
+  const long = new URL(await store.signedUrl(file, { expiresAt: Date.now() + 86_400_000 }));
+  expect(Number(long.searchParams.get('X-Goog-Expires'))).toBeLessThanOrEqual(3600);
+  open.close();
+});
+
+async function startTestStore(): Promise<GcsStore> {
+  const options = { bucket: bucket.bucket, endpoint: bucket.endpoint, credentials: null, log: silentLog };
+  return Promise.resolve(new GcsStore(new GcsClient(options), ''));
+}
+
+/** As Cloud Storage checks a V4 signature. */
+function isSigned(link: URL, publicKey: string): boolean {
+  const signature = Buffer.from(link.searchParams.get('X-Goog-Signature') ?? '', 'hex');
+  const query = [...link.searchParams].filter(([name]) => name !== 'X-Goog-Signature');
+  const canonicalQuery = query
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
+    .toSorted()
+    .join('&');
+  const request = ['GET', link.pathname, canonicalQuery, `host:${link.host}`, '', 'host', 'UNSIGNED-PAYLOAD'].join(
+    '\n',
+  );
+  const scope = (link.searchParams.get('X-Goog-Credential') ?? '').split('/').slice(1).join('/');
+  const hash = createHash('sha256').update(request).digest('hex');
+  const text = ['GOOG4-RSA-SHA256', link.searchParams.get('X-Goog-Date'), scope, hash].join('\n');
+  return createVerify('RSA-SHA256').update(text).verify(createPublicKey(publicKey), signature);
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { EnvReader } from '@webcapture/shared/config/env.ts';
+import { readStorage } from '@webcapture/shared/config/storage.ts';
+
+function read(environment: Record<string, string>) {
+  const env = new EnvReader(environment);
+  return env.finish(() => readStorage(env));
+}
+
+test('without a bucket, files are kept in NATS', () => {
+  expect(read({})).toEqual({ bucket: undefined });
+  expect(read({ WEBCAPTURE_GCS_BUCKET: '' })).toEqual({ bucket: undefined });
+});
+
+test('a bucket is one of Google’s unless another server is named', () => {
+  expect(read({ WEBCAPTURE_GCS_BUCKET: 'my-captures' })).toEqual({ bucket: { bucket: 'my-captures', prefix: '' } });
+  const all = {
+    WEBCAPTURE_GCS_BUCKET: 'my.captures_1',
+    WEBCAPTURE_GCS_PREFIX: 'a/captures/',
+    WEBCAPTURE_GCS_ENDPOINT: 'http://127.0.0.1:4443/',
+    WEBCAPTURE_GCS_PROJECT: 'my-project',
+  };
+  expect(read(all)).toEqual({
+    bucket: {
+      bucket: 'my.captures_1',
+      prefix: 'a/captures/',
+      endpoint: 'http://127.0.0.1:4443',
+      project: 'my-project',
+    },
+  });
+});
+
+test.each([
+  [{ WEBCAPTURE_GCS_PREFIX: 'captures/' }, 'WEBCAPTURE_GCS_PREFIX needs WEBCAPTURE_GCS_BUCKET beside it'],
+  [{ WEBCAPTURE_GCS_ENDPOINT: 'http://x' }, 'WEBCAPTURE_GCS_ENDPOINT needs WEBCAPTURE_GCS_BUCKET beside it'],
+  [{ WEBCAPTURE_GCS_PROJECT: 'p' }, 'WEBCAPTURE_GCS_PROJECT needs WEBCAPTURE_GCS_BUCKET beside it'],
+  [{ WEBCAPTURE_GCS_BUCKET: 'gs://b' }, 'WEBCAPTURE_GCS_BUCKET must be the name of a bucket'],
+  [{ WEBCAPTURE_GCS_BUCKET: 'bbb', WEBCAPTURE_GCS_PREFIX: 'captures' }, 'WEBCAPTURE_GCS_PREFIX must be like captures/'],
+  [
+    { WEBCAPTURE_GCS_BUCKET: 'bbb', WEBCAPTURE_GCS_PREFIX: '/captures/' },
+    'WEBCAPTURE_GCS_PREFIX must be like captures/',
+  ],
+  [{ WEBCAPTURE_GCS_BUCKET: 'bbb', WEBCAPTURE_GCS_PREFIX: '../' }, 'WEBCAPTURE_GCS_PREFIX must be like captures/'],
+  [{ WEBCAPTURE_GCS_BUCKET: 'bbb', WEBCAPTURE_GCS_ENDPOINT: 'x' }, 'WEBCAPTURE_GCS_ENDPOINT must be an absolute http'],
+])('%j stops the start', (environment, message) => {
+  expect(() => read(environment)).toThrow(message);
+});
