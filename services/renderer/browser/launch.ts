@@ -5,7 +5,7 @@ import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { chromium, type Browser } from 'playwright-core';
 import { deadProxy } from '../egress/chromium-switches.ts';
 import { explainLaunchFailure } from './launch-failure.ts';
-import { isDrivenBrowser, readProcessTree } from './process-tree.ts';
+import { readProcessTree, readStart } from './process-tree.ts';
 import { removeFolder } from './remove-folder.ts';
 
 export interface LaunchOptions {
@@ -56,11 +56,12 @@ export async function launchBrowser(options: LaunchOptions): Promise<LaunchedBro
   });
   try {
     const pid = await withDeadline(readPid(browser), launchDeadlineMs, 'asking the browser for its process');
+    const root = { pid, startedAt: readStart(pid) };
     const close = async () => {
-      await closeBrowser(browser, pid);
+      await closeBrowser(browser, root);
       await withDeadline(removed, closeDeadlineMs, 'removing the files of a browser').catch(() => undefined);
     };
-    return { browser, pid, close, kill: () => killBrowser(browser, pid) };
+    return { browser, pid, close, kill: () => killBrowser(browser, root) };
   } catch (error) {
     await browser.close().catch(() => undefined);
     throw new Error(`${options.executablePath} started, but does not answer.`, { cause: error });
@@ -92,22 +93,40 @@ async function readPid(browser: Browser): Promise<number> {
   return main.id;
 }
 
-async function closeBrowser(browser: Browser, pid: number): Promise<void> {
+/** A process, told from the next one that gets its number. `startedAt` is undefined where there is no /proc. */
+interface KnownProcess {
+  readonly pid: number;
+  readonly startedAt: string | undefined;
+}
+
+const isThere = ({ pid, startedAt }: KnownProcess) => startedAt !== undefined && readStart(pid) === startedAt;
+
+/** A process and all its descendants; undefined where there is no /proc, none when it is gone. */
+function treeOf(root: KnownProcess): readonly KnownProcess[] | undefined {
+  const tree = readProcessTree(root.pid)?.map(({ pid }) => ({ pid, startedAt: readStart(pid) }));
+  return tree === undefined || isThere(root) ? tree : [];
+}
+
+async function closeBrowser(browser: Browser, root: KnownProcess): Promise<void> {
+  const processes = treeOf(root) ?? [];
   try {
     await withDeadline(browser.close(), closeDeadlineMs, 'closing the browser');
   } catch {
-    killBrowser(browser, pid);
+    killBrowser(browser, root);
   }
+  // One that hangs outlives its browser, and nobody would end it.
+  for (const one of processes) if (isThere(one)) killProcess(one.pid);
 }
 
-function killBrowser(browser: Browser, root: number): void {
-  const tree = readProcessTree(root);
-  if (tree === undefined ? !browser.isConnected() : !isDrivenBrowser(root)) return;
-  for (const { pid } of tree ?? [{ pid: root }]) {
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch {
-      // It ended by itself.
-    }
+function killBrowser(browser: Browser, root: KnownProcess): void {
+  const processes = treeOf(root) ?? (browser.isConnected() ? [root] : []);
+  for (const { pid } of processes) killProcess(pid);
+}
+
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended by itself.
   }
 }

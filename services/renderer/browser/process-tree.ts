@@ -39,10 +39,14 @@ export function isRenderer(pid: number): boolean {
   return readProcFile(`${pid}/cmdline`)?.includes('--type=renderer') ?? false;
 }
 
-/** Whether a process is a browser that Playwright drives; its number may have gone to another one. */
-export function isDrivenBrowser(pid: number): boolean {
-  return readProcFile(`${pid}/cmdline`)?.includes('--remote-debugging-pipe') ?? false;
+/** When a process was started, in ticks since the machine was; undefined when it is gone. Tells it from the next of its number. */
+export function readStart(pid: number): string | undefined {
+  return statFields(readProcFile(`${pid}/stat`))[19];
 }
+
+/** What follows the name: the state, the parent, and so on. The name, in parentheses, may contain anything. */
+const statFields = (stat: string | undefined): readonly string[] =>
+  stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
 
 function readChildren(): Map<number, number[]> | undefined {
   let entries: string[];
@@ -55,9 +59,7 @@ function readChildren(): Map<number, number[]> | undefined {
   for (const entry of entries) {
     const pid = Number(entry);
     if (!Number.isInteger(pid)) continue;
-    // The name, in parentheses, may contain anything; the state and the parent follow the last one.
-    const stat = readProcFile(`${entry}/stat`);
-    const parent = Number(stat?.slice(stat.lastIndexOf(')') + 2).split(' ', 2)[1]);
+    const parent = Number(statFields(readProcFile(`${entry}/stat`))[1]);
     const siblings = children.get(parent);
     if (siblings) siblings.push(pid);
     else children.set(parent, [pid]);

@@ -25,7 +25,7 @@ export class FrameContent {
    * @returns whether it has, within `ms`
    */
   async there(ms: number): Promise<boolean> {
-    if (!this.#requests.any || ms === 0) return true;
+    if (this.#requests.begun === 0 || ms === 0) return true;
     try {
       await this.#open.lifeline.run(this.#quiet(), Math.min(ms, mostMs), 'frames');
       return true;

@@ -24,7 +24,7 @@ export class LoadingRequests {
   readonly #page: Page;
   readonly #isWanted: (request: Request) => boolean;
   readonly #open = new Set<Request>();
-  #any = false;
+  #begun = 0;
   readonly #waiting: (() => void)[] = [];
 
   constructor(page: Page, isWanted: (request: Request) => boolean) {
@@ -33,9 +33,9 @@ export class LoadingRequests {
     page.on('request', this.#began).on('requestfinished', this.#ended).on('requestfailed', this.#ended);
   }
 
-  /** Whether there were any at all. */
-  get any(): boolean {
-    return this.#any;
+  /** How many there were at all. */
+  get begun(): number {
+    return this.#begun;
   }
 
   /** How many have not ended. */
@@ -56,7 +56,7 @@ export class LoadingRequests {
 
   readonly #began = (request: Request): void => {
     if (!this.#isWanted(request)) return;
-    this.#any = true;
+    this.#begun += 1;
     this.#open.add(request);
   };
 

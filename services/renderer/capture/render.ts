@@ -85,7 +85,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   // Whatever fails first is thrown; the other one is not to be left without a listener.
   described.catch(() => undefined);
   const picture = await (options.format === 'pdf'
-    ? printPdf(open, options, settled.whole)
+    ? print(open, options, settled)
     : takePicture(open, options, settled));
   const page = await described;
   return {
@@ -97,7 +97,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
       ...page,
       images: settled.images,
       blockedRequests: open.lane.stats().blockedRequests + (blocking?.blockedRequests() ?? 0),
-      softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts]),
+      softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts, ...picture.softTimeouts]),
       truncated: settled.whole?.truncated ?? false,
       blank: options.format !== 'pdf' && (await isBlank(picture, options)),
       timings: { navigateMs, settleMs, shootMs: watch() },
@@ -106,7 +106,12 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
 }
 
 async function takePicture(open: OpenPage, options: RenderOptions, { whole }: Settled) {
-  return encode(await shoot(open, options, whole), options);
+  const shot = await shoot(open, options, whole);
+  return { ...(await encode(shot, options)), softTimeouts: shot.interrupted ? (['settle'] as const) : [] };
+}
+
+async function print(open: OpenPage, options: RenderOptions, { whole }: Settled) {
+  return { ...(await printPdf(open, options, whole)), softTimeouts: [] };
 }
 
 /** A page may move on at any moment; the document that it ends at is the one to settle. */

@@ -11,15 +11,19 @@ import type { WholePage } from './whole-page.ts';
 export type ImageFormat = Exclude<Format, 'pdf'>;
 
 /** What was taken: one file as asked for, or tiles to be put together, top first. */
-export type Shot =
-  | { readonly kind: 'file'; readonly bytes: Buffer; readonly width: number; readonly height: number }
+export type Shot = {
+  readonly width: number;
+  readonly height: number;
+  /** The page drew nothing until its scripts were ended, and is shown as it stood then. */
+  readonly interrupted: boolean;
+} & (
+  | { readonly kind: 'file'; readonly bytes: Buffer }
   | {
       readonly kind: 'tiles';
       /** png files as wide as the picture. */
       readonly tiles: readonly Buffer[];
-      readonly width: number;
-      readonly height: number;
-    };
+    }
+);
 
 /** The tallest picture taken at once: surfaces of 16,384 px are the largest that every graphics driver has. */
 const mostHeightAtOnce = 16_000;
@@ -50,22 +54,25 @@ export async function shoot(open: OpenPage, options: RenderOptions, whole: Whole
 
   if (pixels.height <= mostHeightAtOnce && pixels.width * pixels.height <= mostPixelsAtOnce) {
     const clip = whole ? { clip: { x, y: 0, width: viewport.width, height: cssHeight, scale: 1 } } : {};
-    const bytes = await capture(open, {
+    const taken = await capture(open, {
       format,
       ...(format === 'png' ? { optimizeForSpeed: true } : { quality }),
       ...clip,
     });
-    return { kind: 'file', bytes, ...pixels };
+    return { kind: 'file', ...taken, ...pixels };
   }
 
   if (!whole) await open.metrics.grow(cssHeight);
   const step = tileStep(viewport.width, scale);
   const tiles: Buffer[] = [];
+  let interrupted = false;
   for (let y = 0; y < cssHeight; y += step) {
     const clip = { x, y, width: viewport.width, height: Math.min(step, cssHeight - y), scale: 1 };
-    tiles.push(await capture(open, { format: 'png', optimizeForSpeed: true, clip }));
+    const taken = await capture(open, { format: 'png', optimizeForSpeed: true, clip });
+    tiles.push(taken.bytes);
+    interrupted ||= taken.interrupted;
   }
-  return { kind: 'tiles', tiles, ...pixels };
+  return { kind: 'tiles', tiles, interrupted, ...pixels };
 }
 
 /** Height of a tile in CSS pixels: a whole number of device pixels too, for scales of up to two decimals. */
@@ -81,7 +88,10 @@ interface ScreenshotParams {
   readonly clip?: { x: number; y: number; width: number; height: number; scale: number };
 }
 
-async function capture(open: OpenPage, params: ScreenshotParams): Promise<Buffer> {
+async function capture(
+  open: OpenPage,
+  params: ScreenshotParams,
+): Promise<{ readonly bytes: Buffer; readonly interrupted: boolean }> {
   const { cdp, lifeline } = open;
   const take = async () => (await cdp.send('Page.captureScreenshot', { ...params, captureBeyondViewport: false })).data;
   const retried = async () => {
@@ -95,12 +105,15 @@ async function capture(open: OpenPage, params: ScreenshotParams): Promise<Buffer
   };
   try {
     const shot = retried();
+    let interrupted = false;
     const data = await lifeline.run(shot, firstShotMs, 'the shot').catch(async (error: unknown) => {
       if (!(error instanceof DeadlineError)) throw error;
+      interrupted = true;
       await stopPage(open);
-      return lifeline.run(shot, shotMs, 'the shot');
+      // One that waited for a stylesheet, or for scripts, comes now; but one that was lost never does.
+      return lifeline.run(Promise.any([shot, take()]), shotMs, 'the shot');
     });
-    return Buffer.from(data, 'base64');
+    return { bytes: Buffer.from(data, 'base64'), interrupted };
   } catch (error) {
     if (error instanceof DeadlineError) {
       throw new ServiceError('CAPTURE_TIMEOUT', 'The page drew nothing: it is busy, or waits for what does not come.', {

@@ -2,8 +2,8 @@
 import type { PageState } from './page-state.ts';
 
 /**
- * Scrolls from where the page is to its end, a viewport at a time, each drawn once: what loads or appears when it is
- * scrolled to does so. Smooth scrolling and an overridden `scrollTo` do not matter here.
+ * Scrolls from where the page is to its end, a viewport at a time, each drawn and observed once: what loads or appears
+ * when it is scrolled to does so. Smooth scrolling and an overridden `scrollTo` do not matter here.
  *
  * @param budgetMs it stops there; with 0 it only looks
  * @param mostHeight CSS pixels: it stops where the content has grown taller than that
@@ -21,11 +21,20 @@ export async function scrollThrough(
   const scripted = document.scripts.length > 0 || document.querySelector('[onscroll]') !== null;
   const at = (reachedEnd: boolean) => ({ reachedEnd, height: target.scrollHeight, scripted });
   const end = performance.now() + budgetMs;
-  const frame = () =>
-    Promise.race([
-      new Promise<void>((resolve) => requestAnimationFrame(() => resolve())),
-      new Promise<void>((resolve) => setTimeout(resolve, 100)),
-    ]);
+  // As until-observed.ts, which cannot be imported where this runs: observers hear of each station by itself, since many
+  // look at the first of several messages only.
+  const patienceMs = 300;
+  const observed = () =>
+    new Promise<void>((resolve) => {
+      const done = () => {
+        observer.disconnect();
+        clearTimeout(timer);
+        resolve();
+      };
+      const observer = new IntersectionObserver(done);
+      const timer = setTimeout(done, patienceMs);
+      observer.observe(document.documentElement);
+    });
   for (;;) {
     const last = target.scrollHeight - target.clientHeight;
     if (target.scrollTop >= last - 1) return at(true);
@@ -33,7 +42,7 @@ export async function scrollThrough(
     const before = target.scrollTop;
     const step = Math.max(target.clientHeight, target.scrollHeight / mostSteps);
     target.scrollTo({ top: Math.min(last, before + step), behavior: 'instant' });
-    await frame();
+    await observed();
     // A page that takes the scrolling back cannot be scrolled through.
     if (target.scrollTop <= before) return at(true);
   }

@@ -1,0 +1,64 @@
+import type { CDPSession } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { startBrowsers, type Browsers } from '../../../services/renderer/browser/browsers.ts';
+import { loadBlocker } from '../../../services/renderer/blocking/load-blocker.ts';
+import { render } from '../../../services/renderer/capture/render.ts';
+import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import { engineConfig, html, log } from '../../harness/engine.ts';
+import { Picture } from '../../harness/picture.ts';
+import { defaultOptions } from '../../harness/records.ts';
+
+let parts: AsyncDisposableStack;
+let browsers: Browsers;
+
+beforeAll(async () => {
+  parts = new AsyncDisposableStack();
+  const egress = await startEgressProxy({ policy: createEgressPolicy({ allow: [] }), log });
+  parts.defer(() => egress.close());
+  const config = { pageMemoryBytes: 1e9, antiBotIdleMs: 1000, patienceMs: 30_000, stealthProvider: undefined };
+  browsers = await startBrowsers({ ...engineConfig, ...config }, { log, egress });
+  parts.defer(() => browsers.close());
+});
+
+afterAll(() => parts.disposeAsync());
+
+/** A session in which the page begins a loop without an end at the moment when its picture is asked for. */
+function busyAtTheShot(cdp: CDPSession): CDPSession {
+  let shots = 0;
+  const send = async (method: Parameters<CDPSession['send']>[0], params?: object) => {
+    if (method === 'Page.captureScreenshot' && (shots += 1) === 1) {
+      await cdp.send('Runtime.evaluate', { expression: 'requestAnimationFrame(() => { for (;;); }); 0' });
+    }
+    return cdp.send(method, params as never);
+  };
+  return new Proxy(cdp, {
+    get: (target, name) => (name === 'send' ? send : (Reflect.get(target, name) as () => void).bind(target)),
+  });
+}
+
+test('a whole page that becomes busy while it is taken is taken as it stood', async () => {
+  const taking: Pick<Browsers, 'take'> = {
+    take: async (wish) => {
+      const loan = await browsers.take(wish);
+      return { ...loan, cdp: busyAtTheShot(loan.cdp) };
+    },
+  };
+  const { bytes, report } = await render(
+    {
+      source: { kind: 'html', html: html('<body style="margin:0;background:#0a0;height:2000px">') },
+      options: { ...defaultOptions, isFullPage: true },
+      ownBrowser: false,
+      signal: new AbortController().signal,
+      deadline: Date.now() + 60_000,
+    },
+    {
+      browsers: { state: 'up', stealth: browsers.stealth, close: () => Promise.resolve(), ...taking },
+      blocker: await loadBlocker({ path: undefined, log }),
+      responseTimeoutMs: undefined,
+    },
+  );
+  const picture = await Picture.of(bytes);
+  expect(picture.at(100, 100)).toBe('#00aa00');
+  expect(report.softTimeouts).toEqual(['settle']);
+});
