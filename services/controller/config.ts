@@ -3,13 +3,18 @@ import { readCommonConfig, type CommonConfig } from '@webcapture/shared/config/c
 import { readDefaultLimits } from '@webcapture/shared/config/default-limits.ts';
 import { readEgressAllow, readEgressDeny } from '@webcapture/shared/config/egress.ts';
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
+import { readStorage, type StorageConfig } from '@webcapture/shared/config/storage.ts';
 import type { StreamSettings } from '@webcapture/shared/nats/streams.ts';
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
+import { readKubeSettings, type KubeSettings } from './kube/kube-settings.ts';
 
 export interface ControllerConfig extends CommonConfig {
+  readonly storage: StorageConfig;
   readonly streams: StreamSettings;
   /** How often each region is tried out with a capture of our own; 0 for never. */
   readonly canaryIntervalMs: number;
+  /** How often all files are compared with their records; 0 for never. */
+  readonly reconcileIntervalMs: number;
   /** CIDR ranges opened to webhooks, as to captures. */
   readonly egressAllow: readonly string[];
   /** CIDR ranges closed to them, whatever else opens them. */
@@ -18,9 +23,14 @@ export interface ControllerConfig extends CommonConfig {
   readonly defaultLimits: AccountLimits;
   /** Files are at `<cdnUrl>/<name>`. */
   readonly cdnUrl: string;
+  /** Null where there is no Kubernetes: then heartbeats alone decide. */
+  readonly kubernetes: KubeSettings | null;
 }
 
 const mebibyte = 1024 * 1024;
+
+/** Each pass lists all files, which a bucket charges for. */
+const minReconcileSeconds = 3600;
 
 /**
  * Reads the controller's variables, throws a ConfigError that names every bad one:
@@ -33,6 +43,8 @@ const mebibyte = 1024 * 1024;
  * - `PORT`, `WEBCAPTURE_PUBLIC_URL`, `WEBCAPTURE_CDN_URL`, `WEBCAPTURE_EGRESS_ALLOW`,
  *   `WEBCAPTURE_EGRESS_DENY` and `WEBCAPTURE_DEFAULT_*`, as for the fronts.
  * - `WEBCAPTURE_CANARY_INTERVAL` in seconds (default 60, 0 for off).
+ * - `WEBCAPTURE_RECONCILE_INTERVAL` in seconds (default a day, 0 for off, at least an hour).
+ * - those of {@link readKubeSettings}.
  */
 export function readControllerConfig(environment: Environment): ControllerConfig {
   const env = new EnvReader(environment);
@@ -48,14 +60,21 @@ export function readControllerConfig(environment: Environment): ControllerConfig
     files: readMaxBytes(env, 'WEBCAPTURE_FILES_MAX_BYTES', -1),
   };
   const canarySeconds = env.integer('WEBCAPTURE_CANARY_INTERVAL', 60, { min: 0, max: 86_400 });
+  const reconcileSeconds = env.integer('WEBCAPTURE_RECONCILE_INTERVAL', 86_400, { min: 0, max: 30 * 86_400 });
+  if (reconcileSeconds > 0 && reconcileSeconds < minReconcileSeconds) {
+    env.problem('WEBCAPTURE_RECONCILE_INTERVAL', `must be 0 (off) or at least ${minReconcileSeconds}`);
+  }
   return env.finish(() => ({
     ...common,
+    storage: readStorage(env),
     streams: Object.freeze({ replicas, maxBytes: Object.freeze(maxBytes) }),
     canaryIntervalMs: canarySeconds * 1000,
+    reconcileIntervalMs: reconcileSeconds * 1000,
     egressAllow: readEgressAllow(env),
     egressDeny: readEgressDeny(env),
     defaultLimits: readDefaultLimits(env),
     cdnUrl: readAddresses(env, env.port('PORT', 3000)).cdnUrl,
+    kubernetes: readKubeSettings(env),
   }));
 }
 

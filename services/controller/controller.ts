@@ -1,12 +1,17 @@
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import type { Shutdown } from '@webcapture/shared/lifecycle/shutdown.ts';
 import { connectNats } from '@webcapture/shared/nats/connect.ts';
+import { openStore } from '@webcapture/shared/storage/open-store.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
 import { startOpsServer } from '@webcapture/shared/telemetry/ops-server.ts';
+import { answerScale } from './apply/answer-scale.ts';
+import { LatestReading } from './apply/latest-reading.ts';
 import { leadFleet } from './chores/lead-fleet.ts';
 import type { ControllerConfig } from './config.ts';
+import { runKubernetes } from './kube/run-kubernetes.ts';
 import { runElection } from './leader/election.ts';
+import { onRelease } from './leader/lease.ts';
 import { buildParts, type ControllerParts } from './parts.ts';
 import { repeat } from './repeat.ts';
 import { Ticker } from './ticker.ts';
@@ -33,28 +38,40 @@ export async function startController(
   const registry = createMetrics('controller');
   let notReady = (): string | null => 'waiting for NATS';
   let tickAgeMs = () => 0;
+  const latest = new LatestReading();
+  let waitingForFiles: string | null = 'trying the store of files';
   const ops = await startOpsServer({
     ...config.ops,
     metrics: registry,
     log,
     notReady: () => notReady(),
     notLive: () => (tickAgeMs() > maxTickAgeMs ? `no reading for ${Math.round(tickAgeMs() / 1000)} s` : null),
+    more: (path) => answerScale(path, latest),
   });
   shutdown.add('the operators’ port', () => ops.close());
 
   const name = `webcapture controller ${config.pod}`;
-  const session = await connectNats({ ...config.nats, name, log, signal: shutdown.signal });
+  const inboxPrefix = '_INBOX.controller';
+  const session = await connectNats({ ...config.nats, name, inboxPrefix, log, signal: shutdown.signal });
   shutdown.add('the connection to NATS', () => session.nc.close());
 
-  const parts = buildParts({ config, times, session, registry, log });
-  const ticker = new Ticker(parts);
+  const needs = ['create', 'get', 'delete', 'list'] as const;
+  const files = await openStore(config.storage, { session, log, metrics: registry, needs });
+  shutdown.add('the store of files', () => files.close());
+  const parts = buildParts({ config, times, session, store: files.store, registry, log });
+  const ticker = new Ticker(parts, latest);
   tickAgeMs = () => ticker.ageMs;
   notReady = () => {
     if (!session.connected()) return 'no connection to NATS';
+    if (waitingForFiles !== null) return waitingForFiles;
     return parts.provisioner.complete ? null : 'streams and durables are being set up';
   };
-  const loops = Promise.all([runTicks(parts, ticker, shutdown.signal), runOthers(parts, shutdown.signal)]);
+  const { signal } = shutdown;
+  const loops = Promise.all([runTicks(parts, ticker, signal), runOthers(parts, latest, signal)]);
   shutdown.add('the loops of the controller', () => loops);
+  // A bucket that is away keeps nobody from the rest: /status tells of it.
+  await files.ready({ signal: shutdown.signal, onWait: (what) => (waitingForFiles = what) });
+  waitingForFiles = null;
   return ops.port;
 }
 
@@ -64,19 +81,35 @@ function runTicks({ provisioner, times, log }: ControllerParts, ticker: Ticker, 
 }
 
 /** All that needs the streams. */
-async function runOthers(parts: ControllerParts, signal: AbortSignal): Promise<void> {
-  const { session, fleet, storage, book, lease, provisioner, regions, times, log } = parts;
+async function runOthers(parts: ControllerParts, latest: LatestReading, signal: AbortSignal): Promise<void> {
+  const { config, session, fleet, clusters, storage, book, lease, provisioner, regions, times, log } = parts;
   while (!provisioner.complete && !signal.aborted) await delay(50, signal);
   if (signal.aborted) return;
   log.info('streams and durables are in place');
-  const probeMs = () => (storage.facts?.kind === 'fails' ? times.storageRetryMs : times.storageProbeMs);
+  const usualMs = config.storage.bucket === undefined ? times.storageProbeMs : times.bucketProbeMs;
+  const probeMs = () => (storage.facts?.kind === 'fails' ? times.storageRetryMs : usualMs);
   const readBook = async () => {
     if (!lease.holds()) await book.load(regions);
   };
   await Promise.all([
     fleet.follow(session, { log, signal }),
+    clusters.follow(session, { log, signal }),
+    config.kubernetes === null
+      ? null
+      : runKubernetes({ ...parts, settings: config.kubernetes, pod: config.pod, latest, times: times.kube }, signal),
     repeat({ what: 'probing the file store', everyMs: probeMs, signal, log }, () => storage.run()),
     repeat({ what: 'reading the results of canaries', everyMs: bookMs, signal, log }, readBook),
-    runElection({ session, lease, times: times.lease, log, lead: (term) => leadFleet(parts, term) }, signal),
+    runElection(
+      {
+        what: 'the fleet',
+        lease,
+        reachable: () => session.connected(),
+        onFree: onRelease(session),
+        times: times.lease,
+        log,
+        lead: (term) => leadFleet(parts, term),
+      },
+      signal,
+    ),
   ]);
 }

@@ -6,5 +6,5 @@ await runService({
   name: 'controller',
   readConfig: readControllerConfig,
   start: async (config, deps) => void (await startController(config, deps)),
-  drainMs: 8000,
+  drainMs: () => 8000,
 });

@@ -14,7 +14,7 @@ import { Fleet } from '@webcapture/shared/state/fleet.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
-import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import { removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import { Applier } from './apply/applier.ts';
@@ -26,7 +26,11 @@ import { Settler } from './chores/settler.ts';
 import type { ControllerConfig } from './config.ts';
 import { Gatherer } from './gather/gatherer.ts';
 import { StorageProbe } from './gather/storage-probe.ts';
+import { Clusters } from './kube/clusters.ts';
 import { Lease } from './leader/lease.ts';
+import { leaderHolder, ReconcileClaim } from './reconcile/claim.ts';
+import { ReconcileMetrics } from './reconcile/metrics.ts';
+import { ReconcileProgress } from './reconcile/progress.ts';
 import type { ControllerTimes } from './times.ts';
 import { WebhookMetrics } from './webhooks/metrics.ts';
 
@@ -37,23 +41,25 @@ export interface BuildContext {
   readonly config: ControllerConfig;
   readonly times: ControllerTimes;
   readonly session: NatsSession;
+  readonly store: FileStore;
   readonly registry: Registry;
   readonly log: Logger;
 }
 
-export function buildParts({ config, times, session, registry, log }: BuildContext) {
+export function buildParts({ config, times, session, store, registry, log }: BuildContext) {
   const regions = config.regions.map(({ region }) => region);
   const live = new Entries(session, 'live');
   const fleet = new Fleet();
   const captures = new Captures(session);
-  const store = new EmbeddedStore(session);
   const cache = new Cache(session);
   const usage = new AccountUsage(session);
-  const storage = new StorageProbe(store);
+  const storage = new StorageProbe(store, { log });
   const book = new CanaryBook(live, config.canaryIntervalMs);
   const metrics = new ControllerMetrics(registry);
   // Unique to this process: a successor under the same name is another candidate.
-  const lease = new Lease(live, `${config.pod}/${randomUUID()}`, times.lease);
+  const holder = `${config.pod}/${randomUUID()}`;
+  const lease = new Lease(live, holder, times.lease);
+  const clusters = new Clusters(config.kubernetes !== null);
   const writer = new StatusWriter(live, lease);
   return {
     config,
@@ -61,7 +67,11 @@ export function buildParts({ config, times, session, registry, log }: BuildConte
     session,
     log,
     regions,
+    live,
     fleet,
+    clusters,
+    holder,
+    registry,
     captures,
     jobs: new Jobs(session),
     store,
@@ -75,6 +85,7 @@ export function buildParts({ config, times, session, registry, log }: BuildConte
       regions: config.regions,
       fleet,
       storage,
+      clusters,
       canaries: book,
     }),
     applier: new Applier({ lease, writer, metrics, log, statusMs: times.statusMs }),
@@ -89,6 +100,9 @@ export function buildParts({ config, times, session, registry, log }: BuildConte
       readUsage: (account, now, precision) => usage.read(account, now, precision),
       bookedOf: (account, holds) => usage.bookedOf(account, holds),
     }),
+    progress: new ReconcileProgress(live),
+    claim: new ReconcileClaim(live, leaderHolder),
+    reconcileMetrics: new ReconcileMetrics(registry),
     clearAway: (record: CaptureRecord) =>
       clearAway(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
   };

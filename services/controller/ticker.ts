@@ -1,3 +1,4 @@
+import type { LatestReading } from './apply/latest-reading.ts';
 import { Decider } from './decide/decider.ts';
 import type { ControllerParts } from './parts.ts';
 
@@ -12,8 +13,11 @@ export class Ticker {
   #lastAt: number | null = null;
   #deciding = false;
 
-  constructor(parts: ControllerParts) {
+  readonly #latest: LatestReading;
+
+  constructor(parts: ControllerParts, latest: LatestReading) {
     this.#parts = parts;
+    this.#latest = latest;
   }
 
   /** Milliseconds since the last reading was dealt with; 0 before the first. */
@@ -27,7 +31,9 @@ export class Ticker {
       const facts = await gatherer.read();
       provisioner.heal(facts.queue);
       this.#deciding ||= provisioner.complete || performance.now() - this.#startedAt > setUpMs;
-      await applier.apply(facts, this.#deciding ? this.#decider.next(facts) : null);
+      const report = this.#deciding ? this.#decider.next(facts) : null;
+      this.#latest.set({ facts, report });
+      await applier.apply(facts, report);
     } finally {
       this.#lastAt = performance.now();
     }

@@ -1,4 +1,6 @@
 import { statusIntervalMs } from '@webcapture/shared/contract/status-report.ts';
+import { kubeLeaseTimes } from './kube/kube-lease.ts';
+import type { KubeTimes } from './kube/run-kubernetes.ts';
 import { leaseTimes, type LeaseTimes } from './leader/lease.ts';
 
 /** How often things are done, in milliseconds. */
@@ -7,6 +9,8 @@ export interface ControllerTimes {
   readonly tickMs: number;
   readonly statusMs: number;
   readonly storageProbeMs: number;
+  /** Of a bucket, which charges for it: at 30 s a probe costs half a dollar a month. */
+  readonly bucketProbeMs: number;
   /** Until the next probe of the store, or canary, after one that failed: what is wrong is confirmed, or over, soon. */
   readonly storageRetryMs: number;
   readonly canaryRetryMs: number;
@@ -16,16 +20,19 @@ export interface ControllerTimes {
   /** The wanted configuration of all streams is applied by the leader; what is missing is made at once by anybody. */
   readonly provisionMs: number;
   readonly lease: LeaseTimes;
+  readonly kube: KubeTimes;
 }
 
 export const controllerTimes: ControllerTimes = Object.freeze({
   tickMs: 1000,
   statusMs: statusIntervalMs,
   storageProbeMs: 10_000,
+  bucketProbeMs: 30_000,
   storageRetryMs: 2000,
   canaryRetryMs: 15_000,
   canaryDeadlineMs: 20_000,
   sweepMs: 5000,
   provisionMs: 60_000,
   lease: leaseTimes,
+  kube: { lease: kubeLeaseTimes, regionsMs: 500, costsMs: 5000 },
 });

@@ -1,18 +1,23 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Lane } from '@webcapture/shared/contract/capture-job.ts';
 import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
 import { taskKinds, type TaskKind } from '@webcapture/shared/nats/streams.ts';
+import { createComponentStatus } from '@webcapture/shared/telemetry/component-status.ts';
+import { countRenderers } from '../decide/cluster-renderers.ts';
 import { isHealthy } from '../decide/renderers.ts';
-import { badness } from '../decide/verdict.ts';
 import type { Facts } from '../gather/facts.ts';
+
+const lanes = ['interactive', 'background'] as const satisfies readonly Lane[];
 
 /** Why the controller, and not a renderer, ended a capture or took its job away. */
 export type SettleReason = 'max_deliveries' | 'terminated' | 'not_started' | 'deadline';
 
 /** The controller's metrics. Labels come from closed sets: components, regions, lanes, reasons. */
 export class ControllerMetrics {
-  readonly #status: Gauge<'component'>;
+  #report: StatusReport | null = null;
   readonly #leader: Gauge;
   readonly #waiting: Gauge<'region' | 'lane'>;
+  readonly #oldest: Gauge<'region' | 'lane'>;
   readonly #slots: Gauge<'region'>;
   readonly #busy: Gauge<'region'>;
   readonly #healthy: Gauge<'region'>;
@@ -25,19 +30,26 @@ export class ControllerMetrics {
     const registers = [registry];
     const gauge = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) =>
       new Gauge<T>({ name: `webcapture_${name}`, help, labelNames: [...labelNames], registers });
-    this.#status = gauge(
-      'component_status',
-      'State of a component, told by the leader: 0 operational, 1 degraded, 2 partial outage, 3 major outage.',
-      ['component'],
-    );
+    createComponentStatus(registry, () => this.#report?.components ?? []);
     this.#leader = gauge('controller_leader', '1 while this controller leads the fleet.');
     this.#waiting = gauge('queue_waiting_captures', 'Captures that wait in the queue.', ['region', 'lane']);
+    this.#oldest = gauge(
+      'queue_oldest_age_seconds',
+      'For how long the capture that has waited longest has been in the queue; 0 while none waits.',
+      ['region', 'lane'],
+    );
     this.#slots = gauge('region_slots', 'Slots of the renderers that are alive.', ['region']);
     this.#busy = gauge('region_slots_busy', 'Slots that render.', ['region']);
-    this.#healthy = gauge('region_renderers_healthy', 'Renderers heard lately, with a browser, not draining.', [
-      'region',
-    ]);
-    this.#wanted = gauge('region_renderers_wanted', 'The least number of renderers.', ['region']);
+    this.#healthy = gauge(
+      'region_renderers_healthy',
+      'Renderers that are Ready, heard lately, with a browser, not draining.',
+      ['region'],
+    );
+    this.#wanted = gauge(
+      'region_renderers_wanted',
+      'The least number of renderers asked for in the last five minutes.',
+      ['region'],
+    );
     this.#canary = gauge('canary_seconds', 'Time of the last test capture that completed.', ['region']);
     this.#settled = new Counter({
       name: 'webcapture_captures_settled_total',
@@ -54,21 +66,35 @@ export class ControllerMetrics {
       labelNames: ['kind', 'outcome'],
       registers,
     });
-    for (const kind of taskKinds) this.#tasks.inc({ kind, outcome: 'done' }, 0);
+    for (const kind of taskKinds) {
+      for (const outcome of ['done', 'failed'] as const) this.#tasks.inc({ kind, outcome }, 0);
+    }
   }
 
   /** Shows what was read. */
   facts(facts: Facts): void {
-    for (const { region, wanted, pods, waiting, canary } of facts.regions) {
+    for (const { region, pods, waiting, canary, ...told } of facts.regions) {
+      const { healthy, wanted } = countRenderers({ pods, ...told }) ?? {
+        healthy: pods.filter(isHealthy).length,
+        wanted: told.wanted,
+      };
       this.#slots.set({ region }, sum(pods.map(({ slots }) => slots)));
       this.#busy.set({ region }, sum(pods.map(({ busy }) => busy)));
-      this.#healthy.set({ region }, pods.filter(isHealthy).length);
+      this.#healthy.set({ region }, healthy);
       this.#wanted.set({ region }, wanted);
       if (canary?.ms === undefined) this.#canary.remove({ region });
       else this.#canary.set({ region }, canary.ms / 1000);
-      if (waiting === null) continue;
-      this.#waiting.set({ region, lane: 'interactive' }, waiting.interactive);
-      this.#waiting.set({ region, lane: 'background' }, waiting.background);
+      for (const lane of lanes) {
+        // What cannot be read is not shown, rather than as it was.
+        if (waiting === null) {
+          this.#waiting.remove({ region, lane });
+          this.#oldest.remove({ region, lane });
+          continue;
+        }
+        const oldestMs = lane === 'interactive' ? waiting.oldestInteractiveMs : waiting.oldestBackgroundMs;
+        this.#waiting.set({ region, lane }, waiting[lane]);
+        this.#oldest.set({ region, lane }, (oldestMs ?? 0) / 1000);
+      }
     }
   }
 
@@ -78,8 +104,7 @@ export class ControllerMetrics {
 
   /** Shows the state of the components; null when another controller leads, whose word it is. */
   report(report: StatusReport | null): void {
-    if (report === null) this.#status.reset();
-    for (const { name, status } of report?.components ?? []) this.#status.set({ component: name }, badness(status));
+    this.#report = report;
   }
 
   task(kind: TaskKind, outcome: 'done' | 'failed'): void {

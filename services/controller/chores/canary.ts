@@ -1,4 +1,4 @@
-import { createInbox } from '@nats-io/nats-core';
+import { randomUUID } from 'node:crypto';
 import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
@@ -38,7 +38,7 @@ export async function runCanary(
   signal: AbortSignal,
 ): Promise<CanaryOutcome | null> {
   const { session, captures, jobs } = parts;
-  const resultSubject = createInbox();
+  const resultSubject = `results.canary.${randomUUID()}`;
   const { job, record } = newCanary(region, deadlineMs, resultSubject);
   // The announcement only says when to look; the record says how it ended.
   const announced = new AbortController();

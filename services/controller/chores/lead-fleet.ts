@@ -1,5 +1,6 @@
 import type { ControllerParts } from '../parts.ts';
 import type { Term } from '../leader/election.ts';
+import { reconcileChore } from '../reconcile/reconcile-chore.ts';
 import { repeat } from '../repeat.ts';
 import { doTasks } from '../tasks/do-tasks.ts';
 import { canaryRounds } from './canary-rounds.ts';
@@ -29,6 +30,7 @@ export async function leadFleet(parts: ControllerParts, term: Term): Promise<voi
       removeOldCanaries(session, captures),
     ),
     doTasks(parts, term),
+    reconcileChore(parts, parts.config.reconcileIntervalMs, term),
     settleDeadLetters({ session, jobs, settler, log }, term),
     canaryRounds(
       {

@@ -17,6 +17,11 @@ export async function removeRetiredDurables(
   for await (const info of session.jsm.consumers.list(streamNames.captures)) {
     const durable = info.config.durable_name;
     if (durable === undefined || wanted.has(durable) || info.num_pending > 0 || info.num_ack_pending > 0) continue;
+    // A consumer counts what waits for it a moment after it came; the stream knows at once.
+    const { state } = await session.jsm.streams.info(streamNames.captures, {
+      subjects_filter: info.config.filter_subject ?? '>',
+    });
+    if (Object.keys(state.subjects ?? {}).length > 0) continue;
     try {
       await session.jsm.consumers.delete(streamNames.captures, durable);
       log.info({ durable }, 'removed the queue of a region that is no longer installed');

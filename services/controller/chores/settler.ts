@@ -4,7 +4,7 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { Tasks } from '@webcapture/shared/state/tasks.ts';
-import { isOpen } from '@webcapture/shared/state/transitions.ts';
+import { failureOf, isOpen } from '@webcapture/shared/state/transitions.ts';
 import { encodeResult } from '@webcapture/shared/state/results.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { ControllerMetrics, SettleReason } from '../apply/metrics.ts';
@@ -48,8 +48,7 @@ export class Settler {
     if (record === null) return true;
     if (isOpen(record, job.revision)) return false;
     await this.#followUps.arrange(record);
-    const ended = job.revision === 0 ? record.failure : record.refresh?.failure;
-    if (wasOpen && ended?.message === failure.message) {
+    if (wasOpen && failureOf(record, job.revision)?.message === failure.message) {
       this.#metrics.settled(reason);
       this.#log.warn(
         { uuid: job.uuid, account: job.account, region: record.region, reason },

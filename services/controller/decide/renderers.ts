@@ -4,7 +4,7 @@ import type { RegionFacts } from '../gather/facts.ts';
 import { duration, type Verdict } from './verdict.ts';
 
 /** The most renderers that a message names. */
-const maxNamed = 3;
+export const maxNamed = 3;
 
 /**
  * What the number of healthy renderers says of a region. Healthy: heard within the last five seconds, its browser up,
@@ -50,7 +50,8 @@ function whyMissing(facts: Pick<RegionFacts, 'pods' | 'silent'>, missing: number
   return [facts.pods.length === 0 ? 'none is running' : `${others} not running`];
 }
 
-function whyUnhealthy({ pod, browser, draining }: RendererHeartbeat): string {
+/** Why a renderer that is heard is not healthy. */
+export function whyUnhealthy({ pod, browser, draining }: RendererHeartbeat): string {
   if (browser === 'down') return `${pod} has no working browser`;
   return draining ? `${pod} is about to stop` : `${pod} is starting its browser`;
 }

@@ -1,6 +1,7 @@
 import type { Lane } from '@webcapture/shared/contract/capture-job.ts';
 import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { RegionPod } from '../kube/cluster-word.ts';
 
 /** Everything that a decision is made from, read at one moment. A reading that failed is a fact too. */
 export interface Facts {
@@ -26,6 +27,8 @@ export type QueueFacts =
 export type LaneDepths = Readonly<Record<Lane, number>> & {
   /** Age of the interactive capture that has waited longest, in milliseconds; null when none waits. */
   readonly oldestInteractiveMs: number | null;
+  /** The same of background captures. */
+  readonly oldestBackgroundMs: number | null;
 };
 
 /** What the last test file showed. Times are Unix milliseconds. */
@@ -42,7 +45,7 @@ export type StorageFacts =
 
 export interface RegionFacts {
   readonly region: Region;
-  /** How many renderers there should be at least. */
+  /** How many renderers the operator's configuration says that there should be at least. */
   readonly wanted: number;
   /** False while heartbeats cannot have been heard: then nothing is said about the renderers. */
   readonly fleetKnown: boolean;
@@ -51,6 +54,20 @@ export interface RegionFacts {
   readonly silent: readonly { readonly pod: string; readonly forMs: number }[];
   readonly waiting: LaneDepths | null;
   readonly canary: CanaryFacts | null;
+  /** What Kubernetes says of it; null where no cluster has spoken of it. */
+  readonly clusters: RegionInClusters | null;
+}
+
+/** A region as Kubernetes sees it, all clusters of the fleet together. */
+export interface RegionInClusters {
+  /** The least number of renderers asked for in the last five minutes; null when nothing is known of that. */
+  readonly wanted: number | null;
+  /** Pods of the clusters that were heard within the last seconds. */
+  readonly pods: readonly RegionPod[];
+  /** Deployments that should make renderers and are not there. */
+  readonly missing: readonly string[];
+  /** For how long a cluster has been silent, the longest of them; null while all are heard. */
+  readonly silentForMs: number | null;
 }
 
 /** What the canary captures of a region showed. */

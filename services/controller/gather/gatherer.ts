@@ -5,6 +5,7 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { streamNames, type StreamSettings } from '@webcapture/shared/nats/streams.ts';
 import { connectionId } from '@webcapture/shared/nats/watch-guard.ts';
 import type { Fleet } from '@webcapture/shared/state/fleet.ts';
+import type { Clusters } from '../kube/clusters.ts';
 import type { CanaryFacts, Facts, QueueFacts, RegionFacts, StorageFacts } from './facts.ts';
 import { readQueue } from './read-queue.ts';
 
@@ -14,6 +15,7 @@ export interface GathererParts {
   readonly regions: readonly InstalledRegion[];
   readonly fleet: Pick<Fleet, 'fresh' | 'silent'>;
   readonly storage: { readonly facts: StorageFacts | null };
+  readonly clusters: Pick<Clusters, 'of'>;
   readonly canaries: { of(region: Region): CanaryFacts | null };
   /** A monotonic clock. */
   readonly now?: () => number;
@@ -53,6 +55,7 @@ export class Gatherer {
       silent: this.#parts.fleet.silent(region),
       waiting: queue.kind === 'answered' ? (queue.waiting[region] ?? null) : null,
       canary: this.#parts.canaries.of(region),
+      clusters: this.#parts.clusters.of(region),
     };
   }
 

@@ -1,4 +1,5 @@
 import { JetStreamApiError, type ConsumerInfo } from '@nats-io/jetstream';
+import type { Lane } from '@webcapture/shared/contract/capture-job.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { isNoResponders, isNotProvisioned } from '@webcapture/shared/nats/api-errors.ts';
@@ -16,10 +17,11 @@ import type { LaneDepths, QueueFacts } from './facts.ts';
 
 /** No answer within this long is one. */
 const limitMs = 2000;
+const backgroundAgeMs = 500;
 
 /**
  * Looks at the queue: what is missing, how many captures wait, and how long the leader of the captures' stream takes to
- * answer. Four requests, and one more for each region whose interactive captures wait. Never throws.
+ * answer. Four requests, and one more for each subject whose captures wait. Never throws.
  */
 export async function readQueue(
   session: NatsSession,
@@ -74,19 +76,24 @@ async function depthsOf(
   region: Region,
   consumers: ReadonlyMap<string, ConsumerInfo>,
 ): Promise<LaneDepths> {
-  const consumer = (durable: string) => consumers.get(`${streamNames.captures}/${durable}`);
-  const interactive = consumer(captureDurable(region, 'interactive'));
-  let background = 0;
-  for (let shard = 0; shard < backgroundShards; shard++) {
-    background += consumer(captureDurable(region, 'background', shard))?.num_pending ?? 0;
-  }
+  const depthOf = async (lane: Lane, shard = 0) => {
+    const consumer = consumers.get(`${streamNames.captures}/${captureDurable(region, lane, shard)}`);
+    if (consumer === undefined || consumer.num_pending === 0) return { waiting: 0, oldestMs: null };
+    const next = ageOfNext(session, captureSubject(region, lane, shard), consumer.delivered.stream_seq + 1);
+    // Nothing but a metric tells the age of background captures: without it the queue answers all the same.
+    const age = lane === 'interactive' ? next : withDeadline(next, backgroundAgeMs, 'an age').catch(() => null);
+    return { waiting: consumer.num_pending, oldestMs: await age };
+  };
+  const [interactive, ...background] = await Promise.all([
+    depthOf('interactive'),
+    ...Array.from({ length: backgroundShards }, (_, shard) => depthOf('background', shard)),
+  ]);
+  const ages = background.flatMap(({ oldestMs }) => oldestMs ?? []);
   return {
-    interactive: interactive?.num_pending ?? 0,
-    background,
-    oldestInteractiveMs:
-      interactive === undefined || interactive.num_pending === 0
-        ? null
-        : await ageOfNext(session, captureSubject(region, 'interactive'), interactive.delivered.stream_seq + 1),
+    interactive: interactive.waiting,
+    background: background.reduce((sum, { waiting }) => sum + waiting, 0),
+    oldestInteractiveMs: interactive.oldestMs,
+    oldestBackgroundMs: ages.length === 0 ? null : Math.max(...ages),
   };
 }
 

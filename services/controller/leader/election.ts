@@ -1,8 +1,6 @@
-import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { Entries, isTombstone } from '@webcapture/shared/nats/entries.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
-import { leaderKey, type Lease, type LeaseTimes } from './lease.ts';
+import type { LeaseTimes } from './lease.ts';
 
 /** One unbroken time as the leader. */
 export interface Term {
@@ -12,10 +10,27 @@ export interface Term {
   holds(): boolean;
 }
 
+/** A leadership as one candidate sees it, wherever it is kept. */
+export interface Candidate {
+  /** Whether this process may act as the leader right now. */
+  holds(): boolean;
+  /** Takes the leadership if it is free. */
+  take(): Promise<boolean>;
+  /** Holds it for longer; when somebody else has it, it is lost. */
+  renew(): Promise<void>;
+  /** Gives it up, so that a successor need not wait. */
+  release(): Promise<void>;
+}
+
 export interface ElectionOptions {
-  readonly session: NatsSession;
-  readonly lease: Lease;
-  readonly times: LeaseTimes;
+  /** What is led, for the log: "the fleet". */
+  readonly what: string;
+  readonly lease: Candidate;
+  /** False while asking would be in vain; by default it never is. */
+  readonly reachable?: () => boolean;
+  /** Calls `wake` when the leadership may have become free; returns the way to stop that. */
+  readonly onFree?: (wake: () => void) => () => void;
+  readonly times: Pick<LeaseTimes, 'renewMs' | 'retryMs' | 'pollMs'>;
   readonly log: Logger;
   /** What the leader does; ends soon after the term's signal. The next term waits for it. */
   readonly lead: (term: Term) => Promise<void>;
@@ -26,46 +41,47 @@ const watchdogMs = 50;
 /** After this long the work of a term that is over is given up; then the lease is left to expire by itself. */
 const endLimitMs = 3000;
 
-/** Stands for the leadership of the fleet until `signal` aborts, then gives it up. Never throws. */
+/** Stands for a leadership until `signal` aborts, then gives it up. Never throws. */
 export async function runElection(options: ElectionOptions, signal: AbortSignal): Promise<void> {
-  const { session, lease, times, log } = options;
+  const { what, lease, reachable = () => true, times, log } = options;
   const waiting = new WakeableWait(signal);
-  const unsubscribe = onRelease(session, () => waiting.wake());
+  const unsubscribe = options.onFree?.(() => waiting.wake());
   let term: RunningTerm | null = null;
   let renewed = true;
   while (!signal.aborted) {
     try {
       if (term !== null && !lease.holds()) {
-        log.warn('the leadership was lost');
+        log.warn(`the leadership of ${what} was lost`);
         await term.end();
         term = null;
       }
-      if (!session.connected()) renewed = false;
+      if (!reachable()) renewed = false;
       else if (term !== null) {
         await lease.renew();
         renewed = true;
       } else if (await lease.take()) {
-        log.info('leading the fleet');
+        log.info(`leading ${what}`);
         term = new RunningTerm(options);
       }
     } catch (error) {
-      if (term !== null && renewed) log.warn({ err: error }, 'the leadership could not be renewed; trying on');
+      if (term !== null && renewed)
+        log.warn({ err: error }, `the leadership of ${what} could not be renewed; trying on`);
       renewed = false;
     }
     await waiting.forMs(term === null ? times.pollMs : renewed ? times.renewMs : times.retryMs);
   }
-  unsubscribe();
-  await resign(term, lease, log);
+  unsubscribe?.();
+  await resign(term, options);
 }
 
-async function resign(term: RunningTerm | null, lease: Lease, log: Logger): Promise<void> {
+async function resign(term: RunningTerm | null, { what, lease, log }: ElectionOptions): Promise<void> {
   if (term === null) return;
   try {
     await withDeadline(term.end(), endLimitMs, 'ending the work of the leader');
     await lease.release();
-    log.info('gave up the leadership');
+    log.info(`gave up the leadership of ${what}`);
   } catch (error) {
-    log.warn({ err: error }, 'the leadership could not be given up; it expires by itself');
+    log.warn({ err: error }, `the leadership of ${what} could not be given up; it expires by itself`);
   }
 }
 
@@ -90,16 +106,6 @@ class RunningTerm {
     this.#aborter.abort(new Error('the term is over'));
     await this.#work;
   }
-}
-
-/** A release is an ordinary message on the key's subject: whoever hears it need not wait for the next look. */
-function onRelease(session: NatsSession, wake: () => void): () => void {
-  const subscription = session.nc.subscribe(new Entries(session, 'live').subject(leaderKey), {
-    callback: (error, message) => {
-      if (error === null && isTombstone(message.headers)) wake();
-    },
-  });
-  return () => subscription.unsubscribe();
 }
 
 /** A wait that ends early when woken or aborted. */

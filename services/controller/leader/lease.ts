@@ -1,6 +1,8 @@
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
-import type { Entries, Entry } from '@webcapture/shared/nats/entries.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { Entries, isTombstone, type Entry } from '@webcapture/shared/nats/entries.ts';
+import type { Candidate } from './election.ts';
 
 /** Where the fleet leader's name is kept, in the bucket `live`. */
 export const leaderKey = 'leader';
@@ -41,7 +43,7 @@ export const leaseTimes: LeaseTimes = Object.freeze({
  * clock. So no two hold it at once, whatever their wall clocks say and however long one of them was paused. The server's
  * TTL clears up after the last candidate.
  */
-export class Lease {
+export class Lease implements Candidate {
   readonly holder: string;
   readonly #live: Entries;
   readonly #times: LeaseTimes;
@@ -130,4 +132,16 @@ export class Lease {
         : this.#live.update(leaderKey, record, revision, options);
     return withDeadline(written, this.#times.requestMs, 'writing the leadership');
   }
+}
+
+/** A release is an ordinary message on the key's subject: whoever hears it need not wait for the next look. */
+export function onRelease(session: NatsSession): (wake: () => void) => () => void {
+  return (wake) => {
+    const subscription = session.nc.subscribe(new Entries(session, 'live').subject(leaderKey), {
+      callback: (error, message) => {
+        if (error === null && isTombstone(message.headers)) wake();
+      },
+    });
+    return () => subscription.unsubscribe();
+  };
 }

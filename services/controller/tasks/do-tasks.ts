@@ -11,7 +11,8 @@ export async function doTasks(parts: ControllerParts, term: Term): Promise<void>
   const refreshDeps = { ...parts, defaultLimits: parts.config.defaultLimits };
   await Promise.all([
     runTasks({ kind: 'dispatch', parallel: 4, run: (task) => dispatchJob(task, parts) }, parts, term),
-    runTasks({ kind: 'expiry', parallel: 8, run: (task) => expireCapture(task, parts) }, parts, term),
+    // Thousands may be due at one moment, and a bucket takes 50 ms to remove a file.
+    runTasks({ kind: 'expiry', parallel: 32, run: (task) => expireCapture(task, parts) }, parts, term),
     runTasks(
       // A receiver may take ten seconds for each: others need not wait for it.
       { kind: 'webhook', parallel: 32, perAccount: 8, run: (task) => deliverWebhook(task, parts, term) },

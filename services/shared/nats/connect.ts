@@ -21,6 +21,11 @@ export interface NatsOptions {
   readonly password?: string;
   /** Shown by the server's monitoring. */
   readonly name: string;
+  /**
+   * Where answers to this connection's requests come in: `_INBOX.<service>`. A user of the server may be allowed to hear
+   * the answers to its own service alone. By default the client's `_INBOX`.
+   */
+  readonly inboxPrefix?: string;
   readonly log: Logger;
   /** Ends the wait for a server that does not answer. */
   readonly signal: AbortSignal;
@@ -39,12 +44,13 @@ export async function connectNats(options: NatsOptions): Promise<NatsSession> {
         servers: options.url.split(',').map((server) => server.trim()),
         ...(options.user === undefined ? {} : { user: options.user, pass: options.password ?? '' }),
         name: options.name,
+        ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
         timeout: 5000,
         maxReconnectAttempts: -1,
         reconnectTimeWait: 250,
         reconnectJitter: 250,
-        // A half-open connection is noticed after two pings without an answer.
-        pingInterval: 5000,
+        // A half-open connection, or a server that hangs, is noticed when two pings have no answer: within 6 s.
+        pingInterval: 2000,
         maxPingOut: 2,
         ignoreAuthErrorAbort: true,
         // Each request would build an error with its stack ahead of need.

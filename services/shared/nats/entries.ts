@@ -10,23 +10,32 @@ export interface Entry<T> {
 }
 
 /**
+ * How a value is read: as the leader knows it; or from any replica by a request that names its subject, so that a user of
+ * the server can be allowed some keys and not others. Then a value can be a moment old, and one that is there can seem
+ * not to be.
+ */
+export type Reading = 'from-leader' | 'by-subject';
+
+/**
  * JSON values in a key-value bucket. The client's own KV can neither write a TTL with a put or an update nor read from
  * the leader, hence this.
  */
 export class Entries {
   readonly #session: NatsSession;
   readonly #bucket: string;
+  readonly #reading: Reading;
 
-  constructor(session: NatsSession, bucket: string) {
+  constructor(session: NatsSession, bucket: string, reading: Reading = 'from-leader') {
     this.#session = session;
     this.#bucket = bucket;
+    this.#reading = reading;
   }
 
   subject(key: string): string {
     return `$KV.${this.#bucket}.${key}`;
   }
 
-  /** The value as the leader knows it, or null. */
+  /** The value, or null. */
   async get<T>(key: string): Promise<Entry<T> | null> {
     const message = await this.#last(key);
     if (message === null || isTombstone(message.header)) return null;
@@ -70,8 +79,10 @@ export class Entries {
   }
 
   async #last(key: string): Promise<StoredMsg | null> {
+    const { direct, streams } = this.#session.jsm;
+    const reader = this.#reading === 'by-subject' ? direct : streams;
     try {
-      return await this.#session.jsm.streams.getMessage(`KV_${this.#bucket}`, { last_by_subj: this.subject(key) });
+      return await reader.getMessage(`KV_${this.#bucket}`, { last_by_subj: this.subject(key) });
     } catch (error) {
       if (isMessageMissing(error)) return null;
       throw error;

@@ -1,7 +1,7 @@
-import { isMessageMissing } from './api-errors.ts';
 import type { NatsSession } from './connect.ts';
 import { isTombstone } from './entries.ts';
 import { allKeys } from './key-page.ts';
+import { readBatch } from './read-batch.ts';
 
 /** The server answers a request for more subjects than about a thousand with an error. */
 const chunkSize = 500;
@@ -19,13 +19,8 @@ export async function readMany<T>(
   const values = new Map<string, T>();
   for (let start = 0; start < keys.length; start += chunkSize) {
     const subjects = keys.slice(start, start + chunkSize).map((key) => prefix + key);
-    try {
-      const messages = await session.jsm.direct.getLastMessagesFor(`KV_${bucket}`, { multi_last: subjects });
-      for await (const message of messages) {
-        if (!isTombstone(message.header)) values.set(message.subject.slice(prefix.length), message.json<T>());
-      }
-    } catch (error) {
-      if (!isMessageMissing(error)) throw error;
+    for (const message of await readBatch(session, `KV_${bucket}`, { multi_last: subjects })) {
+      if (!isTombstone(message.header)) values.set(message.subject.slice(prefix.length), message.json<T>());
     }
   }
   return values;

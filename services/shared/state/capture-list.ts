@@ -46,10 +46,11 @@ export class CaptureList {
   readonly #bounds: ScanBounds;
   readonly #days: DayKeys;
 
-  constructor(session: NatsSession, bounds: ScanBounds = { days: 400, records: 2000 }) {
+  /** `now` in Unix milliseconds: by it days are over. */
+  constructor(session: NatsSession, bounds: ScanBounds = { days: 400, records: 2000 }, now: () => number = Date.now) {
     this.#session = session;
     this.#bounds = bounds;
-    this.#days = new DayKeys(session);
+    this.#days = new DayKeys(session, now);
   }
 
   /** One part of the list. Throws when NATS does not answer. */

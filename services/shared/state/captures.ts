@@ -4,7 +4,7 @@ import { delay } from '../lifecycle/delay.ts';
 import { isTransient, isWriteConflict } from '../nats/api-errors.ts';
 import { commitBatch, type BatchWrite } from '../nats/atomic-batch.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { Entries, type Entry } from '../nats/entries.ts';
+import { Entries, type Entry, type Reading } from '../nats/entries.ts';
 import { begin, cancelQueued, complete, fail, type Transition } from './transitions.ts';
 import { difference, noUsage, sum, usageKey, usageOf, type Usage } from './usage.ts';
 import { timeOfUuid } from './uuid.ts';
@@ -18,6 +18,10 @@ export interface CaptureRef {
 
 const attempts = 50;
 
+/** A replica lags by a moment: within a second it is asked five times. */
+const lagAttempts = 5;
+const lagDelayMs = 100;
+
 /** Records that this process has begun to render and not ended yet: more than any renderer has slots. */
 const mostBegun = 1000;
 
@@ -27,13 +31,15 @@ const retentionSeconds = 90 * 86_400;
 /** The records of captures, and the one place where they change and where captures are charged. */
 export class Captures {
   readonly #session: NatsSession;
+  readonly #reading: Reading;
   readonly #db: Entries;
   /** As `begin` wrote them: what ends a capture mostly finds its record so, and need not read it again. */
   readonly #begun = new Map<string, Entry<CaptureRecord>>();
 
-  constructor(session: NatsSession) {
+  constructor(session: NatsSession, reading: Reading = 'from-leader') {
     this.#session = session;
-    this.#db = new Entries(session, 'db');
+    this.#reading = reading;
+    this.#db = new Entries(session, 'db', reading);
   }
 
   /** Writes a new record, with what it sets aside in the books. Writing it twice is harmless. */
@@ -54,7 +60,13 @@ export class Captures {
   /** The record, or null when the account has no capture of that uuid. */
   async get(account: string, uuid: string): Promise<Entry<CaptureRecord> | null> {
     if (timeOfUuid(uuid) === null) return null;
-    return this.#db.get<CaptureRecord>(captureKey(account, uuid));
+    const key = captureKey(account, uuid);
+    for (let attempt = 1; ; attempt++) {
+      const found = await this.#db.get<CaptureRecord>(key);
+      // A replica that lags does not have the newest records; that one is not there at all is rare.
+      if (found !== null || this.#reading === 'from-leader' || attempt === lagAttempts) return found;
+      await delay(lagDelayMs * attempt);
+    }
   }
 
   /**

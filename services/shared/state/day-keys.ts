@@ -1,6 +1,6 @@
-import { isMessageMissing } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { allKeys } from '../nats/key-page.ts';
+import { readBatch } from '../nats/read-batch.ts';
 import { capturesOfDay } from './captures.ts';
 import { timeOfUuid } from './uuid.ts';
 
@@ -104,22 +104,13 @@ export class DayKeys {
   /** Keys written after that stream sequence, new or not, and the sequence of the last of them. */
   async #writtenAfter(sequence: number, prefix: string): Promise<{ keys: string[]; last: number }> {
     const bucket = '$KV.db.';
-    const keys: string[] = [];
-    let last = sequence;
-    try {
-      const messages = await this.#session.jsm.direct.getBatch('KV_db', {
-        seq: sequence + 1,
-        next_by_subj: `${bucket}${prefix}*`,
-        batch: newRecords.atOnce,
-      });
-      for await (const { subject, seq } of messages) {
-        keys.push(subject.slice(bucket.length));
-        last = seq;
-      }
-    } catch (error) {
-      if (!isMessageMissing(error)) throw error;
-    }
-    return { keys, last };
+    const messages = await readBatch(this.#session, 'KV_db', {
+      seq: sequence + 1,
+      next_by_subj: `${bucket}${prefix}*`,
+      batch: newRecords.atOnce,
+    });
+    const keys = messages.map(({ subject }) => subject.slice(bucket.length));
+    return { keys, last: messages.at(-1)?.seq ?? sequence };
   }
 }
 

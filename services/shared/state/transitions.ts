@@ -26,6 +26,11 @@ export function stateOf({ status, refresh }: CaptureRecord, revision: number): C
   return status === 'completed' && refresh?.revision === revision ? refresh.state : 'none';
 }
 
+/** How the capture failed, or with a number of a refresh the last one; undefined when it did not. */
+export function failureOf({ failure, refresh }: CaptureRecord, revision: number): CaptureFailure | undefined {
+  return revision === 0 ? failure : refresh?.failure;
+}
+
 /** Rendering begins, if nobody has begun it. */
 export function begin(revision: number): Transition {
   return (record) => {

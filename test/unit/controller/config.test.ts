@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readControllerConfig } from '../../../services/controller/config.ts';
 
 test('the defaults are those of a laptop', () => {
@@ -6,6 +6,7 @@ test('the defaults are those of a laptop', () => {
   expect(config).toMatchObject({
     ops: { port: 9092 },
     canaryIntervalMs: 60_000,
+    reconcileIntervalMs: 86_400_000,
     streams: {
       replicas: 1,
       maxBytes: { db: -1, live: -1, cache: 268_435_456, captures: -1, dead: 67_108_864, files: -1 },
@@ -20,10 +21,11 @@ test('every variable is read', () => {
     WEBCAPTURE_FILES_MAX_BYTES: '1073741824',
     WEBCAPTURE_CACHE_MAX_BYTES: '2097152',
     WEBCAPTURE_CANARY_INTERVAL: '0',
+    WEBCAPTURE_RECONCILE_INTERVAL: '3600',
     WEBCAPTURE_REGIONS: 'us-east:0',
   });
   expect(config.streams).toMatchObject({ replicas: 3, maxBytes: { files: 1_073_741_824, cache: 2_097_152 } });
-  expect(config.canaryIntervalMs).toBe(0);
+  expect([config.canaryIntervalMs, config.reconcileIntervalMs]).toEqual([0, 3_600_000]);
   expect(config.regions).toEqual([{ region: 'us-east', minRenderers: 0 }]);
 });
 
@@ -34,8 +36,45 @@ test('every bad value is named at once', () => {
       WEBCAPTURE_FILES_MAX_BYTES: '0',
       WEBCAPTURE_DB_MAX_BYTES: '-2',
       WEBCAPTURE_CANARY_INTERVAL: 'often',
+      WEBCAPTURE_RECONCILE_INTERVAL: '60',
     });
-  for (const name of ['NATS_REPLICAS', 'FILES_MAX_BYTES', 'DB_MAX_BYTES', 'CANARY_INTERVAL']) {
+  for (const name of ['NATS_REPLICAS', 'FILES_MAX_BYTES', 'DB_MAX_BYTES', 'CANARY_INTERVAL', 'RECONCILE_INTERVAL']) {
     expect(read).toThrow(`WEBCAPTURE_${name} must be`);
   }
+});
+
+describe('Kubernetes', () => {
+  const pod = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '6443', WEBCAPTURE_RELEASE: 'prod' };
+  const inPod = {
+    access: { host: '10.0.0.1', port: '6443', accountDir: '/var/run/secrets/kubernetes.io/serviceaccount' },
+    namespace: undefined,
+    release: 'prod',
+    lease: 'webcapture-controller',
+  };
+  const file = { KUBECONFIG: '/a:/b', WEBCAPTURE_RELEASE: 'prod' };
+
+  test.each([
+    ['nowhere', {}, null],
+    ['in a pod of a release', pod, inPod],
+    ['in some other pod, as when `npm start` runs there', { KUBERNETES_SERVICE_HOST: '10.0.0.1' }, null],
+    ['in a pod, switched off', { ...pod, WEBCAPTURE_KUBERNETES: 'off' }, null],
+    ['beside a kubeconfig that nobody asked for', file, null],
+    [
+      'by a kubeconfig',
+      { ...file, WEBCAPTURE_KUBERNETES: 'on', WEBCAPTURE_NAMESPACE: 'shots', WEBCAPTURE_LEASE: 'prod-controller' },
+      { access: { kubeconfig: ['/a', '/b'] }, namespace: 'shots', release: 'prod', lease: 'prod-controller' },
+    ],
+  ] as const)('%s', (_, env, settings) => {
+    expect(readControllerConfig(env).kubernetes).toEqual(settings);
+  });
+
+  test.each([
+    [{ WEBCAPTURE_KUBERNETES: 'on', WEBCAPTURE_RELEASE: 'x' }, 'WEBCAPTURE_KUBERNETES is on, but this is no pod'],
+    [{ KUBECONFIG: '/a', WEBCAPTURE_KUBERNETES: 'on' }, 'WEBCAPTURE_RELEASE must be set'],
+    [{ WEBCAPTURE_KUBERNETES: 'maybe' }, 'WEBCAPTURE_KUBERNETES must be one of auto, on, off'],
+    [{ ...pod, WEBCAPTURE_LEASE: 'A b' }, 'WEBCAPTURE_LEASE must be a name as Kubernetes has them, not "A b"'],
+    [{ ...pod, WEBCAPTURE_NAMESPACE: '-x' }, 'WEBCAPTURE_NAMESPACE must be a name'],
+  ] as const)('refuses %j', (env, message) => {
+    expect(() => readControllerConfig(env)).toThrow(message);
+  });
 });

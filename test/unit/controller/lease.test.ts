@@ -4,7 +4,7 @@ import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.t
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { StatusWriter } from '../../../services/controller/apply/status-writer.ts';
 import { runElection, type Term } from '../../../services/controller/leader/election.ts';
-import { Lease, leaderKey, type LeaseTimes } from '../../../services/controller/leader/lease.ts';
+import { Lease, leaderKey, onRelease, type LeaseTimes } from '../../../services/controller/leader/lease.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { TcpGate } from './support/tcp-gate.ts';
@@ -161,7 +161,18 @@ describe('the election', () => {
       }
       acting.delete(name);
     };
-    const running = runElection({ session, lease, times, log: silentLog, lead }, aborter.signal);
+    const running = runElection(
+      {
+        what: 'the fleet',
+        lease,
+        reachable: () => session.connected(),
+        onFree: onRelease(session),
+        times,
+        log: silentLog,
+        lead,
+      },
+      aborter.signal,
+    );
     const stop = async () => {
       aborter.abort();
       await running;

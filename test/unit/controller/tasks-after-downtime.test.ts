@@ -37,6 +37,8 @@ test('what came due while no controller was up is done by the next one, once', a
 
   const first = await startController();
   await until('it to lead', async () => (await first.metric('webcapture_controller_leader')) === 1);
+  const reconciled = 'webcapture_reconcile_last_end_timestamp_seconds';
+  await until('its first reconcile', async () => ((await first.metric(reconciled)) ?? 0) > Date.now() / 1000 - 60);
   await first.stop();
 
   // The renderer's last act: a file for a second, and one whose refreshes have been due for a while.

@@ -49,8 +49,16 @@ describe('expiry', () => {
     const { deps, store } = tasking(on());
     const record = newRecord({ account: 'expiry', lane: 'background' });
     await deps.captures.create(record);
-    const { fileName: name, expiresAt } = record;
-    const file = { name, bytes: Buffer.from('x'), contentType: 'image/png', width: 1, height: 1, expiresAt } as const;
+    const { fileName: name, account, expiresAt } = record;
+    const file = {
+      name,
+      account,
+      bytes: Buffer.from('x'),
+      contentType: 'image/png',
+      width: 1,
+      height: 1,
+      expiresAt,
+    } as const;
     await store.create(file);
     await on().settler.settle(
       { ...record, revision: 0 },

@@ -23,7 +23,7 @@ export function healthy(count: number, fields: Partial<RendererHeartbeat> = {}):
   return Array.from({ length: count }, (_, index) => heartbeat(`us-east-${index}`, fields));
 }
 
-export const idle: LaneDepths = { interactive: 0, background: 0, oldestInteractiveMs: null };
+export const idle: LaneDepths = { interactive: 0, background: 0, oldestInteractiveMs: null, oldestBackgroundMs: null };
 
 /** A region in which all is well. */
 export function region(fields: Partial<RegionFacts> = {}): RegionFacts {
@@ -35,6 +35,7 @@ export function region(fields: Partial<RegionFacts> = {}): RegionFacts {
     silent: [],
     waiting: idle,
     canary: null,
+    clusters: null,
     ...fields,
   };
 }

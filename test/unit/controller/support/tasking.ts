@@ -53,8 +53,15 @@ export function tasking({ session, settler }: Pick<Settling, 'session' | 'settle
     completed: async (changes: Partial<CaptureRecord> = {}): Promise<CaptureRecord> => {
       const record = newRecord({ lane: 'background', tokenCost: 2, ...changes, status: 'queued' });
       await captures.create(record);
-      const { fileName, expiresAt } = record;
-      const file = { name: fileName, bytes: Buffer.from('picture'), contentType: 'image/png', width: 1, height: 1 };
+      const { fileName, account, expiresAt } = record;
+      const file = {
+        name: fileName,
+        account,
+        bytes: Buffer.from('picture'),
+        contentType: 'image/png',
+        width: 1,
+        height: 1,
+      };
       await store.create({ ...file, contentType: 'image/png', expiresAt: Math.max(expiresAt, Date.now() + 60_000) });
       return (await captures.complete(record, newOutcome(), expiresAt)) ?? record;
     },

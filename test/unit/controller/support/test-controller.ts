@@ -7,11 +7,11 @@ import { controllerTimes, type ControllerTimes } from '../../../../services/cont
 /** A whole controller within the test's own process. */
 export class TestController {
   readonly lines: LogLine[];
-  readonly #opsUrl: string;
+  readonly opsUrl: string;
   readonly #shutdown: Shutdown;
 
   private constructor(port: number, shutdown: Shutdown, lines: LogLine[]) {
-    this.#opsUrl = `http://127.0.0.1:${port}`;
+    this.opsUrl = `http://127.0.0.1:${port}`;
     this.#shutdown = shutdown;
     this.lines = lines;
   }
@@ -32,14 +32,14 @@ export class TestController {
 
   /** The value of a metric, by its whole name with labels; undefined when it is not there. */
   async metric(name: string): Promise<number | undefined> {
-    const text = await (await fetch(`${this.#opsUrl}/metrics`)).text();
+    const text = await (await fetch(`${this.opsUrl}/metrics`)).text();
     const plain = (line: string) => line.replace(/,?service="controller"/, '').replace('{}', '');
     const line = text.split('\n').find((candidate) => plain(candidate).startsWith(`${name} `));
     return line === undefined ? undefined : Number(line.split(' ').at(-1));
   }
 
   async probe(path: '/livez' | '/readyz'): Promise<number> {
-    return (await fetch(this.#opsUrl + path)).status;
+    return (await fetch(this.opsUrl + path)).status;
   }
 
   /** Changes of a component's state as logged: `operational→major_outage`. */

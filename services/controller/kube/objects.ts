@@ -1,0 +1,137 @@
+import { isRegion, type Region } from '@webcapture/shared/contract/regions.ts';
+import type { StatusValue } from '@webcapture/shared/contract/status.ts';
+import type { KubeObject } from './reflector.ts';
+
+/** The labels that the chart puts on what belongs to a release. */
+export const labels = {
+  instance: 'app.kubernetes.io/instance',
+  component: 'app.kubernetes.io/component',
+  region: 'webcapture.dev/region',
+} as const;
+
+export const deletionCostKey = 'controller.kubernetes.io/pod-deletion-cost';
+
+type Labels = Readonly<Record<string, string>>;
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+}
+
+/** What we read of a pod, as the API writes it. */
+export interface PodObject extends KubeObject {
+  readonly metadata: KubeObject['metadata'] & {
+    readonly labels?: Labels;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly deletionTimestamp?: string;
+  };
+  readonly status?: {
+    readonly phase?: string;
+    readonly conditions?: readonly Condition[];
+    readonly containerStatuses?: readonly {
+      readonly state?: {
+        readonly waiting?: { readonly reason?: string };
+        readonly terminated?: { readonly reason?: string };
+      };
+    }[];
+  };
+}
+
+/** `ending`: it was told to stop, or has ended. */
+export type PodState = 'ready' | 'unready' | 'ending';
+
+/** What is kept of a renderer's pod. */
+export interface Pod {
+  readonly name: string;
+  readonly uid: string;
+  readonly region: Region;
+  readonly state: PodState;
+  /** Why it is not ready, in the API's own word: `CrashLoopBackOff`, `Unschedulable`. */
+  readonly why?: string;
+  /** Null when it has none. */
+  readonly deletionCost: number | null;
+}
+
+export function keepPod({ metadata, status }: PodObject): Pod | null {
+  const region = metadata.labels?.[labels.region];
+  if (region === undefined || !isRegion(region)) return null;
+  const ended = metadata.deletionTimestamp !== undefined || status?.phase === 'Failed' || status?.phase === 'Succeeded';
+  const ready = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
+  const state: PodState = ended ? 'ending' : ready ? 'ready' : 'unready';
+  const why = state === 'unready' ? whyUnready(status) : undefined;
+  const cost = metadata.annotations?.[deletionCostKey];
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    region,
+    state,
+    ...(why === undefined ? {} : { why }),
+    deletionCost: cost === undefined || !/^-?\d+$/.test(cost) ? null : Number(cost),
+  };
+}
+
+function whyUnready(status: PodObject['status']): string | undefined {
+  const states = status?.containerStatuses?.map(({ state }) => state?.waiting?.reason ?? state?.terminated?.reason);
+  const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  return (
+    states?.find((reason) => reason !== undefined) ?? (scheduled?.status === 'False' ? scheduled.reason : undefined)
+  );
+}
+
+export interface DeploymentObject extends KubeObject {
+  readonly metadata: KubeObject['metadata'] & { readonly labels?: Labels };
+  readonly spec: {
+    readonly replicas?: number;
+    readonly template: { readonly metadata?: { readonly labels?: Labels } };
+  };
+}
+
+export interface Deployment {
+  readonly name: string;
+  /** Of the pods that it makes; null for those of other components. */
+  readonly region: Region | null;
+  readonly replicas: number;
+}
+
+export function keepDeployment({ metadata, spec }: DeploymentObject): Deployment {
+  const region = spec.template.metadata?.labels?.[labels.region] ?? metadata.labels?.[labels.region];
+  return {
+    name: metadata.name,
+    region: region !== undefined && isRegion(region) ? region : null,
+    replicas: spec.replicas ?? 1,
+  };
+}
+
+/** One condition as the API's conventions write it. */
+export interface StatusCondition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+  /** When `status` last changed; not when reason or message did. */
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number;
+}
+
+/** What `kubectl get renderregions` shows; see charts/webcapture/crds/renderregions.yaml. */
+export interface RenderRegionStatus {
+  readonly status: StatusValue;
+  readonly message: string;
+  readonly ready: number;
+  readonly wanted: number;
+  readonly slots: number;
+  readonly busy: number;
+  readonly queued: number;
+  readonly responseTimeMs?: number;
+  readonly lastCheckedAt: string;
+  readonly conditions: readonly StatusCondition[];
+}
+
+export interface RenderRegion extends KubeObject {
+  readonly metadata: KubeObject['metadata'] & { readonly namespace: string; readonly generation?: number };
+  readonly spec: { readonly region: Region; readonly deployment: string };
+  readonly status?: Partial<RenderRegionStatus>;
+}
+
+export const renderRegionApi = 'webcapture.dev/v1alpha1';

@@ -1,0 +1,119 @@
+import type { Metric, Registry } from 'prom-client';
+import { formats } from '@webcapture/shared/contract/formats.ts';
+import { regions } from '@webcapture/shared/contract/regions.ts';
+import { errorCodes } from '@webcapture/shared/errors/table.ts';
+import { createStoreMetrics } from '@webcapture/shared/storage/store-metrics.ts';
+import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
+import { ControllerMetrics } from '../../services/controller/apply/metrics.ts';
+import { KubeMetrics } from '../../services/controller/kube/metrics.ts';
+import { ReconcileMetrics } from '../../services/controller/reconcile/metrics.ts';
+import { WebhookMetrics } from '../../services/controller/webhooks/metrics.ts';
+import { createCacheMetrics } from '../../services/front/cache/metrics.ts';
+import { InFlight } from '../../services/front/capture/in-flight.ts';
+import { createIdempotencyMetrics } from '../../services/front/idempotency/metrics.ts';
+import { createFrontMetrics } from '../../services/front/metrics.ts';
+import { createRendererMetrics } from '../../services/renderer/job/metrics.ts';
+
+export type ServiceName = 'front' | 'renderer' | 'controller';
+
+export interface KnownMetric {
+  readonly name: string;
+  readonly type: string;
+  readonly labels: readonly string[];
+  readonly help: string;
+}
+
+/** The registries of the services, with every metric that they can have, in a cluster or not. Nothing is measured yet. */
+export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
+  const front = createMetrics('front');
+  createFrontMetrics(front, {
+    installed: [{ region: 'us-east', minRenderers: 1 }],
+    inFlight: new InFlight(),
+    statusAgeMs: () => 1000,
+    components: () => [],
+  });
+  createCacheMetrics(front);
+  createIdempotencyMetrics(front);
+  createStoreMetrics(front);
+
+  const renderer = createMetrics('renderer');
+  createRendererMetrics(renderer, { region: 'us-east', slots: 2, busy: () => 1, browserUp: () => true });
+  createStoreMetrics(renderer);
+
+  const controller = createMetrics('controller');
+  void new ControllerMetrics(controller);
+  void new WebhookMetrics(controller);
+  void new ReconcileMetrics(controller);
+  void new KubeMetrics(controller, () => ({ pods: 0, deployments: 0, renderregions: 0 }));
+  createStoreMetrics(controller);
+  return { front, renderer, controller };
+}
+
+/** What is known of every metric of the services, those of the runtime among them. */
+export function allMetrics(): Readonly<Record<ServiceName, readonly KnownMetric[]>> {
+  const { front, renderer, controller } = allRegistries();
+  return { front: describe(front), renderer: describe(renderer), controller: describe(controller) };
+}
+
+function describe(registry: Registry): readonly KnownMetric[] {
+  return registry.getMetricsAsArray().map((metric) => {
+    const { name, help, labelNames } = metric as unknown as Metric & KnownMetric & { labelNames: readonly string[] };
+    return { name, help, type: metric.constructor.name.toLowerCase(), labels: ['service', ...labelNames] };
+  });
+}
+
+const words = /^[a-z]+([A-Z_][a-z]+)*$/;
+
+/** What each label may say: sets that no client can add to. */
+export const labelValues: Readonly<Record<string, readonly string[] | RegExp>> = {
+  service: ['front', 'renderer', 'controller'],
+  region: [...regions, 'none'],
+  format: formats,
+  lane: ['interactive', 'background'],
+  component: /^(api|queue|storage|engine(\.[a-z-]+)?)$/,
+  code: errorCodes,
+  outcome: [
+    ...errorCodes,
+    // Captures, then calls of the store and tasks, then webhooks.
+    'completed',
+    'queued',
+    'client_gone',
+    'ok',
+    'done',
+    'failed',
+    'delivered',
+    'retried',
+    'given_up',
+  ],
+  method: /^([A-Z]+|other)$/,
+  // As it is registered: a parameter is a name.
+  route: /^(none|(\/[a-z:.*-]*)+)$/,
+  status: /^[1-5]xx$/,
+  event: /^capture\.[a-z]+$/,
+  ...Object.fromEntries(
+    ['result', 'operation', 'failure', 'limit', 'reason', 'kind', 'resource', 'object', 'why'].map((name) => [
+      name,
+      words,
+    ]),
+  ),
+};
+
+/** Those samples of a text of metrics of ours whose labels say something else. */
+export function openLabels(text: string): readonly string[] {
+  return text.split('\n').filter((line) => {
+    const labels = /^webcapture_\w+\{(.*)\} /.exec(line)?.[1];
+    return [...(labels ?? '').matchAll(/(\w+)="([^"]*)"/g)].some(([, name = '', value = '']) => {
+      const allowed = name === 'le' ? /^[\d.+Inf]+$/ : labelValues[name];
+      return allowed instanceof RegExp ? !allowed.test(value) : allowed?.includes(value) !== true;
+    });
+  });
+}
+
+/** The metrics of the services that expressions of Prometheus name, and the labels that they choose them by. */
+export function metricsAsked(text: string): readonly { readonly name: string; readonly labels: readonly string[] }[] {
+  const found = text.matchAll(/\b((?:webcapture|process|nodejs)_[a-z0-9_]+)(?:\{([^}]*)\})?/g);
+  return [...found].map(([, name = '', matchers = '']) => ({
+    name,
+    labels: [...matchers.matchAll(/(\w+)\s*[=!]~?"/g)].map(([, label = '']) => label),
+  }));
+}

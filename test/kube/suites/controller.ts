@@ -1,0 +1,316 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { kubeLeaseTimes } from '../../../services/controller/kube/kube-lease.ts';
+import { controllerTimes } from '../../../services/controller/times.ts';
+import { RegionEvents } from '../../../services/controller/kube/events.ts';
+import { KubeConnection } from '../../../services/controller/kube/connection.ts';
+import { loadKubeconfig } from '../../../services/controller/kube/kubeconfig.ts';
+import { deletionCostKey } from '../../../services/controller/kube/objects.ts';
+import { ApiGate } from '../../harness/api-gate.ts';
+import { tokens, type ControlPlane } from '../../harness/control-plane.ts';
+import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { until } from '../../harness/until.ts';
+import { StandInRenderer } from '../../unit/controller/support/stand-in-renderer.ts';
+import { reportOf, untilShown } from '../../unit/controller/support/status.ts';
+import { TestController } from '../../unit/controller/support/test-controller.ts';
+import { sharedPlane } from '../support/shared-plane.ts';
+import { release, TestNamespace } from '../support/test-namespace.ts';
+
+// One controller with the times of production, on a real API and a real NATS. The tests follow each other.
+let plane: ControlPlane;
+let namespace: TestNamespace;
+let gate: ApiGate;
+let nats: TestNats;
+let session: NatsSession;
+let controller: TestController;
+/** In a cluster of its own, as far as it can tell: another namespace. */
+let elsewhere: { readonly namespace: TestNamespace; readonly controller: TestController };
+let opsUrl: string;
+const renderers = new Map<string, StandInRenderer>();
+
+/** A pod and its renderer. */
+async function add(region: Region, name: string, where = namespace): Promise<void> {
+  await where.addPod(name, region);
+  renderers.set(name, new StandInRenderer(session, region, name));
+}
+
+/** The process dies; its pod is another matter. */
+async function kill(name: string): Promise<void> {
+  await renderers.get(name)?.die();
+  renderers.delete(name);
+}
+
+const messageOf = async (region: Region) =>
+  (await reportOf(session))?.components.find(({ name }) => name === `engine.${region}`)?.message;
+
+const untilMessage = (region: Region, message: string | RegExp) =>
+  until(
+    `${region} to say ${message}`,
+    async () => {
+      const said = (await messageOf(region)) ?? '';
+      if (typeof message === 'string' ? said === message : message.test(said)) return true;
+      throw new Error(`it says: ${said}`);
+    },
+    { deadlineMs: 20_000 },
+  );
+
+/** As in production, but for the regular writing, and for how long a lost Lease is waited for. */
+const times = {
+  statusMs: 1000,
+  kube: { ...controllerTimes.kube, lease: { ...kubeLeaseTimes, ttlMs: 4000, marginMs: 1500, requestMs: 1200 } },
+};
+
+const say = (what: string, ms: number) => process.stdout.write(`${what}: ${(ms / 1000).toFixed(1)} s\n`);
+
+/** What kubectl prints: the server makes the table. */
+async function table(): Promise<string[][]> {
+  interface Table {
+    readonly columnDefinitions: { readonly name: string }[];
+    readonly rows: { readonly cells: unknown[] }[];
+  }
+  const { columnDefinitions, rows } = await namespace.api.do<Table>('GET', namespace.path('renderregions'), undefined, {
+    accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
+  });
+  return [columnDefinitions.map(({ name }) => name), ...rows.map(({ cells }) => cells.map(String))];
+}
+
+// Beside what comes before and after it, but in the order below.
+describe.concurrent('the controller', () => {
+  describe('in its cluster', { concurrent: false }, () => {
+    beforeAll(async () => {
+      plane = await sharedPlane();
+      [namespace, gate, nats] = await Promise.all([
+        TestNamespace.create(plane),
+        ApiGate.before(plane),
+        startTestNats(['us-east', 'eu-west', 'asia-east']),
+      ]);
+      session = nats.session;
+      await Promise.all([
+        namespace.addRegion('us-east'),
+        namespace.addRegion('eu-west'),
+        namespace.addDeployment('us-east', 2),
+        namespace.addDeployment('eu-west', 0),
+        add('us-east', 'east-1'),
+        add('us-east', 'east-2'),
+      ]);
+      const env = {
+        WEBCAPTURE_NATS_URL: nats.url,
+        WEBCAPTURE_REGIONS: 'us-east:1,eu-west:1,asia-east:1',
+        WEBCAPTURE_KUBERNETES: 'on',
+        WEBCAPTURE_RELEASE: release,
+        KUBECONFIG: await plane.kubeconfig(namespace.name, tokens.controller, gate.url),
+      };
+      controller = await TestController.start(env, times);
+      await until('it to lead the fleet', async () => (await controller.metric('webcapture_controller_leader')) === 1);
+      const other = await TestNamespace.create(plane);
+      await Promise.all([
+        other.addRegion('asia-east'),
+        other.addDeployment('asia-east', 1),
+        add('asia-east', 'asia-1', other),
+      ]);
+      const kubeconfig = await plane.kubeconfig(other.name, tokens.controller);
+      elsewhere = {
+        namespace: other,
+        controller: await TestController.start({ ...env, WEBCAPTURE_POD: 'other', KUBECONFIG: kubeconfig }, times),
+      };
+      opsUrl = controller.opsUrl;
+    });
+    afterAll(async () => {
+      await Promise.all([...renderers.values()].map((renderer) => renderer.die()));
+      await controller.stop();
+      await gate[Symbol.asyncDispose]();
+      await nats[Symbol.asyncDispose]();
+    });
+
+    test('a RenderRegion reads like /status', async () => {
+      await untilMessage('us-east', '2 of 2 renderers healthy');
+      await untilShown(session, 'engine.us-east', 'operational');
+      await until('both resources to be written', async () =>
+        (await table()).slice(1).every(([, status]) => status === 'operational'),
+      );
+      const [head, ...rows] = await table();
+      const withoutAge = rows.map((cells) => cells.filter((_, index) => head?.[index] !== 'Age'));
+      expect(head).toEqual(['Name', 'Status', 'Ready', 'Wanted', 'Slots', 'Busy', 'Queued', 'Age', 'Message']);
+      expect(withoutAge).toEqual([
+        // Configured with one renderer, asked for with none: scaled to zero on purpose.
+        ['eu-west', 'operational', '0', '0', '0', '0', '0', 'scaled to zero'],
+        ['us-east', 'operational', '2', '2', '4', '0', '0', '2 of 2 renderers healthy'],
+      ]);
+      const { status } = await namespace.region('us-east');
+      expect(status?.conditions).toEqual([
+        expect.objectContaining({ type: 'Operational', status: 'True', reason: 'Operational' }),
+        expect.objectContaining({ type: 'DeploymentFound', status: 'True', reason: 'Found' }),
+      ]);
+      expect(await namespace.events('us-east')).toEqual([]);
+    });
+
+    test('what does not change is not written again', async () => {
+      const { resourceVersion } = (await namespace.region('us-east')).metadata;
+      const writes = () => gate.requests.filter(({ method, path }) => method !== 'GET' && !path.includes('/leases/'));
+      const before = writes().length;
+      await until('some passes', async () => (await controller.metric('webcapture_kubernetes_leader')) === 1);
+      await new Promise((resolve) => setTimeout(resolve, 2000));
+      expect((await namespace.region('us-east')).metadata.resourceVersion).toBe(resourceVersion);
+      expect(writes().slice(before)).toEqual([]);
+    });
+
+    test('a pod that is deleted shows within 10 s, with its reason, a condition and one Event', async () => {
+      const before = await namespace.region('us-east');
+      const from = performance.now();
+      // Its node goes: the pod is gone, and its last heartbeat is still fresh.
+      await Promise.all([namespace.killPod('east-2'), kill('east-2')]);
+      await untilShown(session, 'engine.us-east', 'degraded_performance');
+      const tookMs = performance.now() - from;
+      say('after the end of a pod, status turned', tookMs);
+      expect(tookMs).toBeLessThan(10_000);
+      expect(await messageOf('us-east')).toMatch(/^1 of 2 renderers healthy: 1 not running/);
+      await until('the resource to follow', async () => {
+        const { status } = await namespace.region('us-east');
+        return status?.status === 'degraded_performance' && status.ready === 1;
+      });
+      const { status } = await namespace.region('us-east');
+      const conditions = (resource: typeof before) =>
+        resource.status?.conditions?.map((each) => each.lastTransitionTime);
+      expect(status?.conditions?.[0]).toMatchObject({
+        type: 'Operational',
+        status: 'False',
+        reason: 'DegradedPerformance',
+      });
+      expect(status?.conditions?.[1]?.lastTransitionTime).toBe(conditions(before)?.[1]);
+      expect(await until('the Event', async () => (await namespace.events('us-east'))[0])).toMatchObject({
+        reason: 'DegradedPerformance',
+        count: 1,
+      });
+      await add('us-east', 'east-3');
+      await untilMessage('us-east', '2 of 2 renderers healthy');
+      await until('the second Event', async () => (await namespace.events('us-east')).length === 2);
+      expect((await namespace.events('us-east')).map(({ reason }) => reason)).toEqual([
+        'DegradedPerformance',
+        'Operational',
+      ]);
+    });
+
+    test('a pod whose process hangs shows by its silence, though Kubernetes calls it Ready', async () => {
+      const { lastBeatAt = 0 } = renderers.get('east-3') ?? {};
+      await kill('east-3');
+      await untilMessage('us-east', /^1 of 2 renderers healthy: east-3 has not been heard for [5-9] s$/);
+      const tookMs = performance.now() - lastBeatAt;
+      say('after the last heartbeat of a Ready pod, status turned', tookMs);
+      expect(tookMs).toBeLessThan(12_000);
+      await namespace.setState('east-3', 'unready', 'CrashLoopBackOff');
+      await untilMessage('us-east', '1 of 2 renderers healthy: east-3 is not Ready (CrashLoopBackOff)');
+      await namespace.setState('east-3', 'ready');
+      renderers.set('east-3', new StandInRenderer(session, 'us-east', 'east-3'));
+      await untilMessage('us-east', '2 of 2 renderers healthy');
+    });
+
+    test('scaling up is no outage, nor is a rolling update', async () => {
+      await namespace.scale('us-east', 8);
+      await add('us-east', 'east-4');
+      await until('the old one to be told to stop', async () => {
+        await namespace.endPod('east-1');
+        return true;
+      });
+      const old = renderers.get('east-1');
+      if (old !== undefined) old.says = { draining: true };
+      const changes = controller.changes('engine.us-east').length;
+      await until('the pods to be seen', async () => (await namespace.region('us-east')).status?.slots === 4);
+      await untilMessage('us-east', '2 of 2 renderers healthy');
+      await namespace.killPod('east-1');
+      await renderers.get('east-1')?.leave();
+      renderers.delete('east-1');
+      await new Promise((resolve) => setTimeout(resolve, 2500));
+      expect(controller.changes('engine.us-east')).toHaveLength(changes);
+      expect((await namespace.region('us-east')).status).toMatchObject({ status: 'operational', wanted: 2, ready: 2 });
+    });
+
+    test('busy pods cost more to delete, and autoscalers read how full a region is', async () => {
+      const busy = renderers.get('east-3');
+      if (busy !== undefined) busy.says = { busy: 2 };
+      const costs = async () =>
+        Promise.all(
+          ['east-3', 'east-4'].map(async (name) => (await namespace.pod(name)).metadata.annotations?.[deletionCostKey]),
+        );
+      await until('the cost to be told', async () => (await costs())[0] === '100');
+      expect(await costs()).toEqual(['100', undefined]);
+      const scale = async (region: string) => {
+        const response = await fetch(`${opsUrl}/scale/${region}`);
+        return [response.status, await response.json()];
+      };
+      expect(await scale('us-east')).toEqual([200, { value: 0.5 }]);
+      expect(await scale('eu-west')).toEqual([200, { value: 0 }]);
+      expect(await scale('mars')).toEqual([
+        404,
+        { message: 'no region mars is installed; there are: us-east, eu-west, asia-east' },
+      ]);
+    });
+
+    test('the leader of the fleet tells of the pods of another cluster', async () => {
+      await untilMessage('asia-east', '1 of 1 renderers healthy');
+      await elsewhere.namespace.setState('asia-1', 'unready', 'ImagePullBackOff');
+      const told = '0 of 1 renderers healthy: asia-1 is not Ready (ImagePullBackOff)';
+      await untilMessage('asia-east', told);
+      await until('the resource there to follow', async () => {
+        const { status } = await elsewhere.namespace.region('asia-east');
+        return status?.status === 'major_outage' && status.message === told;
+      });
+      expect(await elsewhere.controller.metric('webcapture_controller_leader')).toBe(0);
+      expect(await elsewhere.controller.metric('webcapture_kubernetes_leader')).toBe(1);
+      expect(await controller.metric('webcapture_kubernetes_leader')).toBe(1);
+      await elsewhere.namespace.setState('asia-1', 'ready');
+      await untilMessage('asia-east', '1 of 1 renderers healthy');
+    });
+
+    test('while the API server is away heartbeats count, the message says so, and nothing flips', async () => {
+      const changes = controller.changes('engine.us-east').length;
+      gate.cut();
+      await untilMessage(
+        'us-east',
+        /^2 of 2 renderers healthy; Kubernetes has not been heard for \d+ s, so heartbeats alone are counted$/,
+      );
+      await until('the Lease to be lost', async () => (await controller.metric('webcapture_kubernetes_leader')) === 0);
+      await untilMessage('us-east', /^2 of 2 renderers healthy; Kubernetes/);
+      gate.restore();
+      await untilMessage('us-east', '2 of 2 renderers healthy');
+      expect(controller.changes('engine.us-east')).toHaveLength(changes);
+    });
+
+    test('its rights are enough, and it says how it fares', async () => {
+      const errors = (kind: string) => controller.metric(`webcapture_kubernetes_api_errors_total{kind="${kind}"}`);
+      expect([await errors('forbidden'), await errors('unauthorized'), await errors('other')]).toEqual([0, 0, 0]);
+      expect(await errors('connection')).toBeGreaterThan(0);
+      expect(await controller.metric('webcapture_kubernetes_leader')).toBe(1);
+      expect(await controller.metric('webcapture_kubernetes_informer_age_seconds{resource="pods"}')).toBeLessThan(30);
+      expect(await controller.metric('webcapture_region_renderers_healthy{region="us-east"}')).toBe(2);
+      expect(await controller.metric('webcapture_kubernetes_writes_total{object="pod"}')).toBe(1);
+    });
+
+    test('one that stops gives its Lease up', async () => {
+      const lease = `${elsewhere.namespace.path('leases')}/webcapture-controller`;
+      const holder = async () =>
+        (await namespace.api.do<{ spec: { holderIdentity: string } }>('GET', lease)).spec.holderIdentity;
+      expect(await holder()).toMatch(/^other\//);
+      await elsewhere.controller.stop();
+      expect(await holder()).toBe('');
+    });
+
+    describe('Events', () => {
+      test('a region that comes and goes makes one of each that counts', async () => {
+        const file = await plane.kubeconfig(namespace.name, tokens.controller);
+        const connection = new KubeConnection({ load: () => loadKubeconfig([file], undefined) });
+        const events = new RegionEvents(connection, 'test');
+        const region = await namespace.region('eu-west');
+        for (let round = 0; round < 3; round++) {
+          await events.tell(region, 'major_outage', 'there is no pod');
+          await events.tell(region, 'operational', 'scaled to zero');
+        }
+        expect(await namespace.events('eu-west')).toEqual([
+          { reason: 'MajorOutage', note: 'there is no pod', count: 3 },
+          { reason: 'Operational', note: 'scaled to zero', count: 3 },
+        ]);
+        await connection.close();
+      });
+    });
+  });
+});

@@ -1,0 +1,75 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { sharedPlane } from '../support/shared-plane.ts';
+import { TestNamespace } from '../support/test-namespace.ts';
+
+describe('RenderRegion', () => {
+  let namespace: TestNamespace;
+  beforeAll(async () => {
+    namespace = await TestNamespace.create(await sharedPlane());
+  });
+
+  const api = { apiVersion: 'webcapture.dev/v1alpha1', kind: 'RenderRegion' };
+  const condition = {
+    type: 'Operational',
+    status: 'True',
+    reason: 'Operational',
+    message: 'ok',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  };
+
+  describe('the API server refuses', () => {
+    test.each([
+      ['a region that does not exist', { region: 'mars', deployment: 'a' }, 'spec.region: Unsupported value: "mars"'],
+      ['no region', { deployment: 'a' }, 'spec.region: Required value'],
+      ['no deployment', { region: 'us-east' }, 'spec.deployment: Required value'],
+      ['an empty deployment', { region: 'us-east', deployment: '' }, 'spec.deployment'],
+      [
+        'a deployment that is no name',
+        { region: 'us-east', deployment: 'A_b' },
+        'spec.deployment: Invalid value: "A_b"',
+      ],
+      ['a number for a name', { region: 'us-east', deployment: 3 }, 'spec.deployment'],
+    ])('a spec with %s', async (_, spec, message) => {
+      const answer = await namespace.api.raw<{ message: string }>('POST', namespace.path('renderregions'), {
+        ...api,
+        metadata: { name: 'x' },
+        spec,
+      });
+      expect(answer.status).toBe(422);
+      expect(answer.body.message).toContain(message);
+    });
+
+    test('another region for the same resource', async () => {
+      await namespace.addRegion('eu-west');
+      const path = `${namespace.path('renderregions')}/eu-west`;
+      const answer = await namespace.api.raw<{ message: string }>('PATCH', path, { spec: { region: 'us-west' } });
+      expect(answer.status).toBe(422);
+      expect(answer.body.message).toContain('the region of a RenderRegion cannot be changed');
+    });
+
+    test.each([
+      ['a status that does not exist', { status: 'fine' }, 'status.status: Unsupported value: "fine"'],
+      ['fewer than none', { ready: -1 }, 'status.ready'],
+      ['half a renderer', { wanted: 1.5 }, 'status.wanted'],
+      ['a time that is none', { lastCheckedAt: 'now' }, 'status.lastCheckedAt'],
+      ['a condition without a reason', { conditions: [{ ...condition, reason: undefined }] }, 'reason: Required value'],
+      ['a condition that is maybe', { conditions: [{ ...condition, status: 'Maybe' }] }, 'status: Unsupported value'],
+      ['a condition twice', { conditions: [condition, condition] }, 'Duplicate value'],
+    ])('a status with %s', async (_, status, message) => {
+      const path = `${namespace.path('renderregions')}/eu-west/status`;
+      const answer = await namespace.api.raw<{ message: string }>('PATCH', path, { status });
+      expect(answer.status).toBe(422);
+      expect(answer.body.message).toContain(message);
+    });
+  });
+
+  test('spec and status are written by different hands', async () => {
+    await namespace.addRegion('us-east');
+    const path = `${namespace.path('renderregions')}/us-east`;
+    await namespace.api.do('PATCH', path, { status: { status: 'major_outage' } });
+    expect((await namespace.region('us-east')).status).toBeUndefined();
+    await namespace.api.do('PATCH', `${path}/status`, { status: { ready: 1 }, spec: { deployment: 'other' } });
+    const { spec, status } = await namespace.region('us-east');
+    expect([spec.deployment, status]).toEqual(['test-renderer-us-east', { ready: 1 }]);
+  });
+});

@@ -1,0 +1,275 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test, type TestContext } from 'vitest';
+import { KubeConnection } from '../../../services/controller/kube/connection.ts';
+import type { ApiErrorKind } from '../../../services/controller/kube/api-error.ts';
+import { Inventory } from '../../../services/controller/kube/inventory.ts';
+import { loadInCluster } from '../../../services/controller/kube/in-cluster.ts';
+import { loadKubeconfig } from '../../../services/controller/kube/kubeconfig.ts';
+import { keepPod, type Pod, type PodObject } from '../../../services/controller/kube/objects.ts';
+import { Reflector, type RestartReason } from '../../../services/controller/kube/reflector.ts';
+import { ApiGate, type GateRequest } from '../../harness/api-gate.ts';
+import { tokens, type ControlPlane } from '../../harness/control-plane.ts';
+import { silentLog } from '../../harness/nats-session.ts';
+import { until } from '../../harness/until.ts';
+import { sharedPlane } from '../support/shared-plane.ts';
+import { release, TestNamespace } from '../support/test-namespace.ts';
+
+/** Like the real ones, a tenth as long. */
+const times = { watchMs: 2000, silenceMs: 2500, relistMs: 60_000, retryMs: 50, maxRetryMs: 500 };
+
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await sharedPlane();
+});
+
+/** An informer of pods behind a gate, as in a pod. */
+class Informer {
+  readonly restarts: RestartReason[] = [];
+  readonly errors: ApiErrorKind[] = [];
+  readonly accountDir: string;
+  readonly gate: ApiGate;
+  readonly #reflector: Reflector<PodObject, Pod>;
+  readonly connection: KubeConnection;
+  readonly #aborter = new AbortController();
+  readonly #running: Promise<void>;
+
+  private constructor(gate: ApiGate, accountDir: string, overrides: Partial<typeof times>) {
+    this.gate = gate;
+    this.accountDir = accountDir;
+    const cluster = { host: '127.0.0.1', port: String(gate.port), accountDir };
+    this.connection = new KubeConnection({
+      load: () => loadInCluster(cluster, undefined),
+      onError: (kind) => this.errors.push(kind),
+    });
+    this.#reflector = new Reflector({
+      resource: 'pods',
+      connection: this.connection,
+      path: (namespace) => `/api/v1/namespaces/${namespace}/pods`,
+      keep: keepPod,
+      onChange: () => undefined,
+      onRestart: (reason) => this.restarts.push(reason),
+      log: silentLog,
+      times: { ...times, ...overrides },
+    });
+    this.#running = this.#reflector.run(this.#aborter.signal);
+  }
+
+  static async start(namespace: TestNamespace, overrides: Partial<typeof times> = {}): Promise<Informer> {
+    const accountDir = await plane.accountDir(namespace.name, tokens.controller);
+    return new Informer(await ApiGate.before(plane), accountDir, overrides);
+  }
+
+  get names(): string[] {
+    return [...this.#reflector.objects.keys()].toSorted();
+  }
+
+  get ageMs(): number | null {
+    return this.#reflector.ageMs;
+  }
+
+  get watches(): number {
+    return this.gate.requests.filter(({ isWatch }) => isWatch).length;
+  }
+
+  get lists(): number {
+    return this.gate.requests.length - this.watches;
+  }
+
+  state(name: string): string | undefined {
+    return this.#reflector.objects.get(name)?.state;
+  }
+
+  async shows(...names: string[]): Promise<void> {
+    await until(`the informer to show ${names.join(', ')}`, () => this.names.join() === names.join()).catch(
+      (error: unknown) => {
+        throw new Error(`it shows ${this.names.join()}, after ${this.restarts.join()}`, { cause: error });
+      },
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.#aborter.abort();
+    await this.#running;
+    await this.connection.close();
+    await this.gate[Symbol.asyncDispose]();
+  }
+}
+
+/** An informer that shows the pod `a` of a namespace of its own. */
+async function watching(
+  { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
+  overrides: Partial<typeof times> = {},
+) {
+  const namespace = await TestNamespace.create(plane);
+  await namespace.addPod('a', 'us-east');
+  const informer = await Informer.start(namespace, overrides);
+  await informer.shows('a');
+  await until('the watch to stand', () => informer.watches > 0);
+  onTestFinished(() => informer.stop());
+  return { namespace, informer };
+}
+
+describe.concurrent('an informer of pods', () => {
+  test('follows what comes, changes, is told to stop, and goes', async ({ expect, onTestFinished }) => {
+    const { namespace, informer } = await watching({ onTestFinished });
+    await namespace.addPod('b', 'eu-west', 'unready', 'CrashLoopBackOff');
+    await informer.shows('a', 'b');
+    await until('b to be unready', () => informer.state('b') === 'unready');
+    await namespace.setState('b', 'ready');
+    await until('b to be ready', () => informer.state('b') === 'ready');
+    await namespace.endPod('b');
+    await until('b to be ending', () => informer.state('b') === 'ending');
+    await namespace.killPod('b');
+    await informer.shows('a');
+    expect(informer.restarts).toEqual([]);
+  });
+
+  test('goes on from watch to watch, without a gap, a listing or another connection', async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const { namespace, informer } = await watching({ onTestFinished });
+    const before = informer.watches;
+    await until('two more watches', () => informer.watches >= before + 2);
+    await namespace.addPod('b', 'us-east');
+    await informer.shows('a', 'b');
+    expect([informer.lists, informer.restarts]).toEqual([1, []]);
+    expect(informer.gate.openConnections).toBeLessThanOrEqual(2);
+    expect(informer.ageMs).toBeLessThan(times.silenceMs);
+  });
+
+  const isWatch = (request: GateRequest) => request.isWatch;
+  const isAny = () => true;
+
+  test.for([
+    ['resets', { kind: 'reset' }, isAny, 3, 'error'],
+    ['answers with 500', { kind: 'status', status: 500 }, isAny, 3, 'error'],
+    ['answers with 429', { kind: 'status', status: 429 }, isWatch, 2, 'error'],
+    ['refuses tokens for a while', { kind: 'status', status: 401 }, isAny, 4, 'error'],
+    ['forbids for a while', { kind: 'status', status: 403 }, isWatch, 2, 'error'],
+    ['answers with 410', { kind: 'status', status: 410 }, isWatch, 1, 'expired'],
+    ['says within the watch that its history is gone', { kind: 'expired' }, isWatch, 1, 'expired'],
+    ['hangs before it answers', { kind: 'hang' }, isWatch, 1, 'silent'],
+  ] as const)('goes on when the server %s', async ([, fault, match, count, reason], { expect, onTestFinished }) => {
+    const { namespace, informer } = await watching({ onTestFinished });
+    let left: number = count;
+    informer.gate.fault = (request) => (match(request) && left-- > 0 ? fault : null);
+    informer.gate.reset();
+    await namespace.addPod('b', 'us-east');
+    await namespace.killPod('a');
+    await informer.shows('b');
+    expect(left).toBeLessThanOrEqual(0);
+    expect(informer.restarts).toContain(reason);
+  });
+
+  test('finds out that a watch brings nothing any more, though its connection stands', async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const { namespace, informer } = await watching({ onTestFinished });
+    informer.gate.cut();
+    await namespace.addPod('b', 'us-east');
+    const from = performance.now();
+    await until('the silence to be noticed', () => informer.restarts.includes('silent'));
+    expect(performance.now() - from).toBeLessThan(times.silenceMs + 1500);
+    informer.gate.restore();
+    await informer.shows('a', 'b');
+  });
+
+  test('reads a token anew that was rotated', async ({ expect, onTestFinished }) => {
+    const { namespace, informer } = await watching({ onTestFinished });
+    informer.gate.fault = ({ token }) => (token === tokens.controller ? { kind: 'status', status: 401 } : null);
+    await writeFile(join(informer.accountDir, 'token'), `${tokens.rotated}\n`);
+    informer.gate.reset();
+    await namespace.addPod('b', 'us-east');
+    await informer.shows('a', 'b');
+    expect(informer.gate.requests.at(-1)?.token).toBe(tokens.rotated);
+  });
+
+  test('sees pods and Deployments where RenderRegions are not installed', async ({ expect, onTestFinished }) => {
+    const { namespace, informer } = await watching({ onTestFinished });
+    informer.gate.fault = ({ path }) => (path.includes('renderregions') ? { kind: 'status', status: 404 } : null);
+    const inventory = new Inventory({
+      connection: informer.connection,
+      release,
+      log: silentLog,
+      onChange: () => undefined,
+      patienceMs: 300,
+    });
+    const aborter = new AbortController();
+    const running = inventory.run(aborter.signal);
+    await namespace.addDeployment('us-east', 3);
+    await until('the Deployment to be seen', () => inventory.word('n')?.regions['us-east']?.wanted === 3);
+    expect(inventory.word('n')?.regions['us-east']).toEqual({
+      wanted: 3,
+      pods: [{ name: 'a', state: 'ready' }],
+      missing: [],
+    });
+    aborter.abort();
+    await running;
+  });
+
+  test('a controller that starts goes on from what was wanted before it', async ({ expect, onTestFinished }) => {
+    const { namespace, informer } = await watching({ onTestFinished });
+    await namespace.addRegion('us-east');
+    await namespace.addDeployment('us-east', 8);
+    const path = `${namespace.path('renderregions')}/us-east/status`;
+    await namespace.api.do('PATCH', path, { status: { wanted: 2, lastCheckedAt: new Date().toISOString() } });
+    const { connection } = informer;
+    const inventory = new Inventory({ connection, release, log: silentLog, onChange: () => undefined });
+    const aborter = new AbortController();
+    const running = inventory.run(aborter.signal);
+    expect((await until('a word', () => inventory.word('n'))).regions['us-east']?.wanted).toBe(2);
+    aborter.abort();
+    await running;
+  });
+
+  test('lists everything anew now and then', async ({ expect, onTestFinished }) => {
+    const { informer } = await watching({ onTestFinished }, { watchMs: 1000, relistMs: 100 });
+    await until('two more listings', () => informer.lists > 2);
+    await informer.shows('a');
+    expect(new Set(informer.restarts)).toEqual(new Set(['relist']));
+  });
+});
+
+test('who may not see pods is told so; who may does by the same kubeconfig', async ({ onTestFinished }) => {
+  const namespace = await TestNamespace.create(plane);
+  await namespace.addPod('a', 'us-east');
+  const connect = async (token: string) => {
+    const file = await plane.kubeconfig(namespace.name, token);
+    const connection = new KubeConnection({ load: () => loadKubeconfig([file], undefined) });
+    onTestFinished(() => connection.close());
+    return connection;
+  };
+  const pods = { method: 'GET', path: namespace.path('pods') } as const;
+  const stranger = await connect(tokens.stranger);
+  await expect(stranger.request(pods)).rejects.toThrow('403 Forbidden: pods is forbidden: User "stranger" cannot list');
+  const controller = await connect(tokens.controller);
+  expect(await controller.request(pods)).toMatchObject({ items: [{ metadata: { name: 'a' } }] });
+  expect(await controller.namespace()).toBe(namespace.name);
+});
+
+test('a pod is let in by the token of its service account', async ({ onTestFinished }) => {
+  const namespace = await TestNamespace.create(plane);
+  const accountDir = await plane.accountDir(namespace.name, await namespace.accountToken());
+  const connection = new KubeConnection({
+    load: () => loadInCluster({ host: '127.0.0.1', port: String(plane.port), accountDir }, undefined),
+  });
+  onTestFinished(() => connection.close());
+  expect(await connection.request({ method: 'GET', path: namespace.path('pods') })).toMatchObject({ items: [] });
+  const secrets = connection.request({ method: 'GET', path: `/api/v1/namespaces/${namespace.name}/secrets` });
+  await expect(secrets).rejects.toThrow(`User "system:serviceaccount:${namespace.name}:controller" cannot list`);
+});
+
+test('an API server that is killed and comes back is followed on', async ({ onTestFinished }) => {
+  const { namespace, informer } = await watching({ onTestFinished });
+  await plane.killServer();
+  await until('the loss to be noticed', () => informer.errors.includes('connection'));
+  expect(informer.names).toEqual(['a']);
+  const from = performance.now();
+  await plane.startServer();
+  process.stdout.write(`the API server restarted in ${((performance.now() - from) / 1000).toFixed(1)} s\n`);
+  await namespace.addPod('b', 'us-east');
+  await informer.shows('a', 'b');
+});

@@ -1,0 +1,222 @@
+import { fileURLToPath } from 'node:url';
+import process from 'node:process';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { KubeConnection } from '../../../services/controller/kube/connection.ts';
+import { loadInCluster } from '../../../services/controller/kube/in-cluster.ts';
+import { KubeLease, kubeLeaseTimes } from '../../../services/controller/kube/kube-lease.ts';
+import type { LeaseTimes } from '../../../services/controller/leader/lease.ts';
+import { startProcess, type GuardedProcess } from '../../../deploy/local/process.ts';
+import { ApiGate } from '../../harness/api-gate.ts';
+import { tokens, type ControlPlane } from '../../harness/control-plane.ts';
+import { until } from '../../harness/until.ts';
+import type { CandidateOptions } from '../support/candidate.ts';
+import { sharedPlane } from '../support/shared-plane.ts';
+import { TestNamespace } from '../support/test-namespace.ts';
+
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await sharedPlane();
+});
+
+/** Like the real ones, a third as long. */
+const shortTimes: LeaseTimes = {
+  ttlMs: 3000,
+  marginMs: 1000,
+  renewMs: 600,
+  retryMs: 150,
+  pollMs: 200,
+  requestMs: 700,
+};
+
+describe('the Lease, on clocks of our own', () => {
+  // So long that no real time plays a part.
+  const slow = { ...kubeLeaseTimes, ttlMs: 60_000, marginMs: 10_000 };
+  let connection: KubeConnection;
+  let namespace: TestNamespace;
+  beforeAll(async () => {
+    namespace = await TestNamespace.create(plane);
+    const accountDir = await plane.accountDir(namespace.name, tokens.controller);
+    connection = new KubeConnection({
+      load: () => loadInCluster({ host: '127.0.0.1', port: String(plane.port), accountDir }, undefined),
+    });
+    return () => connection.close();
+  });
+  const candidate = (lease: string, name: string, clock: { ms: number }) =>
+    new KubeLease(connection, lease, name, slow, () => clock.ms);
+  const object = (name: string) =>
+    namespace.api.do<{ spec: Record<string, unknown> }>('GET', `${namespace.path('leases')}/${name}`);
+
+  test('one takes it, the other does not; a release hands it over, and the object tells', async () => {
+    const clock = { ms: 0 };
+    const [a, b] = [candidate('hand-over', 'a', clock), candidate('hand-over', 'b', clock)];
+    expect([await a.take(), await b.take()]).toEqual([true, false]);
+    expect([a.holds(), b.holds()]).toEqual([true, false]);
+    expect((await object('hand-over')).spec).toEqual({
+      holderIdentity: 'a',
+      leaseDurationSeconds: 60,
+      acquireTime: expect.stringMatching(/\.\d{6}Z$/) as string,
+      renewTime: expect.stringMatching(/\.\d{6}Z$/) as string,
+      leaseTransitions: 0,
+    });
+    await a.release();
+    expect([a.holds(), await b.take(), await a.take()]).toEqual([false, true, false]);
+    expect((await object('hand-over')).spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
+  });
+
+  test('of many who try at once one gets it', async () => {
+    const clock = { ms: 0 };
+    const all = Array.from({ length: 12 }, (_, index) => candidate('many', `c${index}`, clock));
+    const taken = await Promise.all(all.map((lease) => lease.take()));
+    expect(taken.filter(Boolean)).toHaveLength(1);
+  });
+
+  test('one that does not renew stops acting before another may begin', async () => {
+    const [mine, theirs] = [{ ms: 0 }, { ms: 1_000_000 }];
+    const [a, b] = [candidate('expiry', 'a', mine), candidate('expiry', 'b', theirs)];
+    await a.take();
+    await b.take();
+    for (const ms of [1, 49_999, 50_000, 59_999, 60_000]) {
+      mine.ms = ms;
+      theirs.ms = 1_000_000 + ms;
+      const mayTake = await b.take();
+      expect([ms, a.holds(), mayTake]).toEqual([ms, ms < 50_000, ms >= 60_000]);
+    }
+    await a.renew();
+    expect([a.holds(), b.holds()]).toEqual([false, true]);
+  });
+
+  test('a renewal whose answer was lost is taken for what it is', async () => {
+    const clock = { ms: 0 };
+    const a = candidate('lost', 'a', clock);
+    const twin = candidate('lost', 'a', clock);
+    await a.take();
+    // The same holder under another version, as after an answer that did not come.
+    await twin.take();
+    clock.ms = 5000;
+    await a.renew();
+    clock.ms = 54_999;
+    expect(a.holds()).toBe(true);
+  });
+});
+
+/** Candidates as processes, and what they did by the order of the API server. */
+class Candidates implements AsyncDisposable {
+  readonly namespace: TestNamespace;
+  readonly #times: LeaseTimes;
+  readonly #running: GuardedProcess[] = [];
+
+  private constructor(namespace: TestNamespace, times: LeaseTimes) {
+    this.namespace = namespace;
+    this.#times = times;
+  }
+
+  static async in(times: LeaseTimes): Promise<Candidates> {
+    return new Candidates(await TestNamespace.create(plane), times);
+  }
+
+  async start(name: string, server = `https://127.0.0.1:${plane.port}`): Promise<GuardedProcess> {
+    const options: CandidateOptions = {
+      name,
+      server,
+      ca: plane.ca,
+      token: tokens.admin,
+      namespace: this.namespace.name,
+      times: this.#times,
+    };
+    const candidate = await startProcess({
+      name: `candidate ${name}`,
+      command: process.execPath,
+      args: [fileURLToPath(new URL('../support/candidate.ts', import.meta.url)), JSON.stringify(options)],
+    });
+    this.#running.push(candidate);
+    return candidate;
+  }
+
+  /** Who acted, in the order of the API server. */
+  async acts(): Promise<string[]> {
+    interface Act {
+      readonly metadata: { readonly resourceVersion: string; readonly labels?: { readonly actor?: string } };
+    }
+    const { items } = await this.namespace.api.do<{ items: Act[] }>('GET', this.namespace.path('configmaps'));
+    return items
+      .toSorted((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion))
+      .map(({ metadata }) => metadata.labels?.actor ?? '');
+  }
+
+  /** The same, one for each unbroken row: `['a', 'b']` means that b began after a had ended for good. */
+  async turns(): Promise<string[]> {
+    const acts = await this.acts();
+    return acts.filter((actor, index) => actor !== acts[index - 1]);
+  }
+
+  async untilActs(name: string, deadlineMs = 20_000): Promise<number> {
+    const from = performance.now();
+    await until(`${name} to act`, async () => (await this.acts()).at(-1) === name, { deadlineMs, intervalMs: 50 });
+    return Math.round(performance.now() - from);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const candidate of this.#running) candidate.kill('SIGCONT');
+    await Promise.all(this.#running.map((candidate) => candidate.stop({ graceMs: 0 })));
+  }
+}
+
+const say = (what: string, ms: number) => process.stdout.write(`${what}: ${(ms / 1000).toFixed(1)} s\n`);
+
+describe.concurrent('never two act at once', () => {
+  test('a leader that is killed is succeeded within 15 s, with the times of production', async ({ expect }) => {
+    await using candidates = await Candidates.in(kubeLeaseTimes);
+    const a = await candidates.start('a');
+    await candidates.untilActs('a');
+    await candidates.start('b');
+    // Right after a renewal its lease lasts longest.
+    a.kill('SIGKILL');
+    const tookMs = await candidates.untilActs('b');
+    say('after SIGKILL of the leader, its successor acts', tookMs);
+    expect(tookMs).toBeLessThan(15_000);
+    expect(await candidates.turns()).toEqual(['a', 'b']);
+  });
+
+  test('a leader that stops hands over at once', async ({ expect }) => {
+    await using candidates = await Candidates.in(kubeLeaseTimes);
+    const a = await candidates.start('a');
+    await candidates.untilActs('a');
+    await candidates.start('b');
+    a.kill('SIGTERM');
+    const tookMs = await candidates.untilActs('b');
+    say('after SIGTERM of the leader, its successor acts', tookMs);
+    expect(tookMs).toBeLessThan(5000);
+    expect(await candidates.turns()).toEqual(['a', 'b']);
+  });
+
+  test('a leader that is paused acts no more when it wakes', async ({ expect }) => {
+    await using candidates = await Candidates.in(shortTimes);
+    const a = await candidates.start('a');
+    await candidates.untilActs('a');
+    const b = await candidates.start('b');
+    a.kill('SIGSTOP');
+    await candidates.untilActs('b');
+    const before = (await candidates.acts()).length;
+    a.kill('SIGCONT');
+    await until('b to act on', async () => (await candidates.acts()).length > before + 10, { deadlineMs: 20_000 });
+    expect(await candidates.turns()).toEqual(['a', 'b']);
+    // It stands again, and leads again.
+    b.kill('SIGTERM');
+    await candidates.untilActs('a');
+    expect(await candidates.turns()).toEqual(['a', 'b', 'a']);
+  });
+
+  test('a leader whose connection is cut has ended before the other begins', async ({ expect }) => {
+    await using candidates = await Candidates.in(shortTimes);
+    await using gate = await ApiGate.before(plane);
+    await candidates.start('a', gate.url);
+    await candidates.untilActs('a');
+    await candidates.start('b');
+    gate.cut();
+    await candidates.untilActs('b');
+    gate.restore();
+    const before = (await candidates.acts()).length;
+    await until('b to act on', async () => (await candidates.acts()).length > before + 10, { deadlineMs: 20_000 });
+    expect(await candidates.turns()).toEqual(['a', 'b']);
+  });
+});

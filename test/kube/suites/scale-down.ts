@@ -1,0 +1,61 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { LatestReading } from '../../../services/controller/apply/latest-reading.ts';
+import { DeletionCosts } from '../../../services/controller/decide/deletion-cost.ts';
+import { applyCosts } from '../../../services/controller/kube/apply-costs.ts';
+import { KubeConnection } from '../../../services/controller/kube/connection.ts';
+import { loadInCluster } from '../../../services/controller/kube/in-cluster.ts';
+import { Inventory } from '../../../services/controller/kube/inventory.ts';
+import { tokens } from '../../harness/control-plane.ts';
+import { silentLog } from '../../harness/nats-session.ts';
+import { until } from '../../harness/until.ts';
+import { answered, heartbeat, region } from '../../unit/controller/support/facts.ts';
+import { sharedPlane } from '../support/shared-plane.ts';
+import { release, TestNamespace } from '../support/test-namespace.ts';
+
+describe('scaling down', () => {
+  let namespace: TestNamespace;
+  let connection: KubeConnection;
+  beforeAll(async () => {
+    const plane = await sharedPlane();
+    // The last of the suites: it would make pods for the others' Deployments, too.
+    await plane.startControllerManager();
+    namespace = await TestNamespace.create(plane);
+    const accountDir = await plane.accountDir(namespace.name, tokens.controller);
+    connection = new KubeConnection({
+      load: () => loadInCluster({ host: '127.0.0.1', port: String(plane.port), accountDir }, undefined),
+    });
+    return () => connection.close();
+  });
+
+  test('takes idle renderers first', async () => {
+    const aborter = new AbortController();
+    const inventory = new Inventory({ connection, release, log: silentLog, onChange: () => undefined });
+    const running = inventory.run(aborter.signal);
+    await namespace.addDeployment('us-east', 4);
+    const names = await until(
+      'four pods',
+      async () => {
+        const found = await namespace.podNames();
+        return found.length === 4 ? found : null;
+      },
+      { deadlineMs: 30_000 },
+    );
+    for (const name of names) await namespace.setState(name, 'ready');
+    await until('them to be seen', () => [...inventory.pods].filter(({ state }) => state === 'ready').length === 4);
+    const [busy = '', half = ''] = names.toSorted();
+    const load = (name: string) => (name === busy ? 2 : name === half ? 1 : 0);
+    const latest = new LatestReading();
+    const pods = names.map((name) => heartbeat(name, { busy: load(name) }));
+    latest.set({ facts: { at: 0, queue: answered(), storage: null, regions: [region({ pods })] }, report: null });
+    const metrics = { wrote: () => undefined } as never;
+    const parts = { connection, inventory, latest, costs: new DeletionCosts(), metrics };
+    await applyCosts(parts, { signal: aborter.signal, holds: () => true });
+    for (const left of [[busy, half], [busy]]) {
+      await namespace.scale('us-east', left.length);
+      await until('the others to go', async () => (await namespace.podNames()).length === left.length);
+      expect((await namespace.podNames()).toSorted()).toEqual(left.toSorted());
+    }
+    aborter.abort();
+    await running;
+  });
+});
