@@ -31,7 +31,7 @@ export async function buildApp(deps: FrontDeps): Promise<FastifyInstance> {
     // Not onResponse, which is silent about a client that went away.
     reply.raw.once('close', () => recordRequest(request, reply, deps.metrics));
   });
-  closeConnectionsWhenClosing(app);
+  closeConnectionsWhenLeaving(app, deps.leaving);
   app.setErrorHandler<Error>(answerError);
   app.setNotFoundHandler(answerNotFound);
 
@@ -62,15 +62,11 @@ export async function buildApp(deps: FrontDeps): Promise<FastifyInstance> {
 }
 
 /**
- * Tells clients with open connections, while this front drains, to make their next request elsewhere: an answer to a
- * request from before the stop leaves its connection idle only afterwards, and it would be kept for long.
+ * Tells clients with open connections, while this front drains, to make their next request elsewhere: a connection that
+ * is closed while it is idle may just be getting the next request, which then fails.
  */
-function closeConnectionsWhenClosing(app: FastifyInstance): void {
-  let closing = false;
-  app.addHook('preClose', async () => {
-    closing = true;
-  });
+function closeConnectionsWhenLeaving(app: FastifyInstance, leaving: AbortSignal): void {
   app.addHook('onSend', async (_request, reply) => {
-    if (closing) void reply.header('connection', 'close');
+    if (leaving.aborted) void reply.header('connection', 'close');
   });
 }

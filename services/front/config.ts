@@ -3,11 +3,15 @@ import { readCommonConfig, type CommonConfig } from '@webcapture/shared/config/c
 import { readDefaultLimits } from '@webcapture/shared/config/default-limits.ts';
 import { readEgressAllow, readEgressDeny } from '@webcapture/shared/config/egress.ts';
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
+import { readStorage, type StorageConfig } from '@webcapture/shared/config/storage.ts';
 import { maxLifetimeSeconds } from '@webcapture/shared/contract/capture-request.ts';
 import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
 
 export interface FrontConfig extends CommonConfig {
+  readonly storage: StorageConfig;
+  /** Clients are sent to signed links of the bucket for their files, in place of getting them through the front. */
+  readonly signedLinks: boolean;
   readonly host: string;
   readonly port: number;
   /** How clients reach the front, without a slash at its end. */
@@ -34,6 +38,8 @@ export interface FrontConfig extends CommonConfig {
   readonly persistenceSeconds: number;
   /** Believe the X-Forwarded-* headers and the X-Request-Id of whoever connects: only behind a proxy of one's own. */
   readonly trustProxy: boolean;
+  /** How long a front that stops still takes connections, and closes each after its answer. */
+  readonly drainDelayMs: number;
 }
 
 /** Throws a ConfigError that names every variable that is wrong. */
@@ -47,21 +53,39 @@ export function readFrontConfig(environment: Environment): FrontConfig {
   if (installed.length > 0 && !installed.includes(homeRegion)) {
     env.problem('WEBCAPTURE_HOME_REGION', `must be one of WEBCAPTURE_REGIONS, not ${homeRegion}`);
   }
-  return env.finish(() => ({
-    ...common,
-    host: env.string('WEBCAPTURE_HOST', '0.0.0.0'),
-    port,
-    publicUrl,
-    cdnUrl,
-    presetKey: env.secret('WEBCAPTURE_API_KEY', 16),
-    adminToken: env.string('WEBCAPTURE_ADMIN_TOKEN'),
-    defaultLimits: readDefaultLimits(env),
-    homeRegion,
-    egressAllow: readEgressAllow(env),
-    egressDeny: readEgressDeny(env),
-    queueTimeoutMs: 1000 * env.integer('WEBCAPTURE_QUEUE_TIMEOUT', 60, { min: 1, max: 300 }),
-    minRefreshSeconds: env.integer('WEBCAPTURE_MIN_REFRESH_INTERVAL', 3600, { min: 1, max: maxLifetimeSeconds }),
-    persistenceSeconds: 86_400 * env.integer('WEBCAPTURE_PERSISTENCE_DAYS', 3650, { min: 1, max: 36_500 }),
-    trustProxy: env.oneOf('WEBCAPTURE_TRUST_PROXY', ['true', 'false'], 'false') === 'true',
-  }));
+  return env.finish(() => {
+    const storage = readStorage(env);
+    return {
+      ...common,
+      storage,
+      signedLinks: readSignedLinks(env, storage),
+      host: env.string('WEBCAPTURE_HOST', '0.0.0.0'),
+      port,
+      publicUrl,
+      cdnUrl,
+      presetKey: env.secret('WEBCAPTURE_API_KEY', 16),
+      adminToken: env.string('WEBCAPTURE_ADMIN_TOKEN'),
+      defaultLimits: readDefaultLimits(env),
+      homeRegion,
+      egressAllow: readEgressAllow(env),
+      egressDeny: readEgressDeny(env),
+      queueTimeoutMs: 1000 * env.integer('WEBCAPTURE_QUEUE_TIMEOUT', 60, { min: 1, max: 300 }),
+      minRefreshSeconds: env.integer('WEBCAPTURE_MIN_REFRESH_INTERVAL', 3600, { min: 1, max: maxLifetimeSeconds }),
+      persistenceSeconds: 86_400 * env.integer('WEBCAPTURE_PERSISTENCE_DAYS', 3650, { min: 1, max: 36_500 }),
+      drainDelayMs: 1000 * env.integer('WEBCAPTURE_DRAIN_DELAY', 0, { min: 0, max: 60 }),
+      trustProxy: env.oneOf('WEBCAPTURE_TRUST_PROXY', ['true', 'false'], 'false') === 'true',
+    };
+  });
+}
+
+function readSignedLinks(env: EnvReader, { bucket }: StorageConfig): boolean {
+  const asked = env.oneOf('WEBCAPTURE_GCS_LINKS', ['stream', 'signed'], 'stream') === 'signed';
+  if (asked && bucket === undefined) env.problem('WEBCAPTURE_GCS_LINKS', 'needs WEBCAPTURE_GCS_BUCKET beside it');
+  if (asked && bucket?.endpoint !== undefined) {
+    env.problem(
+      'WEBCAPTURE_GCS_LINKS',
+      'cannot be signed beside WEBCAPTURE_GCS_ENDPOINT: an emulator knows no signatures',
+    );
+  }
+  return asked;
 }

@@ -18,6 +18,7 @@ import type { ResponseCache } from './cache/response-cache.ts';
 import type { BackgroundQueue } from './capture/background-queue.ts';
 import type { Dispatcher } from './capture/dispatcher.ts';
 import type { RegionBoard } from './capture/region-board.ts';
+import type { SignedLinks } from './http/signed-links.ts';
 import type { Idempotency } from './idempotency/idempotency.ts';
 import type { Gate } from './limits/gate.ts';
 import type { FrontMetrics } from './metrics.ts';
@@ -59,6 +60,10 @@ export interface FrontDeps {
   readonly responseCache: ResponseCache;
   readonly idempotency: Pick<Idempotency, 'answer'>;
   readonly store: FileStore;
+  /** Where clients fetch files by signed links; null: through the front. */
+  readonly links: Pick<SignedLinks, 'linkTo'> | null;
   readonly policy: Pick<EgressPolicy, 'checkLiteral'>;
   readonly status: { view(): StatusView };
+  /** Once it is aborted, each answer closes its connection. */
+  readonly leaving: AbortSignal;
 }

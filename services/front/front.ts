@@ -14,7 +14,8 @@ import { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { Keys } from '@webcapture/shared/state/keys.ts';
 import { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
-import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
+import type { SignLink } from '@webcapture/shared/storage/open-store.ts';
 import { putHtml, removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { Registry } from 'prom-client';
@@ -32,28 +33,35 @@ import { InFlight } from './capture/in-flight.ts';
 import { RegionBoard } from './capture/region-board.ts';
 import { ResultInbox } from './capture/result-inbox.ts';
 import type { FrontConfig } from './config.ts';
+import { SignedLinks } from './http/signed-links.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
 import { createIdempotencyMetrics } from './idempotency/metrics.ts';
 import { Gate } from './limits/gate.ts';
 import { createFrontMetrics } from './metrics.ts';
 import { NatsLink } from './nats-link.ts';
+import { overlayStatus } from './status/overlay.ts';
 import { StatusBoard } from './status/status-board.ts';
 
 /** What a front is put together from, once it is connected. */
 export interface FrontParts {
   readonly config: FrontConfig;
   readonly session: NatsSession;
+  readonly store: FileStore;
+  /** With it, clients are sent to signed links for their files. */
+  readonly signLink?: SignLink | undefined;
   readonly log: Logger;
   readonly metrics: Registry;
   /** Ends what the front follows in the background: last, for captures may still be waiting. */
   readonly signal: AbortSignal;
+  /** Once it is aborted, each answer closes its connection. */
+  readonly leaving: AbortSignal;
   /** Unix milliseconds: when keys end, and which month counts. */
   readonly now?: () => number;
 }
 
 /** Puts a front together: everything between a connection to NATS and an application that can listen. */
 export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
-  const { config, session, log, metrics, signal, now = Date.now } = parts;
+  const { config, session, store, signLink, log, metrics, signal, leaving, now = Date.now } = parts;
   const keys = new Keys(session);
   const accounts = new Accounts(session);
   if (config.presetKey !== undefined) {
@@ -99,7 +107,6 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     log,
   });
   const authenticator = new Authenticator({ keys, accounts, defaultLimits: config.defaultLimits, now });
-  const store = new EmbeddedStore(session);
   const cache = new Cache(session);
   const responseCache = new ResponseCache({
     session,
@@ -119,7 +126,12 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   return buildApp({
     config,
     log,
-    metrics: createFrontMetrics(metrics, { installed: config.regions, inFlight }),
+    metrics: createFrontMetrics(metrics, {
+      installed: config.regions,
+      inFlight,
+      statusAgeMs: () => board.ageMs(),
+      components: () => overlayStatus(board.view()).components ?? [],
+    }),
     authenticator,
     accounts,
     keys,
@@ -132,7 +144,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     captures,
     followUps,
     tasks,
-    captureList: new CaptureList(session),
+    captureList: new CaptureList(session, undefined, now),
     dispatcher,
     backgroundQueue: new BackgroundQueue({ captures, jobs, tasks, regions, parcels, log }),
     regions,
@@ -146,7 +158,9 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       log,
     }),
     store,
+    links: signLink === undefined ? null : new SignedLinks(signLink, now),
     policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
     status: board,
+    leaving,
   });
 }

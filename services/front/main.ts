@@ -1,25 +1,35 @@
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import { runService } from '@webcapture/shared/lifecycle/run-service.ts';
+import { closeNats } from '@webcapture/shared/nats/close.ts';
 import { connectNats } from '@webcapture/shared/nats/connect.ts';
 import { waitUntilProvisioned } from '@webcapture/shared/nats/provision.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { openStore } from '@webcapture/shared/storage/open-store.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
 import { startOpsServer } from '@webcapture/shared/telemetry/ops-server.ts';
 import { readFrontConfig } from './config.ts';
 import { createFront } from './front.ts';
+import { trySigning } from './http/try-signing.ts';
 
 await runService({
   name: 'front',
   readConfig: readFrontConfig,
-  // What clients wait for is let end, as far as the longest usual capture goes.
-  drainMs: 240_000,
+  // What clients wait for is let end, as far as the longest usual capture goes; the last is taken when the delay is over.
+  drainMs: ({ drainDelayMs }) => drainDelayMs + 240_000,
   start: async (config, { log, shutdown }) => {
     const metrics = createMetrics('front');
     let notReady: string | null = 'waiting for NATS';
     const ops = await startOpsServer({ ...config.ops, metrics, log, notReady: () => notReady });
     shutdown.add('operators port', () => ops.close());
 
-    const session = await connectNats({ ...config.nats, name: `front ${config.pod}`, log, signal: shutdown.signal });
-    shutdown.add('NATS', () => session.nc.drain());
+    const session = await connectNats({
+      ...config.nats,
+      name: `front ${config.pod}`,
+      inboxPrefix: '_INBOX.front',
+      log,
+      signal: shutdown.signal,
+    });
+    shutdown.add('NATS', () => closeNats(session));
     notReady = 'waiting for the controller to set up the streams';
     const { db, live, cache, captures, tasks, files } = streamNames;
     await waitUntilProvisioned(
@@ -28,12 +38,35 @@ await runService({
       { log, signal: shutdown.signal },
     );
 
+    // Files are shown, and removed with their captures.
+    const opened = await openStore(config.storage, { session, log, metrics, needs: ['get', 'delete'] });
+    shutdown.add('the store of files', () => opened.close());
+    const waiting = { signal: shutdown.signal, onWait: (what: string) => void (notReady = what) };
+    await opened.ready(waiting);
+    const signLink = config.signedLinks ? opened.signLink : undefined;
+    if (signLink !== undefined) await trySigning(signLink, waiting);
+
     const following = new AbortController();
+    const leaving = new AbortController();
     shutdown.add('watches', () => following.abort());
-    const app = await createFront({ config, session, log, metrics, signal: following.signal });
+    const app = await createFront({
+      config,
+      session,
+      store: opened.store,
+      signLink,
+      log,
+      metrics,
+      signal: following.signal,
+      leaving: leaving.signal,
+    });
     await app.listen({ host: config.host, port: config.port });
     shutdown.add('HTTP server', () => app.close());
-    shutdown.add('readiness', () => void (notReady = 'draining'));
+    // Whoever sends requests here is given time to hear that this front leaves.
+    shutdown.add('arrivals', () => delay(config.drainDelayMs));
+    shutdown.add('readiness', () => {
+      notReady = 'draining';
+      leaving.abort();
+    });
     // It stays ready when NATS goes away later: /status must tell of it, and every other front is in the same plight.
     notReady = null;
     log.info({ publicUrl: config.publicUrl, port: config.port }, 'serving');

@@ -1,7 +1,9 @@
 import type { InstalledRegion } from '@webcapture/shared/config/regions.ts';
 import { formats, type Format } from '@webcapture/shared/contract/formats.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
-import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
+import type { ComponentStatus } from '@webcapture/shared/contract/status.ts';
+import { errorCodes, type ErrorCode } from '@webcapture/shared/errors/table.ts';
+import { createComponentStatus } from '@webcapture/shared/telemetry/component-status.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { InFlight } from './capture/in-flight.ts';
 
@@ -10,8 +12,19 @@ export type CaptureOutcomeLabel = 'completed' | 'queued' | 'client_gone' | Error
 export interface FrontMetrics {
   /** A valid request of a known account has been answered. */
   capture(end: { outcome: CaptureOutcomeLabel; region: Region | 'none'; format: Format }): void;
-  request(end: { method: string; route: string; status: number; totalMs: number; ownMs: number }): void;
+  /** `code`: of the error that was answered. */
+  request(end: {
+    method: string;
+    route: string;
+    status: number;
+    code?: ErrorCode | undefined;
+    totalMs: number;
+    ownMs: number;
+  }): void;
 }
+
+/** Refusals that are told from nothing on, so that the first ones show in a rate too. They come before a region is chosen. */
+const refusals = ['RATE_LIMIT_EXCEEDED', 'QUOTA_EXCEEDED', 'QUEUE_FULL'] as const satisfies readonly ErrorCode[];
 
 /** Methods that have routes; what else comes is counted as one. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -19,7 +32,14 @@ const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 /** What Prometheus learns of a front. All labels come from closed sets. */
 export function createFrontMetrics(
   registry: Registry,
-  front: { readonly installed: readonly InstalledRegion[]; readonly inFlight: InFlight },
+  front: {
+    readonly installed: readonly InstalledRegion[];
+    readonly inFlight: InFlight;
+    /** How old the leader's last word is; null before the first. */
+    readonly statusAgeMs: () => number | null;
+    /** What this front answers to GET /status. */
+    readonly components: () => readonly ComponentStatus[];
+  },
 ): FrontMetrics {
   const registers = [registry];
   const captures = new Counter({
@@ -31,6 +51,16 @@ export function createFrontMetrics(
   for (const { region } of front.installed) {
     for (const format of formats) captures.inc({ outcome: 'completed', region, format }, 0);
   }
+  for (const outcome of refusals) {
+    for (const format of formats) captures.inc({ outcome, region: 'none', format }, 0);
+  }
+  const errors = new Counter({
+    name: 'webcapture_front_errors_total',
+    help: 'Answers of all routes that are errors, by code: UNAUTHORIZED, VALIDATION_ERROR and what never became a capture among them; not the answers to what is no HTTP, or too slow or too large to become a request.',
+    labelNames: ['code'],
+    registers,
+  });
+  for (const code of errorCodes) errors.inc({ code }, 0);
   const seconds = new Histogram({
     name: 'webcapture_front_request_seconds',
     help: 'From the head of a request to the end of its answer.',
@@ -54,9 +84,21 @@ export function createFrontMetrics(
       for (const { region } of front.installed) this.set({ region }, front.inFlight.of(region));
     },
   });
+  createComponentStatus(registry, front.components);
+  void new Gauge({
+    name: 'webcapture_front_status_age_seconds',
+    help: 'Age of what the leader of the fleet last said of the status; absent before its first word.',
+    registers,
+    collect() {
+      const ageMs = front.statusAgeMs();
+      if (ageMs === null) this.remove();
+      else this.set(ageMs / 1000);
+    },
+  });
   return {
     capture: (end) => captures.inc(end),
-    request: ({ method, route, status, totalMs, ownMs }) => {
+    request: ({ method, route, status, code, totalMs, ownMs }) => {
+      if (code !== undefined) errors.inc({ code });
       const known = methods.has(method) ? method : 'other';
       seconds.observe({ method: known, route, status: `${Math.floor(status / 100)}xx` }, totalMs / 1000);
       own.observe({ route }, ownMs / 1000);

@@ -2,9 +2,11 @@ import { availableParallelism } from 'node:os';
 import { readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
 import { readEgressAllow, readEgressDeny } from '@webcapture/shared/config/egress.ts';
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
+import { readStorage, type StorageConfig } from '@webcapture/shared/config/storage.ts';
 import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
 
 export interface RendererConfig extends CommonConfig {
+  readonly storage: StorageConfig;
   readonly region: Region;
   /** Captures at a time. */
   readonly slots: number;
@@ -40,6 +42,7 @@ export function readRendererConfig(environment: Environment): RendererConfig {
   const mebibyte = 1024 * 1024;
   return env.finish(() => ({
     ...common,
+    storage: readStorage(env),
     region,
     slots,
     headlessShellPath: env.string('WEBCAPTURE_HEADLESS_SHELL_PATH', '/usr/bin/chromium-headless-shell'),

@@ -56,13 +56,22 @@ export class StatusBoard {
     return this.#report?.queued ?? {};
   }
 
+  /** How old the last report is; null before the first. */
+  ageMs(): number | null {
+    return this.#report === null ? null : this.#reportAgeMs();
+  }
+
   view(): StatusView {
     return {
       report: this.#report,
-      reportAgeMs: this.#clock.monotonic() - this.#heardAt + this.#ageWhenHeard,
+      reportAgeMs: this.#reportAgeMs(),
       installed: this.#installed,
       natsDownMs: this.#link.downForMs(),
       now: this.#clock.now(),
     };
+  }
+
+  #reportAgeMs(): number {
+    return this.#clock.monotonic() - this.#heardAt + this.#ageWhenHeard;
   }
 }

@@ -10,7 +10,7 @@ export interface ServiceDefinition<Config extends { readonly logLevel: string; r
   /** Builds and starts everything; what it starts registers its stop with `shutdown`, in the order of starting. */
   readonly start: (config: Config, deps: { log: Logger; shutdown: Shutdown }) => Promise<void>;
   /** The most milliseconds that draining may take. */
-  readonly drainMs: number;
+  readonly drainMs: (config: Config) => number;
 }
 
 /**
@@ -23,7 +23,7 @@ export async function runService<Config extends { readonly logLevel: string; rea
 ): Promise<void> {
   const config = readConfigOrExit(service);
   const log = createLogger({ service: service.name, pod: config.pod, level: config.logLevel });
-  const shutdown = new Shutdown(log, service.drainMs);
+  const shutdown = new Shutdown(log, service.drainMs(config));
   let stopping = false;
   const stop = (reason: string, code: number) => {
     if (stopping) return;

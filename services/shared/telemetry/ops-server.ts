@@ -8,6 +8,12 @@ export interface OpsServer {
   close(): Promise<void>;
 }
 
+/** An answer in JSON. */
+export interface OpsAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
 export interface OpsServerOptions {
   readonly host: string;
   readonly port: number;
@@ -17,6 +23,8 @@ export interface OpsServerOptions {
   readonly notReady: () => string | null;
   /** Null when the process is in order, else why it should be restarted. */
   readonly notLive?: () => string | null;
+  /** Answers paths of this service's own; null for those that it does not know. */
+  readonly more?: (path: string) => OpsAnswer | null;
 }
 
 /** The operators' port: `GET /metrics`, `/livez`, `/readyz`. It is never reachable for clients. */
@@ -26,7 +34,8 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
       response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
     };
     const verdict = (problem: string | null) => answer(problem === null ? 200 : 503, `${problem ?? 'ok'}\n`);
-    switch (request.url?.split('?')[0]) {
+    const path = request.url?.split('?')[0] ?? '';
+    switch (path) {
       case '/livez':
         return verdict(options.notLive?.() ?? null);
       case '/readyz':
@@ -40,8 +49,11 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
           },
         );
         return;
-      default:
-        return answer(404, 'try /metrics, /livez or /readyz\n');
+      default: {
+        const more = options.more?.(path) ?? null;
+        if (more === null) return answer(404, 'try /metrics, /livez or /readyz\n');
+        return answer(more.status, `${JSON.stringify(more.body)}\n`, 'application/json; charset=utf-8');
+      }
     }
   });
   await new Promise<void>((resolve, reject) => {

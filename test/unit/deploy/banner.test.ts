@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { banner } from '../../../deploy/local/banner.ts';
 
-const options = { host: '127.0.0.1', port: 3000, apiKey: 'k', dataDir: '/d', regions: ['us-east'] };
+const options = { host: '127.0.0.1', port: 3000, apiKey: 'k', dataDir: '/d', files: undefined, regions: ['us-east'] };
 
 test('the curl lines work as pasted, whatever the key', async () => {
   const apiKey = `it's a "key" $HOME \`x\` \\`;
@@ -29,6 +29,11 @@ test('the curl lines work as pasted, whatever the key', async () => {
     { authorization: `Bearer ${apiKey}`, body: { url: 'https://example.com', responseType: 'file' } },
     { authorization: `Bearer ${apiKey}`, body: { html: '<h1>Hello</h1>', responseType: 'file' } },
   ]);
+});
+
+test('a bucket is told of', () => {
+  expect(banner({ ...options, files: 'gs://b/captures/' })).toContain('files     gs://b/captures/');
+  expect(banner(options)).not.toContain('files  ');
 });
 
 test.each([

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../../deploy/local/ports.ts';
 import { startNats } from '../../../deploy/local/nats.ts';
 import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
+import { bucketSetUpMs, startTestBucket } from '../../harness/bucket.ts';
 import { standInService } from './stand-in-service.ts';
 import { patient, processesNaming, tempDir } from './support.ts';
 
@@ -15,7 +16,9 @@ const runModule = new URL('../../../deploy/local/run.ts', import.meta.url).href;
 let natsServer: string;
 beforeAll(async () => {
   natsServer = (await ensureTool('nats-server')).path;
-}, 600_000);
+  // It may have to be built: not within the time of a test.
+  await ensureTool('fake-gcs-server');
+}, 600_000 + bucketSetUpMs);
 
 /** A repository whose services are stand-ins, and a script that runs them as `npm start` does. */
 async function repository(setUp = `({ natsServer: withNats ? ${JSON.stringify(natsServer)} : undefined })`) {
@@ -59,6 +62,16 @@ const environment = async (root: string, pod: string) =>
 const nothingOf = (root: string) => expect.poll(() => processesNaming(root), patient).toEqual([]);
 
 describe('npm start', () => {
+  test('says what is wrong with a bucket before anything is started', async () => {
+    await using bucket = await startTestBucket();
+    const root = await repository();
+    const service = start(root, { WEBCAPTURE_GCS_BUCKET: 'another', WEBCAPTURE_GCS_ENDPOINT: bucket.endpoint });
+    expect(await service.exited).toBe(1);
+    expect(service.text()).toContain('there is no bucket another: create it, or correct WEBCAPTURE_GCS_BUCKET');
+    expect(service.text()).not.toContain('    at ');
+    await nothingOf(root);
+  });
+
   test('starts all, tells each what it must know, and stops in order', async () => {
     const root = await repository();
     const service = start(root, {
@@ -121,17 +134,29 @@ describe('npm start', () => {
     expect(await second.exited).toBe(0);
   });
 
-  test('uses an existing server, a preset key and an empty egress list', async () => {
+  test('uses an existing server and bucket, a preset key and an empty egress list', async () => {
     const root = await repository();
     const existing = await startNats({ dataDir: await tempDir(), toolPath: natsServer });
     onTestFinished(async () => void (await existing.process.stop()));
     const apiKey = 'any key of sixteen characters';
+    await using bucket = await startTestBucket();
     const service = start(root, {
       WEBCAPTURE_NATS_URL: existing.url,
       WEBCAPTURE_API_KEY: apiKey,
       WEBCAPTURE_EGRESS_ALLOW: '',
+      WEBCAPTURE_GCS_BUCKET: bucket.bucket,
+      WEBCAPTURE_GCS_ENDPOINT: bucket.endpoint,
+      GOOGLE_APPLICATION_CREDENTIALS: '/key.json',
     });
     await service.ready();
+    expect(service.text()).toContain(`files     gs://${bucket.bucket}/ at ${bucket.endpoint}`);
+    for (const pod of ['front', 'controller', 'us-east-0']) {
+      expect(await environment(root, pod)).toMatchObject({
+        WEBCAPTURE_GCS_BUCKET: bucket.bucket,
+        WEBCAPTURE_GCS_ENDPOINT: bucket.endpoint,
+        GOOGLE_APPLICATION_CREDENTIALS: '/key.json',
+      });
+    }
     expect(await environment(root, 'front')).toMatchObject({
       WEBCAPTURE_NATS_URL: existing.url,
       WEBCAPTURE_API_KEY: apiKey,

@@ -1,0 +1,247 @@
+{{- define "webcapture.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 30 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* Names end in "-renderer-asia-southeast", and pods add 17 characters: with 32 all stay below the 63 of a label. */}}
+{{- define "webcapture.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 32 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "webcapture.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 32 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 32 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Usage: include "webcapture.labels" (dict "root" $ "component" "front" "region" "") */}}
+{{- define "webcapture.labels" -}}
+{{ include "webcapture.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: webcapture
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "webcapture.selector" -}}
+app.kubernetes.io/name: webcapture
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- with .component }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+{{- with .region }}
+webcapture.dev/region: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{/* Usage: include "webcapture.image" (dict "root" $ "image" .Values.image) */}}
+{{- define "webcapture.image" -}}
+{{- if .image.digest -}}
+{{ .image.repository }}@{{ .image.digest }}
+{{- else -}}
+{{ .image.repository }}:{{ default .root.Chart.AppVersion .image.tag }}
+{{- end -}}
+{{- end -}}
+
+{{- define "webcapture.authSecret" -}}
+{{- default (printf "%s-auth" (include "webcapture.fullname" .)) .Values.auth.existingSecret -}}
+{{- end -}}
+
+{{- define "webcapture.natsSecret" -}}
+{{- default (printf "%s-nats-auth" (include "webcapture.fullname" .)) .Values.nats.existingSecret -}}
+{{- end -}}
+
+{{- define "webcapture.natsUrl" -}}
+{{- if .Values.nats.enabled -}}
+nats://{{ include "webcapture.fullname" . }}-nats:4222
+{{- else -}}
+{{ .Values.nats.url }}
+{{- end -}}
+{{- end -}}
+
+{{- define "webcapture.publicUrl" -}}
+{{- if .Values.publicUrl -}}
+{{ .Values.publicUrl }}
+{{- else if and .Values.ingress.enabled .Values.ingress.hosts -}}
+{{ ternary "https" "http" (not (empty .Values.ingress.tls)) }}://{{ first .Values.ingress.hosts }}
+{{- else if and .Values.httpRoute.enabled .Values.httpRoute.hostnames -}}
+https://{{ first .Values.httpRoute.hostnames }}
+{{- else -}}
+http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{{ if ne (int .Values.front.service.port) 80 }}:{{ .Values.front.service.port }}{{ end }}
+{{- end -}}
+{{- end -}}
+
+{{/* us-east:1,eu-west:2 — each region with the renderers that it always keeps. */}}
+{{- define "webcapture.regions" -}}
+{{- $parts := list -}}
+{{- $root := . -}}
+{{- range .Values.regions -}}
+{{- $least := .replicas -}}
+{{- if kindIs "invalid" $least -}}{{- $least = 1 -}}{{- end -}}
+{{- if $root.Values.keda.enabled -}}
+{{- $least = $root.Values.keda.minReplicas -}}
+{{- with .keda -}}{{- if hasKey . "minReplicas" -}}{{- $least = .minReplicas -}}{{- end -}}{{- end -}}
+{{- end -}}
+{{- $parts = append $parts (printf "%s:%d" .name (int $least)) -}}
+{{- end -}}
+{{- range .Values.otherRegions -}}
+{{- $parts = append $parts (printf "%s:%d" .name (int .replicas)) -}}
+{{- end -}}
+{{- join "," $parts -}}
+{{- end -}}
+
+{{/* What every pod of ours is told. Usage: dict "root" $ "service" "front" */}}
+{{- define "webcapture.commonEnv" -}}
+{{- $root := .root -}}
+- name: WEBCAPTURE_POD
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+- name: WEBCAPTURE_NATS_URL
+  value: {{ include "webcapture.natsUrl" $root | quote }}
+- name: WEBCAPTURE_NATS_USER
+  value: {{ index $root.Values.nats.users .service | quote }}
+- name: WEBCAPTURE_NATS_PASSWORD
+  valueFrom: { secretKeyRef: { name: {{ include "webcapture.natsSecret" $root }}, key: {{ .service }}-password } }
+- name: WEBCAPTURE_REGIONS
+  value: {{ include "webcapture.regions" $root | quote }}
+- name: WEBCAPTURE_LOG_LEVEL
+  value: {{ $root.Values.logLevel }}
+{{- with $root.Values.egress.allow }}
+- name: WEBCAPTURE_EGRESS_ALLOW
+  value: {{ join "," . | quote }}
+{{- end }}
+{{- with $root.Values.egress.deny }}
+- name: WEBCAPTURE_EGRESS_DENY
+  value: {{ join "," . | quote }}
+{{- end }}
+{{- if eq $root.Values.storage.type "gcs" }}
+{{- with $root.Values.storage.gcs }}
+- name: WEBCAPTURE_GCS_BUCKET
+  value: {{ .bucket | quote }}
+{{- with .prefix }}
+- name: WEBCAPTURE_GCS_PREFIX
+  value: {{ . | quote }}
+{{- end }}
+{{- with .endpoint }}
+- name: WEBCAPTURE_GCS_ENDPOINT
+  value: {{ . | quote }}
+{{- end }}
+{{- with .project }}
+- name: WEBCAPTURE_GCS_PROJECT
+  value: {{ . | quote }}
+{{- end }}
+{{- if .existingSecret }}
+- name: GOOGLE_APPLICATION_CREDENTIALS
+  value: /var/run/secrets/webcapture/gcs/key.json
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* What fronts and controllers must be told alike. */}}
+{{- define "webcapture.addressEnv" -}}
+- name: WEBCAPTURE_PUBLIC_URL
+  value: {{ include "webcapture.publicUrl" . | quote }}
+{{- with .Values.cdnUrl }}
+- name: WEBCAPTURE_CDN_URL
+  value: {{ . | quote }}
+{{- end }}
+{{- with .Values.defaultLimits }}
+{{- range $name, $variable := dict "tokenQuota" "TOKEN_QUOTA" "ratePerMinute" "RATE_PER_MINUTE" "burst" "BURST" "maxInFlight" "MAX_IN_FLIGHT" "maxQueued" "MAX_QUEUED" }}
+{{- if hasKey $.Values.defaultLimits $name }}
+- name: WEBCAPTURE_DEFAULT_{{ $variable }}
+  value: {{ index $.Values.defaultLimits $name | int64 | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Volumes and mounts of every pod: /tmp is all that may be written. */}}
+{{- define "webcapture.mounts" -}}
+- { name: tmp, mountPath: /tmp }
+{{- if and (eq .Values.storage.type "gcs") .Values.storage.gcs.existingSecret }}
+- { name: gcs, mountPath: /var/run/secrets/webcapture/gcs, readOnly: true }
+{{- end }}
+{{- end -}}
+
+{{- define "webcapture.gcsVolume" -}}
+{{- if and (eq .Values.storage.type "gcs") .Values.storage.gcs.existingSecret }}
+- name: gcs
+  secret: { secretName: {{ .Values.storage.gcs.existingSecret }} }
+{{- end }}
+{{- end -}}
+
+{{/* Pod Security `restricted`, whatever the seccomp profile. */}}
+{{- define "webcapture.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+fsGroup: 10001
+{{- end -}}
+
+{{- define "webcapture.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end -}}
+
+{{/* Pods apart from each other, as far as there are nodes. Usage: dict "root" $ "component" … "region" … */}}
+{{- define "webcapture.spread" -}}
+{{- $selector := include "webcapture.selector" . -}}
+{{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+- maxSkew: 1
+  topologyKey: {{ . }}
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels:
+      {{- $selector | nindent 6 }}
+{{- end }}
+{{- end -}}
+
+{{/* Usage: dict "root" $ "values" .Values.front */}}
+{{- define "webcapture.scheduling" -}}
+{{- with .values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* YAML reads an off without quotes as false. */}}
+{{- define "webcapture.sandbox" -}}
+{{- $mode := .Values.renderer.sandbox.mode -}}
+{{- ternary "off" $mode (kindIs "bool" $mode) -}}
+{{- end -}}
+
+{{- define "webcapture.probes" -}}
+livenessProbe:
+  httpGet: { path: /livez, port: ops }
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+  # What does not answer for a minute does not drain either.
+  terminationGracePeriodSeconds: 15
+readinessProbe:
+  httpGet: { path: /readyz, port: ops }
+  periodSeconds: 5
+  timeoutSeconds: 5
+  failureThreshold: 3
+{{- end -}}

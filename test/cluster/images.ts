@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { cacheDirOf } from '../../deploy/tools/cache-dir.ts';
+import { run } from './cluster.ts';
+import { packProgram } from './program-image.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const minutes = 60_000;
+
+/** A tag that the cluster has never seen, or an older image would run; or the one of a run before, whose images are still there. */
+const kept = process.env['WEBCAPTURE_IMAGE_TAG'];
+const tag = kept ?? `test-${Date.now().toString(36)}`;
+
+export const images = {
+  front: `webcapture.test/front:${tag}`,
+  renderer: `webcapture.test/renderer:${tag}`,
+  nats: `webcapture.test/nats:${tag}`,
+  bucket: `webcapture.test/bucket:${tag}`,
+};
+
+const imageArgs = Object.entries({
+  image: images.front,
+  'renderer.image': images.renderer,
+  'nats.image': images.nats,
+}).flatMap(([value, image]) => [
+  '--set',
+  `${value}.repository=${image.slice(0, image.indexOf(':'))}`,
+  '--set',
+  `${value}.tag=${tag}`,
+]);
+
+/** Paths of what stands in for the images of others: nats-server, and fake-gcs-server for a bucket. */
+export interface Programs {
+  readonly nats: string;
+  readonly bucket: string;
+}
+
+/**
+ * Builds the images from these sources and brings them into the cluster by WEBCAPTURE_IMAGE_LOAD, a command that gets
+ * the path of an archive. Returns what helm has to be told. Needs root and mmdebstrap (deploy/docker/rootfs.sh).
+ */
+export async function bringImages(programs: Programs, say: (line: string) => void): Promise<readonly string[]> {
+  if (kept !== undefined) return imageArgs;
+  const load = process.env['WEBCAPTURE_IMAGE_LOAD'];
+  if (load === undefined) {
+    throw new Error(
+      'WEBCAPTURE_IMAGE_LOAD is not set: the command that brings an image archive into the cluster, e.g. "kind load image-archive"',
+    );
+  }
+  const folder = join(cacheDirOf(process.env), 'images');
+  await mkdir(folder, { recursive: true });
+  for (const image of ['front', 'renderer'] as const) {
+    const start = performance.now();
+    const rootfs = join(folder, image);
+    const archive = join(folder, `${image}.tar`);
+    await run(join(root, 'deploy/docker/rootfs.sh'), [image, rootfs], { timeoutMs: 15 * minutes });
+    const pack = ['--rootfs', rootfs, '--tag', images[image], '--out', archive];
+    await run(process.execPath, [join(root, 'deploy/docker/archive.ts'), image, ...pack], { timeoutMs: 15 * minutes });
+    const built = performance.now();
+    await bring(load, archive);
+    const { size } = await stat(archive);
+    const seconds = (from: number, to: number) => `${((to - from) / 1000).toFixed(0)} s`;
+    say(
+      `image ${image}: ${Math.round(size / 1024 ** 2)} MiB, built in ${seconds(start, built)}, brought in in ${seconds(built, performance.now())}`,
+    );
+  }
+  for (const image of ['nats', 'bucket'] as const) {
+    const archive = join(folder, `${image}.tar`);
+    await packProgram(programs[image], images[image], archive);
+    await bring(load, archive);
+  }
+  say(`to use these images again: WEBCAPTURE_IMAGE_TAG=${tag}`);
+  return imageArgs;
+}
+
+async function bring(load: string, archive: string): Promise<void> {
+  await promisify(execFile)('sh', ['-c', `${load} "$1"`, 'sh', archive], { timeout: 10 * minutes });
+}

@@ -1,0 +1,95 @@
+// `npm run test:cluster`: installs the chart into the cluster that KUBECONFIG names, with images built from these sources,
+// and proves it with real pods. WEBCAPTURE_IMAGE_LOAD is the command that brings an image archive in. See CONTRIBUTING.
+//   npm run test:cluster -- install network    only these groups (install is always needed first)
+//   WEBCAPTURE_PREVIOUS_CHART=<folder>         also upgrades from that chart
+//   npm run test:cluster -- --keep             leaves the release for a look
+//   npm run test:cluster -- --images           only builds and brings the images, and tells the tag for WEBCAPTURE_IMAGE_TAG: for a
+//                                              cluster whose network has no way out to the packages
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { ensureTool } from '../../deploy/tools/ensure-tool.ts';
+import { Cluster, run } from './cluster.ts';
+import { bringImages } from './images.ts';
+import { brokerDeathSteps } from './steps/broker-deaths.ts';
+import { bucketSteps } from './steps/bucket.ts';
+import { changeSteps } from './steps/changes.ts';
+import { deathSteps } from './steps/deaths.ts';
+import { installSteps } from './steps/install.ts';
+import { networkSteps } from './steps/network.ts';
+import type { Session } from './session.ts';
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const groups = {
+  install: installSteps,
+  network: networkSteps,
+  deaths: deathSteps,
+  broker: brokerDeathSteps,
+  bucket: bucketSteps,
+  changes: changeSteps,
+};
+
+const wanted = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
+const keep = process.argv.includes('--keep');
+const path = async (name: string) => (await ensureTool(name, { log: say })).path;
+
+const programs = { nats: await path('nats-server'), bucket: await path('fake-gcs-server') };
+if (process.argv.includes('--images')) {
+  await bringImages(programs, say);
+  process.exit(0);
+}
+await run('kubectl', ['version']).catch((error: unknown) => {
+  say(`No cluster: ${error instanceof Error ? error.message : String(error)}\nKUBECONFIG must name one.`);
+  process.exit(1);
+});
+const cluster = new Cluster(`webcapture-test-${process.pid}`, await path('helm'));
+const imageArgs = await bringImages(programs, say);
+const session: Session = {
+  cluster,
+  imageArgs,
+  chart: fileURLToPath(new URL('../../charts/webcapture', import.meta.url)),
+  say,
+  key: '',
+};
+
+let passed = 0;
+let failed = 0;
+try {
+  run: for (const [name, steps] of Object.entries(groups)) {
+    if (wanted.length > 0 && name !== 'install' && !wanted.includes(name)) continue;
+    for (const step of steps) {
+      const start = performance.now();
+      const seconds = () => `${((performance.now() - start) / 1000).toFixed(1)} s`;
+      try {
+        const told = await step.run(session);
+        passed++;
+        say(`✓ ${step.title} (${seconds()})${told === undefined ? '' : `\n    ${told.replaceAll('\n', '\n    ')}`}`);
+      } catch (error) {
+        failed++;
+        say(`✗ ${step.title} (${seconds()})\n    ${error instanceof Error ? error.message : String(error)}`);
+        say(await troubles());
+        if (step.vital === true) break run;
+      }
+    }
+  }
+} finally {
+  if (!keep)
+    await cluster
+      .kubectl(['delete', 'namespace', cluster.namespace, '--wait=false', '--ignore-not-found'])
+      .catch(() => '');
+}
+say(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
+
+/** How the pods are, and what the cluster says of them. */
+async function troubles(): Promise<string> {
+  const looks = [
+    ['get', 'pods', '-o', 'wide'],
+    ['get', 'events', '--field-selector', 'type!=Normal', '--sort-by', '.lastTimestamp'],
+    ['logs', '-l', 'app.kubernetes.io/name=webcapture', '--all-containers', '--tail', '4', '--prefix'],
+  ];
+  const told = await Promise.all(looks.map((args) => cluster.kubectl(args).catch((error: unknown) => String(error))));
+  return told
+    .map((text) => text.trim().split('\n').slice(-30).join('\n'))
+    .join('\n')
+    .replaceAll(/^/gm, '    | ');
+}

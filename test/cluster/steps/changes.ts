@@ -1,0 +1,208 @@
+import process from 'node:process';
+import { images } from '../images.ts';
+import { startPod } from '../start-pod.ts';
+import {
+  capture,
+  check,
+  describe,
+  failuresOf,
+  fullname,
+  makeKey,
+  noOutage,
+  readyPods,
+  regions,
+  release,
+  upgrade,
+  stands,
+  until,
+  watch,
+  type CaptureFact,
+  type Session,
+  type StatusFact,
+  type Step,
+} from '../session.ts';
+
+const request = JSON.stringify({ html: '<h1>@</h1>', delay: 300 });
+const minutes = 60_000;
+
+/** The folder of the chart that users have now: of the last release. */
+const previousChart = process.env['WEBCAPTURE_PREVIOUS_CHART'];
+
+/** Something that is no outage: while it goes on no capture fails, and no region is called down. */
+async function underLoad(session: Session, what: () => Promise<unknown>): Promise<string> {
+  await noOutage(session);
+  const statuses = watch<StatusFact>(session, ['status', '600']);
+  const load = watch<CaptureFact>(session, ['load', session.key, '600', '2', request]);
+  await until('captures to run', async () => load.facts.length > 0, minutes, 100);
+  const start = Date.now();
+  await what();
+  const seconds = ((Date.now() - start) / 1000).toFixed(1);
+  // What is under way comes to its end.
+  const made = load.facts.length;
+  await until('captures after it', async () => load.facts.length >= made + 4, minutes, 100);
+  load.stop();
+  statuses.stop();
+  const failed = failuresOf(load.facts);
+  const down = statuses.facts.filter(({ overall, away }) => away !== undefined || !stands(overall));
+  check(failed.length === 0, `${failed.length} of ${load.facts.length} captures failed: ${describe(failed)}`);
+  check(down.length === 0, `/status called it an outage: ${JSON.stringify(down.slice(0, 2))}`);
+  const said = [...new Set(statuses.facts.map(({ overall }) => overall))].join(', ');
+  return `${seconds} s, ${load.facts.length} captures, none failed; /status said ${said}`;
+}
+
+const sandboxSteps: readonly Step[] = (['localhost', 'unconfined'] as const).map((mode) => ({
+  title: `sandbox ${mode}: Chromium's own sandbox is on, and captures work`,
+  run: async (session) => {
+    const { cluster } = session;
+    // The installer needs hostPath, and Unconfined is not for the restricted level.
+    await cluster.kubectl([
+      'label',
+      'namespace',
+      cluster.namespace,
+      'pod-security.kubernetes.io/enforce=privileged',
+      '--overwrite',
+    ]);
+    const installer = mode === 'localhost' ? ['--set', 'renderer.sandbox.installer.enabled=true'] : [];
+    await upgrade(session, ['--set', `renderer.sandbox.mode=${mode}`, ...installer]);
+    if (mode === 'localhost') {
+      // With the profile on the nodes, all but the installer runs under the restricted level again.
+      await upgrade(session, ['--set', 'renderer.sandbox.mode=localhost']);
+      await cluster.kubectl([
+        'label',
+        'namespace',
+        cluster.namespace,
+        'pod-security.kubernetes.io/enforce=restricted',
+        '--overwrite',
+      ]);
+      await cluster.kubectl(['rollout', 'restart', `deployment/${fullname}-renderer-us-east`]);
+      await cluster.kubectl(['rollout', 'status', `deployment/${fullname}-renderer-us-east`, '--timeout=5m'], {
+        timeoutMs: 6 * minutes,
+      });
+    }
+    const [pod] = await readyPods(session, 'renderer', 1, ',webcapture.dev/region=us-east', 5 * minutes);
+    const look =
+      'const fs=require("fs");let o={on:0,off:0};for(const p of fs.readdirSync("/proc").filter((d)=>/^\\d+$/.test(d))){' +
+      'let c="";try{c=fs.readFileSync("/proc/"+p+"/cmdline","utf8")}catch{};' +
+      'if(/chromium/.test(c)&&!/--type=/.test(c))o[/--no-sandbox/.test(c)?"off":"on"]++};console.log(JSON.stringify(o))';
+    const seen = JSON.parse(await cluster.exec(pod?.metadata.name ?? '', ['node', '-e', look])) as {
+      on: number;
+      off: number;
+    };
+    check(seen.on > 0 && seen.off === 0, `browsers: ${JSON.stringify(seen)}`);
+    for (const region of regions) {
+      const fact = await until(
+        `a capture in ${region}`,
+        async () => {
+          const made = await capture(session, { html: '<h1>sandboxed</h1>', region, responseType: 'file' });
+          if (made.status !== 200) throw new Error(JSON.stringify(made));
+          return made;
+        },
+        minutes,
+      );
+      check(fact.head?.startsWith('89504e47') === true, JSON.stringify(fact));
+    }
+    return `${seen.on} browsers with their sandbox${mode === 'localhost' ? ', under Pod Security restricted' : ''}`;
+  },
+}));
+
+/** A web page in a pod: what captures may reach only when the operator says so. */
+async function startSite({ cluster }: Session): Promise<string> {
+  const serve = 'require("http").createServer((q,r)=>r.end("<title>site</title><h1>A page inside</h1>")).listen(8080)';
+  await startPod(cluster, { name: 'site', container: { image: images.front, args: ['-e', serve] } });
+  return (await cluster.get<{ status: { podIP: string } }>(['pod', 'site'])).status.podIP;
+}
+
+const upgradeFrom = (chart: string): Step => ({
+  title: 'an upgrade from the previous chart comes up, and captures as before',
+  run: async (session) => {
+    await upgrade({ ...session, chart }, []);
+    await upgrade(session, []);
+    await noOutage(session);
+    // Without a volume, NATS holds nothing any more where its pod is another one in the new chart.
+    await makeKey(session);
+    for (const region of regions) {
+      const fact = await capture(session, { html: '<h1>upgraded</h1>', region, responseType: 'file' });
+      check(fact.status === 200, JSON.stringify(fact));
+    }
+    return undefined;
+  },
+});
+
+export const changeSteps: readonly Step[] = [
+  {
+    title:
+      'an address inside can be captured when egress.allow opens it, by service and NetworkPolicy alike, and not before',
+    run: async (session) => {
+      const url = `http://${await startSite(session)}:8080/`;
+      const before = await capture(session, { url });
+      check(before.code === 'URL_BLOCKED', JSON.stringify(before));
+      await upgrade(session, ['--set', `egress.allow={${new URL(url).hostname}/32}`]);
+      const opened = await capture(session, { url });
+      check(opened.status === 200 && opened.title === 'site', JSON.stringify(opened));
+      return `${url}: ${before.code}, then "${opened.title}" in ${opened.ms} ms`;
+    },
+  },
+  {
+    title: 'a rolling update of everything under load loses nothing and is no outage',
+    run: (session) => underLoad(session, () => upgrade(session, ['--set', 'podAnnotations.turn=second'])),
+  },
+  {
+    title: 'scaling up and down under load loses nothing',
+    run: (session) =>
+      underLoad(session, async () => {
+        const scale = async (count: number) => {
+          await session.cluster.kubectl(['scale', `deployment/${fullname}-renderer-us-east`, `--replicas=${count}`]);
+          await readyPods(session, 'renderer', count, ',webcapture.dev/region=us-east', 5 * minutes);
+        };
+        await scale(2);
+        await scale(1);
+      }),
+  },
+  ...(previousChart === undefined ? [] : [upgradeFrom(previousChart)]),
+  ...sandboxSteps,
+  {
+    title: 'an upgrade keeps passwords and tokens, and comes back to the defaults',
+    run: async (session) => {
+      const { cluster } = session;
+      const secret = async (name: string) =>
+        JSON.stringify((await cluster.get<{ data: object }>(['secret', `${fullname}-${name}`])).data);
+      const before = [await secret('auth'), await secret('nats-auth')];
+      await upgrade(session, []);
+      check(
+        JSON.stringify([await secret('auth'), await secret('nats-auth')]) === JSON.stringify(before),
+        'a secret has changed',
+      );
+      const fact = await capture(session, { html: '<h1>after the upgrade</h1>', responseType: 'file' });
+      check(fact.status === 200, `the key from before: ${JSON.stringify(fact)}`);
+      return undefined;
+    },
+  },
+  {
+    title: 'helm uninstall leaves nothing behind but the CRD',
+    run: async ({ cluster }) => {
+      await cluster.kubectl(['delete', 'pod', 'client', 'site', '--wait=false', '--ignore-not-found']);
+      await cluster.helm(['uninstall', release, '--wait', '--timeout', '6m']);
+      const kinds =
+        'all,configmaps,secrets,serviceaccounts,roles,rolebindings,networkpolicies,poddisruptionbudgets,persistentvolumeclaims,leases';
+      const crd = await cluster.kubectl([
+        'get',
+        'crd',
+        'renderregions.webcapture.dev',
+        '-o',
+        'name',
+        '--ignore-not-found',
+      ]);
+      const left = await until(
+        'the last pods to go',
+        async () => {
+          const all = await cluster.kubectl(['get', crd === '' ? kinds : `${kinds},renderregions`, '-o', 'name']);
+          // What every namespace has, and the client that this test brought.
+          const names = all.split('\n').filter((name) => !/^$|\/(client|site|default|kube-root-ca\.crt)$/.test(name));
+          return names.length === 0 ? 'none' : Promise.reject(new Error(names.join(' ')));
+        },
+        5 * minutes,
+      );
+      return `left: ${left}`;
+    },
+  },
+];

@@ -1,0 +1,275 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { parse } from 'yaml';
+import { readControllerConfig } from '../../../services/controller/config.ts';
+import { readFrontConfig } from '../../../services/front/config.ts';
+import { readRendererConfig } from '../../../services/renderer/config.ts';
+import { withValuesTable } from '../../../deploy/chart/with-values-table.ts';
+import { chartFolder, envOf, find, helm, helmDeadlineMs, podOf, render, type KubeObject } from '../../harness/helm.ts';
+
+const file = (name: string) => readFile(join(chartFolder, name), 'utf8');
+const production = parse(await file('examples/production.yaml')) as object;
+const everything = { ...production, ...(parse(await file('ci/everything-values.yaml')) as object) };
+
+let defaults: readonly KubeObject[];
+let produced: readonly KubeObject[];
+let all: readonly KubeObject[];
+beforeAll(async () => {
+  defaults = await render();
+  [produced, all] = await Promise.all([render(production), render(everything)]);
+}, helmDeadlineMs);
+
+const rendered = (): Readonly<Record<string, readonly KubeObject[]>> => ({ defaults, produced, all });
+
+test(
+  'helm lint has nothing to say',
+  async () => {
+    const said = await helm(['lint', '--strict', '--kube-version', '1.33.0', chartFolder]);
+    expect(said).toContain('0 chart(s) failed');
+  },
+  helmDeadlineMs,
+);
+
+describe.each(['defaults', 'produced', 'all'])('what is made of %s', (name) => {
+  test('has the labels by which everybody finds it, and a name that is there once', () => {
+    const objects = rendered()[name] ?? [];
+    expect(objects.length).toBeGreaterThan(15);
+    for (const { kind, metadata } of objects) {
+      const labels = metadata.labels ?? {};
+      expect([kind, labels['app.kubernetes.io/name'], labels['app.kubernetes.io/instance']]).toEqual([
+        kind,
+        'webcapture',
+        'wc',
+      ]);
+    }
+    const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    expect(names.filter((it, index) => names.indexOf(it) !== index)).toEqual([]);
+  });
+
+  test('is fit for Pod Security restricted, but for the installer', () => {
+    for (const object of rendered()[name] ?? []) {
+      const pod = podOf(object);
+      if (pod === undefined) continue;
+      const isInstaller = object.kind === 'DaemonSet';
+      const what = `${object.kind} ${object.metadata.name}`;
+      expect([what, pod.automountServiceAccountToken]).toEqual([
+        what,
+        object.metadata.name === 'wc-webcapture-controller',
+      ]);
+      expect(pod.securityContext.seccompProfile?.type).toMatch(/RuntimeDefault|Localhost/);
+      if (!isInstaller) expect(pod.securityContext.runAsNonRoot).toBe(true);
+      expect(JSON.stringify(pod.volumes ?? []).includes('hostPath')).toBe(isInstaller);
+      for (const { resources, securityContext } of pod.containers) {
+        expect(securityContext).toMatchObject({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+        expect(Object.keys({ ...resources.requests })).toEqual(['cpu', 'memory']);
+        expect(resources.limits['memory']).toBeDefined();
+      }
+    }
+  });
+
+  test('has a NetworkPolicy for every pod but the one of helm test', () => {
+    const objects = rendered()[name] ?? [];
+    const components = new Set(
+      objects.filter((it) => podOf(it)).map(({ metadata }) => metadata.labels?.['app.kubernetes.io/component']),
+    );
+    const covered = objects
+      .filter(({ kind }) => kind === 'NetworkPolicy')
+      .map(({ metadata }) => metadata.labels?.['app.kubernetes.io/component']);
+    expect(new Set([...components].filter((it) => it !== 'test'))).toEqual(new Set(covered));
+  });
+
+  test('tells the services what they understand', () => {
+    const objects = rendered()[name] ?? [];
+    const readers = { front: readFrontConfig, renderer: readRendererConfig, controller: readControllerConfig };
+    for (const object of objects.filter(({ kind }) => kind === 'Deployment')) {
+      const component = object.metadata.labels?.['app.kubernetes.io/component'] as keyof typeof readers;
+      const env = {
+        ...envOf(object),
+        WEBCAPTURE_POD: `${object.metadata.name}-5f6b8c9d7-abcde`,
+        WEBCAPTURE_NATS_PASSWORD: 'secret',
+        // What the kubelet adds.
+        KUBERNETES_SERVICE_HOST: '10.96.0.1',
+        KUBERNETES_SERVICE_PORT: '443',
+      };
+      expect(() => readers[component](env)).not.toThrow();
+      expect(readers[component](env).nats.user).toBe(component);
+    }
+  });
+});
+
+describe('with no values', () => {
+  test('there are two regions, an embedded NATS and store, and nothing that needs more than a bare cluster', () => {
+    const kinds = [...new Set(defaults.map(({ kind }) => kind))].toSorted();
+    expect(kinds).toEqual(
+      'ConfigMap Deployment Lease NetworkPolicy Pod PodDisruptionBudget Role RoleBinding Secret Service ServiceAccount StatefulSet'.split(
+        ' ',
+      ),
+    );
+    expect(defaults.filter(({ kind }) => kind === 'Deployment').map(({ metadata }) => metadata.name)).toEqual([
+      'wc-webcapture-controller',
+      'wc-webcapture-front',
+      'wc-webcapture-renderer-us-east',
+      'wc-webcapture-renderer-eu-west',
+    ]);
+    expect(find(defaults, 'StatefulSet', 'wc-webcapture-nats')['spec']).not.toHaveProperty('volumeClaimTemplates');
+  });
+
+  test('memory follows from the slots, and browsers are replaced before the kernel ends the pod', () => {
+    const deployment = find(defaults, 'Deployment', 'wc-webcapture-renderer-us-east');
+    expect(podOf(deployment)?.containers[0]?.resources.limits['memory']).toBe('1824Mi');
+    const { browserMemoryBytes, slots } = readRendererConfig({
+      ...envOf(deployment),
+      WEBCAPTURE_POD: 'p',
+      WEBCAPTURE_NATS_PASSWORD: 'x',
+    });
+    expect([slots, browserMemoryBytes / 1024 ** 2]).toEqual([2, 1312]);
+  });
+
+  test('pods have longer to drain than the services take', async () => {
+    for (const [name, service] of [
+      ['front', 'front'],
+      ['renderer-us-east', 'renderer'],
+      ['controller', 'controller'],
+    ] as const) {
+      const source = await readFile(new URL(`../../../services/${service}/main.ts`, import.meta.url), 'utf8');
+      const drainMs = Number(/drainMs\b[^\d\n]*([\d_]+)/.exec(source)?.[1]?.replaceAll('_', ''));
+      const deployment = find(defaults, 'Deployment', `wc-webcapture-${name}`);
+      const delay = Number(envOf(deployment)['WEBCAPTURE_DRAIN_DELAY'] ?? 0);
+      expect(delay).toBe(service === 'front' ? 5 : 0);
+      expect(podOf(deployment)?.terminationGracePeriodSeconds).toBeGreaterThan(drainMs / 1000 + delay);
+    }
+  });
+
+  test('nats-server takes the configuration', async () => {
+    const folder = await mkdtemp(join(inject('tempFolder'), 'nats-config-'));
+    const { data } = find(defaults, 'ConfigMap', 'wc-webcapture-nats') as unknown as { data: Record<string, string> };
+    const config = (data['nats.conf'] ?? '').replace('/data', folder);
+    await writeFile(join(folder, 'nats.conf'), config);
+    const env = { FRONT_PASSWORD: 'pA1', RENDERER_PASSWORD: 'pB2', CONTROLLER_PASSWORD: 'pC3' };
+    await promisify(execFile)(inject('tools').natsServer, ['-t', '-c', join(folder, 'nats.conf')], { env });
+    const permissions = JSON.parse(await file('files/nats-permissions.json')) as Record<
+      string,
+      Record<string, { subjects: string[] }[]>
+    >;
+    const subjects = Object.values(permissions).flatMap((user) =>
+      Object.values(user)
+        .flat()
+        .flatMap((it) => it.subjects),
+    );
+    expect(subjects.filter((subject) => !config.includes(JSON.stringify(subject)))).toEqual([]);
+  });
+});
+
+describe('for production', () => {
+  test('there is no NATS of its own, and files go into the bucket', () => {
+    expect(produced.filter(({ kind }) => kind === 'StatefulSet')).toEqual([]);
+    for (const name of ['front', 'controller', 'renderer-us-east']) {
+      expect(envOf(find(produced, 'Deployment', `wc-webcapture-${name}`))).toMatchObject({
+        WEBCAPTURE_NATS_URL: 'nats://nats.nats.svc:4222',
+        WEBCAPTURE_GCS_BUCKET: 'example-webcapture',
+        WEBCAPTURE_REGIONS: 'us-east:2,eu-west:2',
+      });
+    }
+    expect(produced.filter(({ kind }) => kind === 'Secret')).toEqual([]);
+  });
+
+  test('an autoscaler says how many there are, and not the Deployment', () => {
+    for (const name of ['front', 'renderer-us-east', 'renderer-eu-west']) {
+      expect(find(produced, 'Deployment', `wc-webcapture-${name}`)['spec']).not.toHaveProperty('replicas');
+    }
+    const scaled = find(produced, 'ScaledObject', 'wc-webcapture-renderer-eu-west')['spec'] as {
+      maxReplicaCount: number;
+      triggers: { metadata: object }[];
+    };
+    expect(scaled.maxReplicaCount).toBe(40);
+    expect(scaled.triggers[0]?.metadata).toMatchObject({
+      url: 'http://wc-webcapture-controller.ns.svc:9092/scale/eu-west',
+      targetValue: '0.75',
+    });
+  });
+
+  test('each region lands on its own nodes, with the sandbox on', () => {
+    const pod = podOf(find(produced, 'Deployment', 'wc-webcapture-renderer-eu-west'));
+    expect(pod?.nodeSelector).toEqual({ 'topology.kubernetes.io/region': 'europe-west1' });
+    expect(pod?.securityContext.seccompProfile).toEqual({
+      type: 'Localhost',
+      localhostProfile: 'webcapture/chromium.json',
+    });
+    expect(pod?.containers[0]?.resources.requests).toEqual({ cpu: '4000m', memory: '2624Mi' });
+  });
+
+  test('the ServiceMonitor finds the port for operators of every service, and keeps the labels of the metrics', () => {
+    const { selector, endpoints } = find(produced, 'ServiceMonitor', 'wc-webcapture')['spec'] as {
+      selector: { matchLabels: Record<string, string> };
+      endpoints: { port: string; path: string; honorLabels: boolean }[];
+    };
+    const has = (labels: Readonly<Record<string, string>> | undefined, wanted: Record<string, string>) =>
+      Object.entries(wanted).every(([name, value]) => labels?.[name] === value);
+    const services = produced.filter(
+      ({ kind, metadata }) => kind === 'Service' && has(metadata.labels, selector.matchLabels),
+    );
+    const { ports, selector: pods } = find(produced, 'Service', 'wc-webcapture-metrics')['spec'] as {
+      ports: { name: string; targetPort: string }[];
+      selector: Record<string, string>;
+    };
+    expect(services.map(({ metadata }) => metadata.name)).toEqual(['wc-webcapture-metrics']);
+    expect(endpoints).toEqual([{ port: 'ops', path: '/metrics', interval: '15s', honorLabels: true }]);
+    expect(ports).toMatchObject([{ name: 'ops', targetPort: 'ops' }]);
+    for (const deployment of produced.filter(({ kind }) => kind === 'Deployment')) {
+      expect(has(deployment['spec'].template.metadata.labels as Record<string, string>, pods)).toBe(true);
+      expect(podOf(deployment)?.containers[0]).toMatchObject({
+        ports: expect.arrayContaining([expect.objectContaining({ name: 'ops' })]) as unknown,
+      });
+    }
+  });
+});
+
+test(
+  'the sandbox that is off without quotes is off',
+  async () => {
+    const objects = await render({ renderer: { sandbox: { mode: false } } });
+    expect(envOf(find(objects, 'Deployment', 'wc-webcapture-renderer-us-east'))['WEBCAPTURE_CHROMIUM_SANDBOX']).toBe(
+      'off',
+    );
+  },
+  helmDeadlineMs,
+);
+
+test.each<[object, RegExp]>([
+  [{ regoins: [] }, /regoins/],
+  [{ regions: [{ name: 'mars' }] }, /regions[./]0[./]name/],
+  [{ regions: [] }, /regions/],
+  [{ regions: [{ name: 'us-east' }, { name: 'us-east' }] }, /us-east is there twice/],
+  [{ nats: { enabled: false } }, /nats\.url: name your NATS/],
+  [{ nats: { enabled: false, url: 'nats://n:4222' } }, /nats\.existingSecret: your NATS needs users/],
+  [{ nats: { url: 'nats://n:4222' } }, /set nats\.enabled to false/],
+  [{ streamReplicas: 3 }, /the embedded NATS is one server/],
+  [{ streamReplicas: 2 }, /streamReplicas/],
+  [{ storage: { type: 'gcs' } }, /storage\.gcs\.bucket: name the bucket/],
+  [{ storage: { type: 's3' } }, /storage[./]type/],
+  [{ homeRegion: 'asia-east' }, /homeRegion: asia-east is not one of/],
+  [{ ingress: { enabled: true } }, /ingress\.hosts/],
+  [{ renderer: { sandbox: { mode: 'on' } } }, /sandbox[./]mode/],
+  [{ renderer: { sandbox: { installer: { enabled: true } } } }, /localhost only/],
+  [{ egress: { allow: ['10.0.0.0'] } }, /egress[./]allow/],
+  [{ auth: { apiKey: 'short' } }, /auth[./]apiKey/],
+  [{ front: { replicas: '2' } }, /front[./]replicas/],
+])(
+  'refuses %j',
+  async (values, message) => {
+    await expect(render(values)).rejects.toThrow(message);
+  },
+  helmDeadlineMs,
+);
+
+test('the README tells of the values as they are (node deploy/chart/readme.ts)', async () => {
+  const readme = await file('README.md');
+  expect(withValuesTable(readme, await file('values.yaml')) === readme).toBe(true);
+});

@@ -1,0 +1,152 @@
+/**
+ * What Prometheus has read: a series, and its values minute by minute in the notation of promtool. One that names no
+ * namespace is of the release.
+ */
+type Series = Readonly<Record<string, string>>;
+
+/** One case in which an alert fires, and one near to it in which it does not. */
+export interface AlertCase {
+  readonly alert: string;
+  readonly after?: string;
+  readonly fires: Series;
+  /** The labels that the alert then has, besides those that it always has. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly summary: string;
+  readonly quiet: Series;
+}
+
+const status = (component: string) => `webcapture_component_status{component="${component}"}`;
+const waiting = 'webcapture_queue_waiting_captures{region="us-east",lane="interactive"}';
+const oldest = (lane: string) => `webcapture_queue_oldest_age_seconds{region="us-east",lane="${lane}"}`;
+const ended = (outcome: string) => `webcapture_renderer_captures_total{region="us-east",outcome="${outcome}"}`;
+const tried = (outcome: string) => `webcapture_webhook_attempts_total{outcome="${outcome}"}`;
+const own = (le: string) => `webcapture_front_own_seconds_bucket{route="/capture",le="${le}"}`;
+const slots = (pod: string) => `webcapture_region_slots{region="us-east",pod="${pod}"}`;
+const elsewhere = (metric: string) => `${metric}{namespace="elsewhere",region="us-east",pod="c"}`;
+const leader = (pod: string) => `webcapture_controller_leader{pod="${pod}"}`;
+
+/** Every alert of the chart, looked at after 20 minutes where nothing else is said. */
+export const alertCases: readonly AlertCase[] = [
+  {
+    alert: 'WebcaptureRegionDown',
+    fires: { [status('engine.us-east')]: '0x17 3x3' },
+    labels: { component: 'engine.us-east' },
+    summary: 'engine.us-east renders nothing',
+    // A partial outage of the region, and a major one of what is no region.
+    quiet: { [status('engine.us-east')]: '2x20', [status('storage')]: '3x20' },
+  },
+  {
+    alert: 'WebcaptureNoFront',
+    fires: { 'webcapture_front_captures_in_flight{region="us-east"}': '1x10' },
+    labels: {},
+    summary: 'No front is there: nobody can ask for a capture',
+    quiet: { 'webcapture_front_captures_in_flight{region="us-east"}': '0x20' },
+  },
+  {
+    alert: 'WebcaptureNoFront',
+    fires: { [elsewhere('webcapture_front_captures_in_flight')]: '0x20' },
+    labels: {},
+    summary: 'No front is there: nobody can ask for a capture',
+    quiet: { 'webcapture_front_captures_in_flight{region="us-east"}': '0x20' },
+  },
+  {
+    alert: 'WebcaptureDegraded',
+    fires: { [status('queue')]: '0x8 1x12' },
+    labels: { component: 'queue' },
+    summary: 'queue is not operational for 10 minutes',
+    quiet: { [status('queue')]: '0x13 1x7' },
+  },
+  {
+    alert: 'WebcaptureNoLeader',
+    fires: { [leader('a')]: '0x20', [leader('b')]: '1x15 0x5', webcapture_front_status_age_seconds: '2x15 40+60x5' },
+    labels: {},
+    summary: 'No controller leads the fleet',
+    // The leader is in another cluster, and the fronts hear it.
+    quiet: { [leader('a')]: '0x20', webcapture_front_status_age_seconds: '2x20' },
+  },
+  {
+    alert: 'WebcaptureNoLeader',
+    // Nobody is there, and the leader and the fronts of another release are well.
+    fires: {
+      [elsewhere('webcapture_controller_leader')]: '1x20',
+      [elsewhere('webcapture_front_status_age_seconds')]: '2x20',
+    },
+    labels: {},
+    summary: 'No controller leads the fleet',
+    // The fronts do not hear the leader that there is.
+    quiet: { [leader('a')]: '1x20', webcapture_front_status_age_seconds: '40+60x20' },
+  },
+  {
+    alert: 'WebcaptureQueueGrows',
+    // Two controllers tell the same.
+    fires: { [waiting]: '13x20', [slots('a')]: '4x20', [slots('b')]: '4x20' },
+    labels: { region: 'us-east' },
+    summary: 'Captures queue up in us-east',
+    quiet: { [waiting]: '12x20', [slots('a')]: '4x20', [oldest('interactive')]: '29x20' },
+  },
+  {
+    alert: 'WebcaptureQueueGrows',
+    fires: { [waiting]: '1x20', [slots('a')]: '4x20', [oldest('interactive')]: '40x20' },
+    labels: { region: 'us-east' },
+    summary: 'Captures queue up in us-east',
+    quiet: { [waiting]: '1x20', [slots('a')]: '4x20', [oldest('background')]: '40x20' },
+  },
+  {
+    alert: 'WebcaptureBackgroundLate',
+    fires: { [oldest('background')]: '21600+60x20' },
+    labels: { region: 'us-east' },
+    summary: 'Background captures of us-east wait for more than six hours',
+    quiet: { [oldest('background')]: '3600+60x20' },
+  },
+  {
+    alert: 'WebcaptureCapturesFail',
+    fires: { [ended('completed')]: '0+70x20', [ended('CAPTURE_FAILED')]: '0+30x20' },
+    labels: { region: 'us-east' },
+    summary: 'More than a fifth of the captures in us-east fail',
+    // Pages that cannot be opened are not ours.
+    quiet: { [ended('completed')]: '0+20x20', [ended('NAVIGATION_FAILED')]: '0+80x20' },
+  },
+  {
+    alert: 'WebcaptureStorageFails',
+    fires: { [ended('STORAGE_FAILED')]: '0+2x20' },
+    labels: {},
+    summary: 'Files cannot be stored',
+    quiet: { [ended('STORAGE_FAILED')]: '0x10 1x10', [status('storage')]: '1x20' },
+  },
+  {
+    alert: 'WebcaptureStorageFails',
+    fires: { [status('storage')]: '2x20' },
+    labels: {},
+    summary: 'Files cannot be stored',
+    quiet: { [status('queue')]: '2x20' },
+  },
+  {
+    alert: 'WebcaptureWebhooksFail',
+    after: '70m',
+    fires: { [tried('delivered')]: '0+1x70', [tried('retried')]: '0+2x70' },
+    labels: {},
+    summary: 'More than half of the tries to deliver webhooks fail',
+    quiet: { [tried('delivered')]: '0+2x70', [tried('retried')]: '0+1x70' },
+  },
+  {
+    alert: 'WebcaptureBrowserDown',
+    fires: { 'webcapture_renderer_browser_up{pod="p",region="us-east"}': '1x15 0x5' },
+    labels: { pod: 'p', region: 'us-east' },
+    summary: 'p has no browser',
+    quiet: { 'webcapture_renderer_browser_up{pod="p",region="us-east"}': '1x18 0x2' },
+  },
+  {
+    alert: 'WebcaptureFrontSlow',
+    fires: { [own('0.1')]: '0+90x20', [own('0.5')]: '0+100x20', [own('+Inf')]: '0+100x20' },
+    labels: {},
+    summary: 'Fronts take more than 100 ms of their own for a capture',
+    quiet: { [own('0.1')]: '0+100x20', [own('0.5')]: '0+100x20', [own('+Inf')]: '0+100x20' },
+  },
+  {
+    alert: 'WebcaptureApiServerAway',
+    fires: { 'webcapture_kubernetes_informer_age_seconds{pod="p",resource="pods"}': '0+60x20' },
+    labels: { pod: 'p' },
+    summary: 'p hears nothing from the API server',
+    quiet: { 'webcapture_kubernetes_informer_age_seconds{pod="p",resource="pods"}': '290x20' },
+  },
+];

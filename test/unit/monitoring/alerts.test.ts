@@ -1,0 +1,122 @@
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, expect, inject, test } from 'vitest';
+import { allMetrics, metricsAsked } from '../../harness/all-metrics.ts';
+import { promtool, prometheusSetUpMs } from '../../harness/prometheus.ts';
+import { chartFolder, find, helmDeadlineMs, render } from '../../harness/helm.ts';
+import { alertCases, type AlertCase } from './alert-cases.ts';
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for: string;
+  readonly labels: { readonly severity: string; readonly namespace: string };
+  readonly annotations: { readonly summary: string; readonly runbook_url: string };
+}
+
+let folder: string;
+let rules: readonly Rule[];
+beforeAll(async () => {
+  folder = await mkdtemp(join(inject('tempFolder'), 'rules-'));
+  const values = { monitoring: { prometheusRule: { enabled: true, runbookUrl: 'https://runbooks' } } };
+  const rendered = await render(values, ['--show-only', 'templates/monitoring/prometheus-rule.yaml']);
+  const spec = find(rendered, 'PrometheusRule', 'wc-webcapture')['spec'] as { groups: { rules: Rule[] }[] };
+  await writeFile(join(folder, 'rules.json'), JSON.stringify(spec));
+  rules = spec.groups.flatMap((group) => group.rules);
+}, helmDeadlineMs);
+
+test(
+  'Prometheus takes the alerts of the chart',
+  async () => {
+    expect(await promtool(['check', 'rules', join(folder, 'rules.json')])).toBe('');
+  },
+  prometheusSetUpMs,
+);
+
+test(
+  'each alert fires when it should, says what it should, and not before',
+  async () => {
+    expect(new Set(alertCases.map(({ alert }) => alert))).toEqual(new Set(rules.map(({ alert }) => alert)));
+    // Each alert by itself: promtool evaluates every rule of a file for every case.
+    const files = rules.map(async (rule) => {
+      const groups = [{ name: 'webcapture', rules: [rule] }];
+      await writeFile(join(folder, `${rule.alert}.rule.json`), JSON.stringify({ groups }));
+      const tests = alertCases
+        .filter(({ alert }) => alert === rule.alert)
+        .flatMap((it) => [caseOf(it, it.fires, [expected(it, rule)]), caseOf(it, it.quiet, [])]);
+      const path = join(folder, `${rule.alert}.test.json`);
+      const rule_files = [`${rule.alert}.rule.json`];
+      await writeFile(path, JSON.stringify({ rule_files, evaluation_interval: '1m', tests }));
+      return path;
+    });
+    expect(await promtool(['test', 'rules', ...(await Promise.all(files))])).toBe('');
+  },
+  prometheusSetUpMs,
+);
+
+test('each alert looks at its own release only, and says which', () => {
+  for (const { expr, labels } of rules) {
+    expect(labels.namespace).toBe('ns');
+    const selectors = expr.match(/\bwebcapture_\w+(\{[^}]*\})?/g);
+    expect(selectors?.filter((selector) => !selector.includes('namespace="ns"'))).toEqual([]);
+  }
+});
+
+test('each alert has its page, and a line in the list of pages', async () => {
+  const pages = new URL('../../../docs/runbooks/', import.meta.url);
+  const named = rules.map(({ annotations }) => annotations.runbook_url.replace('https://runbooks/', ''));
+  expect(named.toSorted()).toEqual((await readdir(pages)).filter((page) => page !== 'README.md').toSorted());
+  const list = (await readFile(new URL('README.md', pages), 'utf8')).matchAll(
+    /^\| (Webcapture\w+) +\| (\w+) +\| (\w+) +\| \[.*\]\((.*)\) +\|$/gm,
+  );
+  expect([...list].map(([, ...cells]) => cells)).toEqual(
+    rules.map(({ alert, labels, annotations, ...rule }) => [
+      alert,
+      labels.severity,
+      rule.for,
+      annotations.runbook_url.replace('https://runbooks/', ''),
+    ]),
+  );
+});
+
+test('alerts and the dashboard ask for metrics that there are, by labels that those have', async () => {
+  const known = new Map(
+    Object.values(allMetrics()).flatMap((metrics) => metrics.map(({ name, labels }) => [name, labels] as const)),
+  );
+  const text = (name: string) => readFile(join(chartFolder, 'files', name), 'utf8');
+  const asked = metricsAsked(`${await text('alerts.yaml')}${(await text('dashboard.json')).replaceAll('\\"', '"')}`);
+  expect(asked.length).toBeGreaterThan(60);
+  // What Kubernetes and Prometheus add to every series.
+  const added = ['namespace', 'pod', 'le'];
+  const wrong = asked.filter(({ name, labels }) => {
+    const own = known.get(name.replace(/_(bucket|count|sum)$/, '')) ?? known.get(name);
+    return own === undefined || labels.some((label) => ![...own, ...added].includes(label));
+  });
+  expect(wrong).toEqual([]);
+});
+
+function caseOf(
+  { alert, after = '20m' }: AlertCase,
+  series: Readonly<Record<string, string>>,
+  alerts: readonly object[],
+): object {
+  return {
+    interval: '1m',
+    input_series: Object.entries(series).map(([name, values]) => ({ series: ofRelease(name), values })),
+    alert_rule_test: [{ eval_time: after, alertname: alert, exp_alerts: alerts }],
+  };
+}
+
+/** The series with the namespace of the release, which is `ns`, where it names none. */
+function ofRelease(series: string): string {
+  if (series.includes('namespace=')) return series;
+  const [name = '', labels = ''] = series.split(/[{}]/);
+  return `${name}{${['namespace="ns"', labels].filter(Boolean).join(',')}}`;
+}
+
+function expected({ labels, summary }: AlertCase, rule: Rule): object {
+  return {
+    exp_labels: { ...rule.labels, ...labels },
+    exp_annotations: { summary, runbook_url: rule.annotations.runbook_url },
+  };
+}
