@@ -1,15 +1,22 @@
 import { defineConfig } from 'vitest/config';
+import { Sequencer } from './test/harness/sequencer.ts';
 
 /**
- * Three groups, one after the other: what is quick first, and what kills processes last and by itself, so that no time
- * limit is missed for want of a processor. Most tests wait more than they compute: three or four files at a time suit two
- * cores.
+ * Two groups, one after the other: what is quick, then what has whole services of real processes, and of that what kills
+ * them last, mostly by itself, so that no time limit is missed for want of a processor. Three or four files at a time
+ * suit two cores; the sequencer says in which order they begin.
+ * The end-to-end tests keep files in a bucket, as production does, the chaos tests in the embedded store;
+ * WEBCAPTURE_TEST_STORE (gcs or embedded) decides for both.
  */
 export default defineConfig({
   test: {
     globalSetup: 'test/harness/global-setup.ts',
+    sequence: { sequencer: Sequencer },
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Files of a project load the same modules, which keep nothing from one file to the next but what they mean to share.
+    isolate: false,
+    environment: './test/harness/environment.ts',
     projects: [
       {
         extends: true,
@@ -17,14 +24,31 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'corpus', include: ['test/corpus/*.test.ts'], maxWorkers: 4, sequence: { groupOrder: 0 } },
+        test: {
+          name: 'corpus',
+          include: ['test/corpus/*.test.ts'],
+          maxWorkers: 4,
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         extends: true,
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          env: { WEBCAPTURE_TEST_STORE: process.env['WEBCAPTURE_TEST_STORE'] ?? 'gcs' },
           maxWorkers: 3,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'kube',
+          include: ['test/kube/**/*.test.ts'],
+          maxWorkers: 3,
+          // Before the first start of a control plane its programs may have to be built.
+          hookTimeout: 30 * 60_000,
           sequence: { groupOrder: 1 },
         },
       },
@@ -33,8 +57,9 @@ export default defineConfig({
         test: {
           name: 'chaos',
           include: ['test/chaos/**/*.test.ts'],
+          env: { WEBCAPTURE_TEST_STORE: process.env['WEBCAPTURE_TEST_STORE'] ?? 'embedded' },
           maxWorkers: 3,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
     ],

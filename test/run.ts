@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { parseCLI, startVitest, type Vitest } from 'vitest/node';
 import { cacheDirOf } from '../deploy/tools/cache-dir.ts';
+import { ensureTool } from '../deploy/tools/ensure-tool.ts';
 import { ensureTestTools } from './harness/tools.ts';
 
 interface Counts {
@@ -24,10 +25,26 @@ async function main(): Promise<Counts> {
   // Hundreds of processes read the same code: with it compiled they start in half the time.
   process.env['NODE_COMPILE_CACHE'] ??= join(cacheDirOf(process.env), 'compiled');
   const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)]);
+  const preparing = new AbortController();
+  if (filter.length === 0 || filter.some((name) => name.includes('kube'))) prepareControlPlane(preparing.signal);
   const vitest = await startVitest('test', filter, { ...options, watch: false });
+  preparing.abort();
   const counts = count(vitest);
   await vitest.close();
   return counts;
+}
+
+/** It may be built for minutes: beside the tests that do not need it. Those that do wait for it, and say why it is not there. */
+function prepareControlPlane(signal: AbortSignal): void {
+  const prepare = async () => {
+    for (const tool of ['control-plane', 'kube-controller-manager', 'operator-crds']) {
+      await ensureTool(tool, { log: say, signal }).catch((error: unknown) => {
+        if (!signal.aborted) say(error instanceof Error ? error.message : String(error));
+      });
+      if (signal.aborted) return;
+    }
+  };
+  void prepare();
 }
 
 /** A file that could not be read, and an error outside of every test, count as a failed test each. */

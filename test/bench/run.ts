@@ -6,6 +6,7 @@ import { benchListing } from './front/listing.ts';
 import { benchOwnTime } from './front/own-time.ts';
 import { benchSoak } from './soak/soak.ts';
 import { benchSpeed } from './speed/speed.ts';
+import { benchStorage } from './storage/storage.ts';
 
 const { values, positionals: asked } = parseArgs({
   allowPositionals: true,
@@ -23,6 +24,7 @@ const { values, positionals: asked } = parseArgs({
 const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   speed: [benchSpeed],
   front: [benchCacheHits, benchOwnTime, benchListing, benchLimitChecks],
+  storage: [benchStorage],
   soak: [() => benchSoak({ captures: Number(values.captures), minutes: Number(values.minutes) })],
 };
 
@@ -31,6 +33,6 @@ if (unknown.length > 0) {
   process.stderr.write(`There is no part ${unknown.join(', ')}; the parts are ${Object.keys(parts).join(', ')}.\n`);
   process.exit(2);
 }
-for (const name of asked.length === 0 ? ['speed', 'front'] : asked) {
+for (const name of asked.length === 0 ? ['speed', 'front', 'storage'] : asked) {
   for (const measure of parts[name] ?? []) await measure();
 }

@@ -20,6 +20,19 @@ async function recovered(): Promise<void> {
   );
 }
 
+/** Waits until GET /status tells that the queue is out of reach. */
+const queueReported = (): Promise<OverallStatus> =>
+  until(
+    'the queue to be reported',
+    async () => {
+      const response = await fetch(`${fleet().url}/status`);
+      const body = (await response.json()) as OverallStatus;
+      const queue = body.components?.find(({ name }) => name === 'queue');
+      return response.status === 503 && queue?.status === 'major_outage' && body;
+    },
+    { deadlineMs: 20_000, intervalMs: 100 },
+  );
+
 test('killed and restarted between captures: the next one is right, and older files are there', async () => {
   const { api, nats, books } = fleet();
   const old = await api.captureWithFile({ url: site().url('/quadrants') });
@@ -77,19 +90,7 @@ test('away: captures fail closed and say that they can be sent again, status say
   // What does not need the server is answered as ever.
   const invalid = await api.refused({ url: site().url('/colour'), quality: 0 });
   expect(invalid.status).toBe(400);
-  const status = await until(
-    'the queue to be reported',
-    async () => {
-      const response = await fetch(`${url}/status`);
-      const body = (await response.json()) as OverallStatus;
-      return (
-        response.status === 503 &&
-        body.components?.find(({ name }) => name === 'queue')?.status === 'major_outage' &&
-        body
-      );
-    },
-    { deadlineMs: 15_000, intervalMs: 100 },
-  );
+  const status = await queueReported();
   expect(status.status).toBe('major_outage');
   expect((await fetch(`${url}/status/engine`)).status).toBeGreaterThanOrEqual(200);
   await nats.start();
@@ -97,6 +98,27 @@ test('away: captures fail closed and say that they can be sent again, status say
   await operational();
   await expectBalance(fleet());
 });
+
+test('hung, with its connections up: status says so within 10 s, and what waits meanwhile is answered', async () => {
+  const { api, nats, operational } = fleet();
+  await operational();
+  const page = site().visit('/held');
+  const capturing = api.captureWithFile({ url: page.url });
+  await page.underWay(capturing);
+  const from = performance.now();
+  nats.signal('SIGSTOP');
+  try {
+    page.release();
+    await queueReported();
+    expect(performance.now() - from).toBeLessThan(10_000);
+  } finally {
+    nats.signal('SIGCONT');
+  }
+  await capturing;
+  await recovered();
+  await operational();
+  await expectBalance(fleet());
+}, 60_000);
 
 test('killed again and again under load: every capture that was answered is there, and charged once', async () => {
   const { api, nats } = fleet();

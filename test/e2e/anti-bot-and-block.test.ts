@@ -3,7 +3,7 @@ import type { BrowserFacts } from '../harness/site/pages/network-pages.ts';
 import type { Visit } from '../harness/site/site.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
-const fleet = useFleet({ slots: 3 });
+const fleet = useFleet();
 const site = useSite();
 
 describe('antiBot', () => {

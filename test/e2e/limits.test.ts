@@ -3,7 +3,7 @@ import { maxSide } from '@webcapture/shared/contract/formats.ts';
 import { stripeColour } from '../harness/site/pages/tall-pages.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
-const fleet = useFleet({ slots: 3 });
+const fleet = useFleet();
 const site = useSite();
 
 /** A page on the test site whose address has exactly `length` characters. */
@@ -110,12 +110,6 @@ describe('length of html', () => {
 });
 
 describe('pixels of the viewport', () => {
-  test('150 megapixels are accepted', async () => {
-    const viewport = { width: 7500, height: 5000, deviceScaleFactor: 2 };
-    const { metadata } = await fleet().api.captured({ url: site().url('/colour'), format: 'jpeg', viewport });
-    expect(metadata).toMatchObject({ width: 15_000, height: 10_000 });
-  });
-
   test('more are refused', async () => {
     const viewport = { width: 7500, height: 5001, deviceScaleFactor: 2 };
     const refusal = await fleet().api.refused({ url: site().url('/colour'), viewport });

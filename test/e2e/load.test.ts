@@ -125,10 +125,9 @@ test('the account’s usage is the sum of what its completed captures cost, and 
   const records = await books.records();
   const completed = records.filter(({ status }) => status === 'completed');
   expect(completed.length).toBeGreaterThan(20);
-  expect(await books.usage()).toMatchObject({
-    tokens: completed.reduce((sum, { tokenCost }) => sum + tokenCost, 0),
-    captures: completed.length,
-  });
+  const tokens = completed.reduce((sum, { tokenCost }) => sum + tokenCost, 0);
+  expect(await books.usage()).toMatchObject({ tokens, captures: completed.length });
+  expect(await fleet().renderer('us-east').metric('webcapture_renderer_tokens_total')).toBe(tokens);
   for (const { fileName, outcome } of completed) {
     const response = await api.request(`/files/${fileName}`);
     expect((await response.arrayBuffer()).byteLength).toBe(outcome?.fileSizeBytes);

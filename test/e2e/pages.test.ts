@@ -4,7 +4,7 @@ import type { Picture } from '../harness/picture.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
 // Pages of kinds that tools for pictures of pages are known to get wrong.
-const fleet = useFleet({ slots: 3 });
+const fleet = useFleet();
 const site = useSite();
 
 const whole = (path: string, parameters: Record<string, string | number> = {}, rest: object = {}) =>

@@ -3,7 +3,7 @@ import { rasterPage } from '../harness/pdf-raster.ts';
 import { stripeColour } from '../harness/site/pages/tall-pages.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
-const fleet = useFleet({ slots: 3 });
+const fleet = useFleet();
 const site = useSite();
 
 /** Points of a length in millimetres. */

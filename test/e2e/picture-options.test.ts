@@ -3,7 +3,7 @@ import { stripeColour, stripeHeight } from '../harness/site/pages/tall-pages.ts'
 import type { BrowserFacts } from '../harness/site/pages/network-pages.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
-const fleet = useFleet({ slots: 3 });
+const fleet = useFleet();
 const site = useSite();
 
 /** What the squares of /quadrants look like, by a point in the middle of each, and one outside. */
@@ -72,7 +72,8 @@ describe.concurrent('quality', () => {
     expect(sizes).toEqual(sizes.toSorted((a, b) => a - b));
     expect(sizes[3]).toBeGreaterThan((sizes[0] ?? 0) * 3);
     const byDefault = await fleet().api.captured({ url, format });
-    expect(byDefault.fileSizeBytes).toBe(sizes[2]);
+    // The browser may draw an edge a little differently from one time to the next.
+    expect(Math.abs(byDefault.fileSizeBytes / (sizes[2] ?? 0) - 1)).toBeLessThan(0.01);
   });
 
   test('is ignored for png', async () => {

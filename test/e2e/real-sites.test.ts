@@ -8,7 +8,7 @@ import { serveFolder, type StaticSite } from '../harness/static-site.ts';
 import { useFleet } from '../harness/use.ts';
 
 // Built pages of real projects, as their packages carry them: an admin template's demo, two documentations, slides.
-const fleet = useFleet({ slots: 2 });
+const fleet = useFleet();
 
 const require = createRequire(import.meta.url);
 const folderOf = (manifest: string, inside: string) => join(dirname(manifest), inside);

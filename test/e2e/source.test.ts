@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { useFleet, useSite } from '../harness/use.ts';
 
-const fleet = useFleet({ slots: 3 });
+const fleet = useFleet();
 const site = useSite();
 
 const page = '<!doctype html><title>Überschrift</title><style>body{margin:0;background:#7f00ff}</style><p>Grüße 😀</p>';

@@ -1,8 +1,12 @@
 import { join } from 'node:path';
 import { startNats, type NatsServer } from '../../deploy/local/nats.ts';
 import { freePort } from './free-port.ts';
+import { usersConfig } from './nats-users.ts';
 
-/** A real nats-server of a fleet: its port and its folder stay the same over restarts. */
+/**
+ * A real nats-server of a fleet, with a user for each service that may do what the chart lets it; its port and its folder stay the
+ * same over restarts.
+ */
 export class Broker {
   readonly url: string;
   readonly #port: number;
@@ -25,7 +29,7 @@ export class Broker {
     const lines: string[] = [];
     // Not one that the server picks: that could be taken for an outgoing connection while it is down.
     const port = await freePort();
-    const server = await startNats({ dataDir, toolPath, port, log: (line) => lines.push(line) });
+    const server = await startNats({ dataDir, toolPath, port, config: usersConfig, log: (line) => lines.push(line) });
     return new Broker(server, { dataDir, toolPath, lines });
   }
 
@@ -40,12 +44,18 @@ export class Broker {
     await server.exited;
   }
 
+  /** Sends a signal without waiting: SIGSTOP lets it hang, SIGCONT go on. */
+  signal(signal: NodeJS.Signals): void {
+    this.#server.process.kill(signal);
+  }
+
   /** Starts it again at its old port and folder, after a kill. */
   async start(): Promise<void> {
     this.#server = await startNats({
       dataDir: this.#dataDir,
       toolPath: this.#toolPath,
       port: this.#port,
+      config: usersConfig,
       log: (line) => this.#lines.push(line),
     });
   }
@@ -61,5 +71,10 @@ export class Broker {
 
   logs(): string {
     return this.#lines.join('\n');
+  }
+
+  /** What services tried that their users may not. */
+  violations(): readonly string[] {
+    return this.#lines.filter((line) => line.includes('Violation'));
   }
 }

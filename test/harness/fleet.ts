@@ -5,8 +5,11 @@ import { parseRegions } from '@webcapture/shared/config/regions.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { Api } from './api.ts';
 import { Books } from './books.ts';
+import { startTestBucket } from './bucket.ts';
 import { Broker } from './broker.ts';
 import { freePort } from './free-port.ts';
+import { userOf } from './nats-users.ts';
+import { once } from './once.ts';
 import { AnswerCheck } from './openapi.ts';
 import { ServicePart } from './part.ts';
 import { removeFolder } from './temp-folder.ts';
@@ -22,9 +25,14 @@ export interface FleetOptions {
   readonly slots?: number;
   readonly fronts?: number;
   readonly key?: string;
+  /** Where files are kept; by default what WEBCAPTURE_TEST_STORE says, else the embedded one. */
+  readonly store?: TestStore;
   /** Variables for all services, on top of the fleet's own. */
   readonly env?: Readonly<Record<string, string>>;
 }
+
+/** The embedded store, or a bucket on a server of the fleet's own. */
+type TestStore = 'embedded' | 'gcs';
 
 /** What a fleet is made of and where it may write. */
 export interface FleetGround {
@@ -85,11 +93,15 @@ async function assemble(
   const nats = await Broker.start(folder, tools.natsServer);
   cleanUp.push(() => nats.stop());
 
-  const env = serviceEnv(folder, { natsUrl: nats.url, regions, ...(options.env ? { extra: options.env } : {}) });
+  const bucket = (options.store ?? testStore()) === 'gcs' ? await startTestBucket() : undefined;
+  cleanUp.push(async () => bucket?.[Symbol.asyncDispose]());
+  const storage = bucket && { WEBCAPTURE_GCS_BUCKET: bucket.bucket, WEBCAPTURE_GCS_ENDPOINT: bucket.endpoint };
+  const env = serviceEnv(folder, { natsUrl: nats.url, regions, extra: { ...storage, ...options.env } });
   const ports = await Promise.all(Array.from({ length: frontCount }, () => freePort()));
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
   const controller = await ServicePart.prepare('controller', 'controller', {
     WEBCAPTURE_PUBLIC_URL: urls[0],
+    ...userOf('controller'),
     ...env,
   });
   const fronts = await Promise.all(
@@ -99,6 +111,7 @@ async function assemble(
         WEBCAPTURE_HOST: '127.0.0.1',
         WEBCAPTURE_PUBLIC_URL: urls[0],
         WEBCAPTURE_API_KEY: key,
+        ...userOf('front'),
         ...env,
       }),
     ),
@@ -117,6 +130,7 @@ async function assemble(
         WEBCAPTURE_CHROMIUM_PATH: tools.chromium,
         WEBCAPTURE_CHROMIUM_SANDBOX: tools.sandbox,
         WEBCAPTURE_FILTERS_PATH: tools.filters,
+        ...userOf('renderer'),
         ...env,
       });
       renderers.push({ region, part });
@@ -164,6 +178,13 @@ async function assemble(
   };
 }
 
+/** `WEBCAPTURE_TEST_STORE`, which each project of tests sets unless it was set outside. */
+function testStore(): TestStore {
+  const chosen = process.env['WEBCAPTURE_TEST_STORE'] ?? 'embedded';
+  if (chosen !== 'gcs' && chosen !== 'embedded') throw new Error('WEBCAPTURE_TEST_STORE must be gcs or embedded');
+  return chosen;
+}
+
 /** All that a service sees of the outside: nothing of the environment that the tests were started in gets through. */
 function serviceEnv(
   folder: string,
@@ -179,16 +200,5 @@ function serviceEnv(
     WEBCAPTURE_EGRESS_ALLOW: egressAllow,
     WEBCAPTURE_LOG_LEVEL: 'debug',
     ...options.extra,
-  };
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make().catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
   };
 }

@@ -124,6 +124,11 @@ export class ServicePart {
     return this.#lines.slice(-lines).join('\n') || '(it printed nothing)';
   }
 
+  /** The operators' address: `/metrics`, `/livez`, `/readyz`. */
+  get opsUrl(): string {
+    return this.#opsUrl;
+  }
+
   async metrics(): Promise<string> {
     const response = await fetch(`${this.#opsUrl}/metrics`, { signal: AbortSignal.timeout(5000) });
     return response.text();

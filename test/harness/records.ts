@@ -1,8 +1,9 @@
-import { randomUUIDv7 } from 'node:crypto';
+import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { CaptureReport } from '@webcapture/shared/contract/capture-result.ts';
 import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
+import type { NewFile } from '@webcapture/shared/storage/file-store.ts';
 
 /** Every option at its default. */
 export const defaultOptions: RenderOptions = {
@@ -74,4 +75,18 @@ export function newRecord(changes: Partial<CaptureRecord> = {}): CaptureRecord {
     expiresAt: acceptedAt + lifetimeMs,
     ...changes,
   };
+}
+
+/** A file of so many random bytes, to be stored. */
+export function newFile(size: number, changes: Partial<NewFile> = {}): NewFile {
+  const file = {
+    name: newFileName(randomUUIDv7(), 'png'),
+    account: 'acme',
+    bytes: randomBytes(size),
+    contentType: 'image/png',
+    expiresAt: Date.now() + 3_600_000,
+    width: 3,
+    height: 4,
+  } as const;
+  return { ...file, ...changes };
 }

@@ -1,17 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, inject } from 'vitest';
+import { bucketSetUpMs } from './bucket.ts';
 import { startFleet, type Fleet, type FleetOptions } from './fleet.ts';
 import { Site } from './site/site.ts';
+import { workerWide } from './worker-wide.ts';
+
+/** One renderer and one front, for the files that need nothing else. */
+const sharedFleet = workerWide(
+  () => startFleet({ tools: inject('tools'), tempFolder: inject('tempFolder') }, { slots: 3 }),
+  (fleet) => fleet.stop(),
+);
 
 /**
- * Gives the tests of a file one fleet. When a test fails, the last lines of every part go to stderr.
+ * Gives the tests of a file one fleet: with options one of its own, else the one that the files of a worker share, which
+ * no test may hurt. When a test fails, the last lines of every part go to stderr.
  * The answer is called inside of tests, since the fleet starts later than the file is read.
  */
-export function useFleet(options: FleetOptions = {}): () => Fleet {
+export function useFleet(options?: FleetOptions): () => Fleet {
   let fleet: Fleet | undefined;
   beforeAll(async () => {
-    fleet = await startFleet({ tools: inject('tools'), tempFolder: inject('tempFolder') }, options);
-  });
+    fleet =
+      options === undefined
+        ? await sharedFleet()
+        : await startFleet({ tools: inject('tools'), tempFolder: inject('tempFolder') }, options);
+  }, bucketSetUpMs);
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail' && fleet !== undefined) {
       // An answer may be here before the lines that its services wrote.
@@ -20,12 +32,28 @@ export function useFleet(options: FleetOptions = {}): () => Fleet {
     }
   });
   afterAll(async () => {
-    await fleet?.stop();
+    if (options !== undefined) await fleet?.stop();
+    const violations = fleet === undefined ? [] : newViolations(fleet);
+    if (violations.length > 0) {
+      throw new Error(
+        `a service needs more than its user of NATS may (nats-permissions.json):\n${violations.join('\n')}`,
+      );
+    }
   });
   return () => {
     if (fleet === undefined) throw new Error('the fleet is there only while tests run');
     return fleet;
   };
+}
+
+/** How many violations of a fleet have been told: with one that files share, only the file that made them fails. */
+const violationsTold = new WeakMap<Fleet, number>();
+
+function newViolations(fleet: Fleet): readonly string[] {
+  const all = fleet.nats.violations();
+  const told = violationsTold.get(fleet) ?? 0;
+  violationsTold.set(fleet, all.length);
+  return all.slice(told);
 }
 
 /** Gives the tests of a file one test site. */

@@ -38,7 +38,12 @@ export function buildAppAlone(
       defaultLimits: demoLimits,
     },
     log: silentLog,
-    metrics: createFrontMetrics(new Registry(), { installed: [], inFlight: new InFlight() }),
+    metrics: createFrontMetrics(new Registry(), {
+      installed: [],
+      inFlight: new InFlight(),
+      statusAgeMs: () => null,
+      components: () => [],
+    }),
     authenticator: new Authenticator({
       keys: { get: async () => (options.key === undefined ? null : { value: options.key, revision: 1 }) },
       accounts: { get: async () => null },
@@ -77,9 +82,11 @@ export function buildAppAlone(
         replayed: false,
       }),
     } as unknown as FrontDeps['idempotency'],
-    store: { create: beyond, replace: beyond, stat: beyond, read: beyond, remove: beyond },
+    store: { create: beyond, replace: beyond, stat: beyond, read: beyond, remove: beyond, list: beyond },
+    links: null,
     policy: createEgressPolicy({ allow: [] }),
     status: { view: options.view ?? beyond },
+    leaving: new AbortController().signal,
   } satisfies FrontDeps;
   return buildApp(deps);
 }

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import type { CacheEntry } from '@webcapture/shared/state/cache.ts';
+import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { readFrontConfig } from '../../../services/front/config.ts';
 import { createFront } from '../../../services/front/front.ts';
 import { silentLog } from '../../harness/nats-session.ts';
@@ -26,7 +27,15 @@ export async function startFronts(): Promise<Fronts> {
     WEBCAPTURE_CDN_URL: 'https://cdn.test',
   });
   const session = await stand.nats.connect();
-  const second = await createFront({ config, session, log: silentLog, metrics: new Registry(), signal: stop.signal });
+  const second = await createFront({
+    config,
+    session,
+    store: new EmbeddedStore(session),
+    log: silentLog,
+    metrics: new Registry(),
+    signal: stop.signal,
+    leaving: stop.signal,
+  });
   const urls = [stand.url, await second.listen({ host: config.host, port: config.port })] as const;
   const entries = new Entries(stand.nats.session, 'cache');
 

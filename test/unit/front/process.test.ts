@@ -24,6 +24,7 @@ beforeEach(async () => {
     WEBCAPTURE_NATS_URL: nats.url,
     WEBCAPTURE_REGIONS: 'us-east:1',
     WEBCAPTURE_API_KEY: key,
+    WEBCAPTURE_DRAIN_DELAY: '3',
   });
   renderer = new StandInRenderer(await nats.connect(), 'us-east');
   await renderer.start();
@@ -83,7 +84,7 @@ test('every request has its line in the log, and no line has what is secret', as
   expect(await front.metrics()).toMatch(/webcapture_front_captures_total\{[^}]*outcome="completed"[^}]*\} 1/);
 }, 60_000);
 
-test('SIGTERM: says so, takes no new connections, lets what is under way end, and exits with 0', async () => {
+test('SIGTERM: says so, sends clients away, takes no new connections, lets what is under way end, and exits with 0', async () => {
   let release = () => undefined as void;
   const released = new Promise<void>((resolve) => (release = resolve));
   renderer.behaviour = async (job, self) => {
@@ -94,6 +95,8 @@ test('SIGTERM: says so, takes no new connections, lets what is under way end, an
   await until('the job to be pulled', () => renderer.jobs.length === 1);
   front.signal('SIGTERM');
   await until('the drain to begin', async () => (await front.probe('/readyz')).text === 'draining');
+  const late = await fetch(`${url}/openapi.json`);
+  expect([late.status, late.headers.get('connection')]).toEqual([200, 'close']);
   await until('new connections to be refused', () => refused(Number(new URL(url).port)));
   release();
   const response = await answer;

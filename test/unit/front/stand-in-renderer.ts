@@ -89,6 +89,7 @@ export class StandInRenderer {
     const { format, viewport } = job.options;
     const stored = await this.store.create({
       name: job.fileName,
+      account: job.account,
       bytes: this.bytes,
       contentType: mimeTypes[format],
       expiresAt: Date.now() + this.lifetimeMs,

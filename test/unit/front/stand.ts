@@ -3,6 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { hashKey, Keys, scopes, type KeyRecord } from '@webcapture/shared/state/keys.ts';
+import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
+import type { SignLink } from '@webcapture/shared/storage/open-store.ts';
 import { readFrontConfig, type FrontConfig } from '../../../services/front/config.ts';
 import { createFront } from '../../../services/front/front.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
@@ -32,7 +35,7 @@ export interface Stand extends AsyncDisposable {
 /** `environment` changes the configuration; the regions are us-east, with a renderer, and what it installs besides. */
 export async function startStand(
   environment: Record<string, string> = {},
-  options: { maxPayload?: number; now?: () => number } = {},
+  options: { maxPayload?: number; now?: () => number; store?: FileStore; signLink?: SignLink } = {},
 ): Promise<Stand> {
   const config: FrontConfig = readFrontConfig({
     PORT: '0',
@@ -52,7 +55,17 @@ export async function startStand(
     Object.defineProperty(session.nc, 'info', { get: () => info });
   }
   const { now = Date.now } = options;
-  const app = await createFront({ config, session, log: silentLog, metrics, signal: stop.signal, now });
+  const app = await createFront({
+    config,
+    session,
+    store: options.store ?? new EmbeddedStore(session),
+    signLink: options.signLink,
+    log: silentLog,
+    metrics,
+    signal: stop.signal,
+    leaving: stop.signal,
+    now,
+  });
   const url = await app.listen({ host: config.host, port: config.port });
 
   const renderers: StandInRenderer[] = [];
@@ -66,8 +79,17 @@ export async function startStand(
 
   const others: FastifyInstance[] = [];
   const addFront = async () => {
-    const parts = { config, session: await nats.connect(), log: silentLog, signal: stop.signal, now };
-    const other = await createFront({ ...parts, metrics: new Registry() });
+    const own = await nats.connect();
+    const other = await createFront({
+      config,
+      session: own,
+      store: new EmbeddedStore(own),
+      log: silentLog,
+      metrics: new Registry(),
+      signal: stop.signal,
+      leaving: stop.signal,
+      now,
+    });
     others.push(other);
     return other.listen({ host: config.host, port: 0 });
   };

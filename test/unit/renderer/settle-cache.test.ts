@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Registry } from 'prom-client';
 import { captureJobVersion, type CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
@@ -9,7 +10,8 @@ import { remove } from '@webcapture/shared/state/transitions.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import type { RenderEngine } from '../../../services/renderer/capture/engine.ts';
-import { runJob, type JobDeps } from '../../../services/renderer/job/run-job.ts';
+import { createRendererMetrics } from '../../../services/renderer/job/metrics.ts';
+import { runJob, type JobDeps, type JobEnd } from '../../../services/renderer/job/run-job.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { defaultOptions, newRecord, plainReport } from '../../harness/records.ts';
 
@@ -114,6 +116,29 @@ test('a job that is delivered again after its renderer died between record and c
   expect((await cache.get(account, 'again')).claim?.uuid).toBe(uuid);
   expect(await run(() => Promise.reject(new Error('rendered twice')))).toEqual(['ack']);
   expect(answers(await cache.get(account, 'again'), 60, Date.now())?.uuid).toBe(uuid);
+});
+
+test('each end is counted with its outcome and its cost, also that of a capture whose time had passed', async () => {
+  const registry = new Registry();
+  const renderer = { region: 'us-east', slots: 1, busy: () => 0, browserUp: () => true } as const;
+  const metrics = createRendererMetrics(registry, renderer);
+  const count = { onEnd: (end: JobEnd) => metrics.ended(end) };
+  await (await lead('counted')).run(picture, count);
+  await (await lead('counted-failure')).run(() => Promise.reject(new ServiceError('NAVIGATION_FAILED')), count);
+  await (await lead('counted-late', -1000)).run(picture, count);
+  const gone = await lead('counted-by-another', -1000);
+  await gone.captures.fail(
+    { account, uuid: gone.uuid },
+    { code: 'CAPTURE_FAILED', message: 'it was ended by another' },
+  );
+  await gone.run(picture, count);
+  const text = await registry.metrics();
+  for (const outcome of ['completed', 'NAVIGATION_FAILED', 'CAPTURE_TIMEOUT']) {
+    expect(text).toMatch(new RegExp(`captures_total{region="us-east",format="png",outcome="${outcome}"} 1$`, 'm'));
+  }
+  expect(text).toMatch(/^webcapture_renderer_tokens_total.* 1$/m);
+  expect(text).toMatch(/^webcapture_renderer_render_seconds_count.* 2$/m);
+  expect(text).toMatch(/^webcapture_renderer_queue_wait_seconds_count{region="us-east",lane="interactive"} 2$/m);
 });
 
 test('a background capture has a day to begin, but not to be rendered', async () => {

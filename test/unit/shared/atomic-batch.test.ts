@@ -32,7 +32,7 @@ test('a conflict in one part leaves every part unwritten', async () => {
   expect(await db.get('torn.b')).toMatchObject({ value: 'there' });
 });
 
-test('two hundred batches at once on one counter lose no increment', async () => {
+test('eighty batches of many writers on one counter lose no increment', async () => {
   const db = new Entries(nats.session, 'db');
   const increment = async (member: number): Promise<void> => {
     const counter = await db.get<number>('counter');
@@ -50,11 +50,11 @@ test('two hundred batches at once on one counter lose no increment', async () =>
       return increment(member);
     }
   };
-  // Sixteen writers in turn: a conflict is the rule here, not the exception.
+  // Eight writers in turn: a conflict is the rule here, not the exception.
   let next = 0;
   const writer = async () => {
-    while (next < 200) await increment(next++);
+    while (next < 80) await increment(next++);
   };
-  await Promise.all(Array.from({ length: 16 }, writer));
-  expect(await db.get('counter')).toMatchObject({ value: 200 });
+  await Promise.all(Array.from({ length: 8 }, writer));
+  expect(await db.get('counter')).toMatchObject({ value: 80 });
 });
