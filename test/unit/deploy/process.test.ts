@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startProcess } from '../../../deploy/local/process.ts';
+import { startProcess, type ProcessOptions } from '../../../deploy/local/process.ts';
 import { patient, processesNaming, tempDir } from './support.ts';
 
 const processModule = new URL('../../../deploy/local/process.ts', import.meta.url).href;
@@ -50,21 +50,18 @@ describe('startProcess', () => {
   });
 
   test('stops in order, and by force after the grace', async () => {
-    const polite = await startProcess({
+    const polite = await startReady({
       name: 'polite',
       command: 'sh',
-      args: ['-c', 'trap "exit 3" TERM; sleep 1000 & wait'],
+      args: ['-c', 'trap "exit 3" TERM; sleep 1000 & echo ready; wait'],
     });
     expect(await polite.stop()).toEqual({ code: 3, signal: null });
 
-    const ready = Promise.withResolvers<void>();
-    const deaf = await startProcess({
+    const deaf = await startReady({
       name: 'deaf',
       command: process.execPath,
       args: ['-e', 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); console.log("ready")'],
-      onLine: () => ready.resolve(),
     });
-    await ready.promise;
     const begin = performance.now();
     expect(await deaf.stop({ graceMs: 300 })).toEqual({ code: null, signal: 'SIGKILL' });
     expect(performance.now() - begin).toBeGreaterThanOrEqual(300);
@@ -96,7 +93,7 @@ describe('startProcess', () => {
     const child = await startProcess({ name: 'parent', command: process.execPath, args: ['-e', browserScript, token] });
     await expect.poll(() => processesNaming(token), patient).toHaveLength(2);
     // It is seen when the guard next looks.
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await new Promise((resolve) => setTimeout(resolve, 3000));
     child.kill('SIGKILL');
     await child.exited;
     await expect.poll(() => processesNaming(token), patient).toHaveLength(0);
@@ -146,6 +143,14 @@ describe('startProcess', () => {
     await expect.poll(() => processesNaming(token), patient).toHaveLength(0);
   });
 });
+
+/** A process that has said a line: a signal that comes before its handler is there would end it. */
+async function startReady(options: Omit<ProcessOptions, 'onLine'>) {
+  const ready = Promise.withResolvers<void>();
+  const child = await startProcess({ ...options, onLine: () => ready.resolve() });
+  await ready.promise;
+  return child;
+}
 
 const sleepScript = 'setInterval(() => {}, 1000)';
 
