@@ -38,6 +38,69 @@ const pages: readonly HardPage[] = [
     },
   },
   {
+    name: 'an app that renders what it fetches, which tells it what to fetch',
+    site: {
+      '/': html(
+        `<script>fetch('/api').then((r) => r.json()).then(({ next }) => fetch(next)).then((r) => r.text())
+          .then((colour) => { document.body.style.background = colour })</script>`,
+      ),
+      '/api': answer('application/json', '{"next":"/api/2"}', { afterMs: 300 }),
+      '/api/2': answer('text/plain', green, { afterMs: 300 }),
+    },
+    formats: ['png', 'pdf'],
+    check: async (seen) => {
+      await isGreen(seen);
+      expect(seen.report.softTimeouts).toEqual([]);
+    },
+  },
+  {
+    name: 'an app that fetches once it has loaded, and is shown whole',
+    site: {
+      '/': html(
+        `<script>addEventListener('load', () => setTimeout(async () => {
+          await (await fetch('/api')).text();
+          document.body.innerHTML = '<div style="height:3000px;background:${green}"></div>';
+        }))</script>`,
+      ),
+      '/api': answer('text/plain', 'x', { afterMs: 500 }),
+    },
+    options: { isFullPage: true },
+    formats: ['png', 'pdf'],
+    check: (seen) => seen.expectColour(300, 2500, green),
+  },
+  {
+    name: 'an app that gets its parts once it has loaded',
+    site: {
+      '/': html(`<script>addEventListener('load', () => import('/part.js').then(({ show }) => show()))</script>`),
+      '/part.js': answer(
+        'text/javascript',
+        `export async function show() {
+          const request = new XMLHttpRequest();
+          request.onload = () => { ${paint} };
+          request.open('GET', '/api');
+          request.send();
+        }`,
+        { afterMs: 300 },
+      ),
+      '/api': answer('text/plain', 'x', { afterMs: 300 }),
+    },
+    formats: ['png'],
+    check: isGreen,
+  },
+  {
+    name: 'a poll that is answered only when there is news: not waited for long',
+    site: {
+      '/': html(`<script>${paint}; fetch('/news')</script>`),
+      '/news': () => undefined,
+    },
+    formats: ['png'],
+    check: async (seen) => {
+      await isGreen(seen);
+      expect(seen.report.softTimeouts).toEqual([]);
+      expect(seen.report.timings.settleMs).toBeLessThan(8000);
+    },
+  },
+  {
     name: 'an app whose scripts are modules that import each other, and top-level await',
     site: {
       '/': html('<script type="module" src="/a.js"></script>'),
@@ -119,6 +182,15 @@ const pages: readonly HardPage[] = [
     },
     formats: ['png'],
     options: { waitUntil: 'networkidle', timeout: 5000 },
+    check: inTime,
+  },
+  {
+    name: 'a fetch that is never read to its end, with load',
+    site: {
+      '/': html(`<script>fetch('/stream').then(() => { ${paint} })</script>`),
+      '/stream': (_, response) => void response.writeHead(200).write('first'),
+    },
+    formats: ['png'],
     check: inTime,
   },
   {

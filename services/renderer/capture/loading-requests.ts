@@ -1,21 +1,31 @@
-import type { Page, Request } from 'playwright-core';
+import type { Frame, Page, Request } from 'playwright-core';
 
 /** What a script asks for to show more of a page. Images have a wait of their own. */
 const contentKinds = new Set(['xhr', 'fetch', 'script', 'document']);
+/** What an app shows, and its parts. */
+const fetchedKinds = new Set(['xhr', 'fetch', 'script']);
 /** What a frame is seen by. */
 const frameKinds = new Set(['document', 'stylesheet', 'script', 'image', 'font']);
 
 /** Requests of the page that show more of it. */
 export const isContent = (request: Request): boolean => contentKinds.has(request.resourceType());
 
+/** Requests that the scripts of the page itself make. */
+export function isFetched(request: Request, page: Page): boolean {
+  return fetchedKinds.has(request.resourceType()) && frameOf(request) === page.mainFrame();
+}
+
 /** Requests of the frames in the page, whose documents may be out of our reach. */
 export function isOfFrame(request: Request): boolean {
-  if (!frameKinds.has(request.resourceType())) return false;
+  return frameKinds.has(request.resourceType()) && Boolean(frameOf(request)?.parentFrame());
+}
+
+/** None while it is only being made (it is the page's own), and for what workers ask for. */
+function frameOf(request: Request): Frame | undefined {
   try {
-    return request.frame().parentFrame() !== null;
+    return request.frame();
   } catch {
-    // The frame is only being made: it is the page's own.
-    return false;
+    return undefined;
   }
 }
 

@@ -1,15 +1,23 @@
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import type { Page, Request } from 'playwright-core';
 import type { EgressLane } from '../egress/lane.ts';
+import { isFetched } from './loading-requests.ts';
 
 /** For so long nothing may happen; the same as Playwright's `networkidle`. */
 const quietMs = 500;
+/** An answer of which nothing more comes for so long is one that the page does not read. */
+const unreadMs = 150;
 
 const lookMs = 50;
+const fetchLookMs = 20;
 
 export interface NetworkWatch {
   /** Resolves when no request has been waiting for its response, and no byte has come, for half a second. */
   untilQuiet(): Promise<void>;
+  /** Whether the page's scripts wait for something that they asked the server for. */
+  readonly isFetching: boolean;
+  /** Resolves when they have what they asked for, or time is up. */
+  untilFetched(ms: number): Promise<void>;
   stop(): void;
 }
 
@@ -20,38 +28,55 @@ export interface NetworkWatch {
  */
 export function watchNetwork(page: Page, lane: Pick<EgressLane, 'stats'>): NetworkWatch {
   const waiting = new Set<Request>();
+  const fetching = new Set<Request>();
   let lastEventAt = performance.now();
   let lastBytes = -1;
 
   const asked = (request: Request) => {
     waiting.add(request);
+    if (isFetched(request, page)) fetching.add(request);
     lastEventAt = performance.now();
   };
   const answered = (request: Request) => {
     waiting.delete(request);
     lastEventAt = performance.now();
   };
+  const ended = (request: Request) => {
+    fetching.delete(request);
+    answered(request);
+  };
   const onResponse = (response: { request(): Request }) => answered(response.request());
-  page.on('request', asked).on('response', onResponse).on('requestfailed', answered).on('requestfinished', answered);
+  page.on('request', asked).on('response', onResponse).on('requestfailed', ended).on('requestfinished', ended);
 
-  const isQuiet = () => {
+  /** For how long nothing has happened; what is asked for and has not been answered counts as happening where it is `awaited`. */
+  const quietFor = (awaited: boolean) => {
     const { bytesReceived } = lane.stats();
-    if (bytesReceived !== lastBytes || waiting.size > 0) {
+    if (bytesReceived !== lastBytes || awaited) {
       lastBytes = bytesReceived;
       lastEventAt = performance.now();
     }
-    return performance.now() - lastEventAt >= quietMs;
+    return performance.now() - lastEventAt;
   };
   const stopped = new AbortController();
 
   return {
     async untilQuiet() {
-      while (!isQuiet() && (await delay(lookMs, stopped.signal)));
+      while (quietFor(waiting.size > 0) < quietMs && (await delay(lookMs, stopped.signal)));
+    },
+    get isFetching() {
+      return fetching.size > 0;
+    },
+    async untilFetched(ms) {
+      const end = performance.now() + ms;
+      while (fetching.size > 0 && performance.now() < end) {
+        const isAwaited = [...fetching].some((request) => waiting.has(request));
+        if (quietFor(isAwaited) >= unreadMs || !(await delay(fetchLookMs, stopped.signal))) return;
+      }
     },
     stop() {
       stopped.abort();
       page.off('request', asked).off('response', onResponse);
-      page.off('requestfailed', answered).off('requestfinished', answered);
+      page.off('requestfailed', ended).off('requestfinished', ended);
     },
   };
 }

@@ -32,6 +32,10 @@ const fontMs = 3200;
 const restMs = 1500;
 /** Charts take a second to draw themselves in. */
 const canvasMs = 1500;
+/** An app fetches what it shows once it has loaded; what never ends, like a poll, is no part of it. */
+const fetchMs = 1500;
+/** What an app has fetched may tell it what to fetch next. */
+const mostFetches = 4;
 const callMs = 5000;
 /** Of the viewport that everything is brought into sight in; CSS pixels. */
 const tallestView = 60_000;
@@ -57,6 +61,10 @@ export async function settle(
   // One that has drawn nothing waits for a stylesheet, and can be no picture: loading is stopped, and what has come so far
   // is drawn.
   if (!loaded && !(await painted)) await lifeline.run(open.cdp.send('Page.stopLoading'), callMs, 'stopping');
+  if (loaded && options.waitUntil === 'load') {
+    await painted;
+    await untilFetched(open);
+  }
   if (options.delay > 0) await lifeline.run(delay(options.delay), options.delay + callMs, 'the delay');
   if (blocking) await tidy(open, blocking, softTimeouts);
 
@@ -84,6 +92,17 @@ export async function settle(
   if (finished > 0) await world.call(nextFrame, [2], { ms: callMs, what: 'a frame' });
   if (whole) whole = await fitWholePage(open, whole, options);
   return { images, softTimeouts, whole };
+}
+
+/** Waits for what the page's scripts are asking the server for, and for the page to show it. */
+async function untilFetched({ network, world, lifeline }: OpenPage): Promise<void> {
+  const end = performance.now() + fetchMs;
+  for (let fetches = 0; network.isFetching && fetches < mostFetches; fetches += 1) {
+    const left = end - performance.now();
+    if (left <= 0) return;
+    await lifeline.run(network.untilFetched(left), left + callMs, 'what the page fetches');
+    await world.call(nextFrame, [2], { ms: callMs, what: 'a frame' });
+  }
 }
 
 /** Paper shows everything, so that everything has to be there: it is for a moment in a viewport as tall as the page. */

@@ -114,7 +114,7 @@ export const captureRequestSchema = Type.Object(
     waitUntil: oneOf(['load', 'domcontentloaded', 'networkidle', 'commit'], {
       default: 'load',
       description:
-        'What the navigation waits for. A page that has answered but does not get there in time is captured as it stands; report.softTimeouts says so.',
+        "What the navigation waits for; with load, what the page's scripts are fetching then has up to 1.5 s more. A page that has answered but does not get there in time is captured as it stands; report.softTimeouts says so.",
     }),
     imageTimeout: Type.Integer({
       minimum: 0,
