@@ -49,7 +49,10 @@ type Report =
 
 const guardPath = fileURLToPath(new URL('guard.mjs', import.meta.url));
 
-/** A guard needs a few milliseconds to kill what is left, on a busy machine seconds; a stopped or broken one is given up after this long. */
+/**
+ * A guard needs a few milliseconds to kill what is left, on a busy machine seconds; a stopped or broken one is given up
+ * after this long.
+ */
 const guardSlackMs = 10_000;
 
 /**

@@ -16,7 +16,7 @@ export function onStopSignals(onStop: (why: string) => void, onStopAtOnce: () =>
   process.channel?.unref();
 }
 
-/** What to call for each order to stop: the first one stops, what comes with the same keystroke is none, any other means at once. */
+/** For each order to stop: the first one stops, what comes by the same keystroke is none, any other means at once. */
 export function stopOrders(
   onStop: (why: string) => void,
   onStopAtOnce: () => void,

@@ -85,7 +85,7 @@ test('a front killed while background captures pour in: all that it answered com
   await first(fronts, 1).start();
   const records = await expectBalance(fleet());
   expectAllCompleted(records, accepted);
-}, 120_000);
+});
 
 test('a renderer killed in mid-capture: the background capture is rendered again, and charged once', async () => {
   const { api, books, renderer } = fleet();

@@ -43,7 +43,7 @@ async function heal(fleet: Fleet): Promise<void> {
   await fleet.serving('us-east', fleet.renderers.length);
 }
 
-describe('two renderers of one region', { timeout: 150_000 }, () => {
+describe('two renderers of one region', () => {
   // Twenty captures wait for one slot, on a busy machine, too.
   const fleet = useFleet({ regions: 'us-east:2', slots: 1, env: { WEBCAPTURE_QUEUE_TIMEOUT: '150' } });
   afterEach(() => heal(fleet()));
@@ -113,7 +113,7 @@ describe('two renderers of one region', { timeout: 150_000 }, () => {
   }, 180_000);
 });
 
-describe('one renderer', { timeout: 150_000 }, () => {
+describe('one renderer', () => {
   const fleet = useFleet({ slots: 2, env: { WEBCAPTURE_QUEUE_TIMEOUT: '60', WEBCAPTURE_ADMIN_TOKEN: adminToken } });
   afterEach(() => heal(fleet()));
 

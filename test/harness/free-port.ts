@@ -4,7 +4,10 @@ import process from 'node:process';
 /** Below the ports that systems hand out for outgoing connections, so that none of those takes a port we have found. */
 const range = { first: 20_000, last: 31_999 };
 
-/** Workers that run at the same time look for ports of their own: nobody takes one that is found, but not listened on yet, or not now. */
+/**
+ * Workers that run at the same time look for ports of their own: nobody takes one that was found but is not listened on yet,
+ * or not right now.
+ */
 const shares = 8;
 
 const handedOut = new Set<number>();

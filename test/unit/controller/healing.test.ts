@@ -74,6 +74,7 @@ test('streams and durables deleted by hand come back', async () => {
 });
 
 test('a server that lost its disk is set up anew, and no renderer is called dead for it', async () => {
+  const before = controllers.map((controller) => controller.changes('engine.us-east').length);
   const took = sinceNow();
   await broker.restartEmpty();
   await until('all streams to be back', complete);
@@ -84,6 +85,7 @@ test('a server that lost its disk is set up anew, and no renderer is called dead
   await until('one to lead', async () => (await leaders()) === 1);
   // Long enough for heartbeats that went unheard to show as silence: five seconds and two readings.
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, 7500 - took())));
-  const said = new Set(controllers.flatMap((controller) => controller.changes('engine.us-east')));
-  expect([...said]).toEqual(['unknown→operational']);
+  const said = controllers.flatMap((controller, index) => controller.changes('engine.us-east').slice(before[index]));
+  // Another one may have come to lead.
+  expect(said.filter((change) => change !== 'unknown→operational')).toEqual([]);
 });

@@ -45,18 +45,20 @@ const measured = (what: string, ms: number) => process.stdout.write(`${what}: ${
 
 test('a whole fleet is operational, and a canary tells its response time', async () => {
   await untilShown(session, 'engine.us-east', 'operational');
-  const report = await until('a canary to have gone round', async () => {
-    const found = await reportOf(session);
-    return found?.components.find(({ name }) => name === 'engine.us-east')?.responseTimeMs === undefined ? null : found;
+  // On a busy machine the first reading may have found the queue slow.
+  await until('a canary to have gone round, and all to be well', async () => {
+    const report = await reportOf(session);
+    expect(report?.components.find(({ name }) => name === 'engine.us-east')?.responseTimeMs).toBeDefined();
+    expect(report?.overall).toBe('operational');
+    expect(report?.components.map(({ name, status, message }) => [name, status, message])).toEqual([
+      ['queue', 'operational', 'it answers'],
+      ['storage', 'operational', 'files are written and read'],
+      ['engine', 'operational', '2 of 2 regions operational'],
+      ['engine.us-east', 'operational', '2 of 2 renderers healthy'],
+      ['engine.eu-west', 'operational', 'scaled to zero'],
+    ]);
+    return true;
   });
-  expect(report.overall).toBe('operational');
-  expect(report.components.map(({ name, status, message }) => [name, status, message])).toEqual([
-    ['queue', 'operational', 'it answers'],
-    ['storage', 'operational', 'files are written and read'],
-    ['engine', 'operational', '2 of 2 regions operational'],
-    ['engine.us-east', 'operational', '2 of 2 renderers healthy'],
-    ['engine.eu-west', 'operational', 'scaled to zero'],
-  ]);
   expect(await controller.metric('webcapture_component_status{component="engine"}')).toBe(0);
   expect(await controller.metric('webcapture_region_renderers_healthy{region="us-east"}')).toBe(2);
   expect(await controller.metric('webcapture_controller_leader')).toBe(1);
