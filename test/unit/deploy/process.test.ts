@@ -113,7 +113,8 @@ describe('startProcess', () => {
       parent.stdin.write('go');
       const pids = async () => (await processesNaming(token)).map(({ pid }) => pid);
       await expect.poll(pids, patient).toHaveLength(2);
-      const child = (await pids()).find((pid) => pid !== parent.pid) ?? 0;
+      const child = (await pids()).find((pid) => pid !== parent.pid);
+      if (child === undefined) throw new Error('it has ended');
       onTestFinished(() => void process.kill(child, 'SIGKILL'));
       vi.advanceTimersByTime(lookEveryMs);
       parent.kill('SIGKILL');
