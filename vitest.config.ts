@@ -56,6 +56,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'chaos',
+          // Renderers are killed and start again in many of them, on processors that others use as well.
+          testTimeout: 150_000,
           include: ['test/chaos/**/*.test.ts'],
           env: { WEBCAPTURE_TEST_STORE: process.env['WEBCAPTURE_TEST_STORE'] ?? 'embedded' },
           maxWorkers: 3,

@@ -43,6 +43,16 @@ function end(graceMs) {
 }
 
 /**
+ * Hands a signal on. The command may end by it: what it has started up to now has to be known before.
+ *
+ * @param {NodeJS.Signals} name
+ */
+function signal(name) {
+  family?.look();
+  child?.kill(name);
+}
+
+/**
  * The command itself is gone: nothing that it started may stay.
  *
  * @param {object} report
@@ -64,7 +74,7 @@ function tell(report, done = () => undefined) {
 
 process.on('message', (order) => {
   if (order.type === 'start') start(order);
-  if (order.type === 'signal') child?.kill(order.signal);
+  if (order.type === 'signal') signal(order.signal);
   if (order.type === 'stop') end(order.graceMs);
 });
 process.on('disconnect', () => end(graceOnLossMs));

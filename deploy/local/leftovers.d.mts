@@ -1,1 +1,8 @@
 export const markVariable: string;
+
+export const lookEveryMs: number;
+
+export class Family {
+  constructor(root: number);
+  look(): number[];
+}

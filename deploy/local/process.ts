@@ -49,8 +49,11 @@ type Report =
 
 const guardPath = fileURLToPath(new URL('guard.mjs', import.meta.url));
 
-/** A guard needs a few milliseconds to kill what is left; a stopped or broken one is given up after this long. */
-const guardSlackMs = 3000;
+/**
+ * A guard needs a few milliseconds to kill what is left, on a busy machine seconds; a stopped or broken one is given up
+ * after this long.
+ */
+const guardSlackMs = 10_000;
 
 /**
  * Starts a process that cannot outlive this one: it runs under a small guard process in a session of its own (Ctrl-C in

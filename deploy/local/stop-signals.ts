@@ -6,15 +6,7 @@ const sameKeystrokeMs = 400;
  * started it), and `onStopAtOnce` when it is told so again.
  */
 export function onStopSignals(onStop: (why: string) => void, onStopAtOnce: () => void): void {
-  let first: number | undefined;
-  const told = (why: string) => {
-    if (first === undefined) {
-      first = performance.now();
-      onStop(why);
-    } else if (performance.now() - first > sameKeystrokeMs) {
-      onStopAtOnce();
-    }
-  };
+  const told = stopOrders(onStop, onStopAtOnce);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => told(signal));
   // Nobody reads what is printed any more.
   process.stdout.once('error', () => told('its output is closed'));
@@ -22,4 +14,21 @@ export function onStopSignals(onStop: (why: string) => void, onStopAtOnce: () =>
   if (process.channel) process.once('disconnect', () => told('the process that started it is gone'));
   // The channel alone shall not keep this process running.
   process.channel?.unref();
+}
+
+/** For each order to stop: the first one stops, what comes by the same keystroke is none, any other means at once. */
+export function stopOrders(
+  onStop: (why: string) => void,
+  onStopAtOnce: () => void,
+  now: () => number = () => performance.now(),
+): (why: string) => void {
+  let first: number | undefined;
+  return (why) => {
+    if (first === undefined) {
+      first = now();
+      onStop(why);
+    } else if (now() - first > sameKeystrokeMs) {
+      onStopAtOnce();
+    }
+  };
 }

@@ -6,7 +6,7 @@ import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 import { expectBalance } from './accounts-balance.ts';
 
-const fleet = useFleet({ slots: 2, fronts: 2 });
+const fleet = useFleet({ slots: 2, fronts: 2, env: { WEBCAPTURE_QUEUE_TIMEOUT: '120' } });
 const site = useSite();
 
 const first = <T>(items: readonly T[], index = 0): T => {
@@ -48,7 +48,7 @@ test('NATS killed with SIGKILL while 50 captures are in flight: what was accepte
   const expected = ['completed', 'INTERNAL_ERROR', 'CAPTURE_TIMEOUT'];
   expect(outcomes.filter((outcome) => !expected.includes(outcome))).toEqual([]);
   expect(outcomes.filter((outcome) => outcome === 'completed').length).toBeGreaterThanOrEqual(40);
-}, 120_000);
+}, 180_000);
 
 test('a front killed between publish and answer: the same Idempotency-Key finds the capture, charged once', async () => {
   const { api, books, fronts, urls } = fleet();
@@ -85,7 +85,7 @@ test('a front killed while background captures pour in: all that it answered com
   await first(fronts, 1).start();
   const records = await expectBalance(fleet());
   expectAllCompleted(records, accepted);
-}, 120_000);
+});
 
 test('a renderer killed in mid-capture: the background capture is rendered again, and charged once', async () => {
   const { api, books, renderer } = fleet();

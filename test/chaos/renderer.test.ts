@@ -44,7 +44,8 @@ async function heal(fleet: Fleet): Promise<void> {
 }
 
 describe('two renderers of one region', () => {
-  const fleet = useFleet({ regions: 'us-east:2', slots: 1 });
+  // Twenty captures wait for one slot, on a busy machine, too.
+  const fleet = useFleet({ regions: 'us-east:2', slots: 1, env: { WEBCAPTURE_QUEUE_TIMEOUT: '150' } });
   afterEach(() => heal(fleet()));
 
   test('one that is killed in mid-capture loses nothing: the other one completes it, once', async () => {
@@ -58,7 +59,8 @@ describe('two renderers of one region', () => {
     await victim.kill('SIGKILL');
     page.release();
     const { data, bytes } = await capturing;
-    expect(performance.now() - killedAt).toBeLessThan(15_000);
+    // The job comes back after five seconds, not with the deadline of the capture.
+    expect(performance.now() - killedAt).toBeLessThan(30_000);
     expect(page.seen('/held')).toHaveLength(2);
     expect(data.tokenCost).toBe(1);
     const record = await books.record(data.uuid);
@@ -102,15 +104,13 @@ describe('two renderers of one region', () => {
     const captures = Array.from({ length: 20 }, (_, index) =>
       api.captured({ url: site().url('/images', { list: 'slow:200' }), viewport: { width: 200 + index, height: 200 } }),
     );
-    await until('some to be done', async () => (await books.usage()).captures - before.captures >= 4, {
-      deadlineMs: 20_000,
-    });
+    await until('some to be done', async () => (await books.usage()).captures - before.captures >= 4);
     await renderer('us-east', 0).kill('SIGKILL');
     const results = await Promise.all(captures);
     for (const [index, { metadata }] of results.entries()) expect(metadata.width).toBe(200 + index);
     expect((await books.usage()).tokens - before.tokens).toBe(20);
     await expectBalance(fleet());
-  });
+  }, 180_000);
 });
 
 describe('one renderer', () => {
@@ -185,7 +185,7 @@ describe('one renderer', () => {
     expect(page.seen('/held')).toHaveLength(3);
     expect((await books.usage()).tokens - before.tokens).toBe(1);
     await expectBalance(fleet());
-  }, 120_000);
+  });
 
   test('leaves nothing running when it is killed', async () => {
     const { renderer } = fleet();

@@ -17,7 +17,7 @@ export const tokens = {
   stranger: 'stranger-token',
 } as const;
 
-const readyLimitMs = 60_000;
+const readyLimitMs = 120_000;
 
 /** A real Kubernetes API: etcd and kube-apiserver, without nodes and without controllers. Pods come and go by hand. */
 export class ControlPlane implements AsyncDisposable {

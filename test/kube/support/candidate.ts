@@ -34,7 +34,10 @@ const log = createLogger({ service: 'candidate', pod: name, level: 'info' });
 const lease = new KubeLease(connection, 'test', name, times);
 const aborter = new AbortController();
 process.once('SIGTERM', () => aborter.abort());
+let isToPause = false;
+process.once('SIGUSR2', () => (isToPause = true));
 
+log.info('standing');
 await runElection(
   {
     what: 'the test',
@@ -43,6 +46,10 @@ await runElection(
     log,
     lead: async (term) => {
       for (let act = 0; !term.signal.aborted; act++) {
+        if (isToPause) {
+          isToPause = false;
+          process.kill(process.pid, 'SIGSTOP');
+        }
         try {
           if (term.holds()) await record(`${name}-${process.pid}-${act}`);
         } catch (error) {

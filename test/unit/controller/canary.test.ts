@@ -43,26 +43,32 @@ const leftBehind = async () => {
   const jobs = await session.jsm.streams.info(streamNames.captures);
   return { records: live.filter((entry) => entry !== null).length, jobs: jobs.state.messages };
 };
+/** What takes longer than the canary waits for it is removed all the same. */
+const nothingLeft = () =>
+  until('nothing to be left', async () => {
+    const { records, jobs } = await leftBehind();
+    return records === 0 && jobs === 0;
+  });
 
 describe('one canary', () => {
   test('goes through the queue and leaves nothing behind', async () => {
-    const outcome = await runCanary(parts, 'us-east', 5000, never);
+    const outcome = await runCanary(parts, 'us-east', 30_000, never);
     expect(outcome).toMatchObject({ kind: 'completed' });
     expect(renderer.seen.at(-1)).toMatchObject({ account: 'system', lane: 'interactive', source: { kind: 'html' } });
-    expect(await leftBehind()).toEqual({ records: 0, jobs: 0 });
+    await nothingLeft();
   });
 
   test('that fails tells why', async () => {
     renderer.behaviour = 'fail';
-    const outcome = await runCanary(parts, 'us-east', 5000, never);
+    const outcome = await runCanary(parts, 'us-east', 30_000, never);
     expect(outcome).toEqual({ kind: 'failed', reason: 'The browser is unwell.' });
-    expect(await leftBehind()).toEqual({ records: 0, jobs: 0 });
+    await nothingLeft();
   });
 
   test('that nobody takes ends in time and is taken out of the queue', async () => {
     const outcome = await runCanary(parts, 'eu-west', 300, never);
     expect(outcome).toEqual({ kind: 'untouched' });
-    expect(await leftBehind()).toEqual({ records: 0, jobs: 0 });
+    await nothingLeft();
   });
 
   test('ends at once with the term', async () => {
@@ -70,7 +76,7 @@ describe('one canary', () => {
     const running = runCanary(parts, 'eu-west', 20_000, aborter.signal);
     setTimeout(() => aborter.abort(), 50);
     expect(await running).toBeNull();
-    expect(await leftBehind()).toEqual({ records: 0, jobs: 0 });
+    await nothingLeft();
   });
 });
 
@@ -132,16 +138,16 @@ test('rounds: a region without renderers is skipped, one that has them is tried 
   renderer.behaviour = 'fail';
   const before = renderer.seen.length;
   const running = canaryRounds(
-    { ...parts, fleet, book, regions: ['us-east'], intervalMs: 60_000, retryMs: 100, deadlineMs: 5000 },
+    { ...parts, fleet, book, regions: ['us-east'], intervalMs: 60_000, retryMs: 100, deadlineMs: 30_000 },
     { signal, holds: () => !signal.aborted },
   );
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(renderer.seen).toHaveLength(before);
   serving.there = true;
-  await until('two failures in a row', () => book.of('us-east')?.failures === 2, { deadlineMs: 3000 });
+  await until('two failures in a row', () => (book.of('us-east')?.failures ?? 0) >= 2);
   renderer.behaviour = 'answer';
-  await until('a success', () => book.of('us-east')?.last === 'completed', { deadlineMs: 3000 });
+  await until('a success', () => book.of('us-east')?.last === 'completed');
   aborter.abort();
   await running;
-  expect(await leftBehind()).toEqual({ records: 0, jobs: 0 });
+  await nothingLeft();
 });

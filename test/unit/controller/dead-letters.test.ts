@@ -19,11 +19,14 @@ describe('dead letters', () => {
     const aborter = new AbortController();
     const { signal } = aborter;
     const done = settleDeadLetters({ ...on(), log: silentLog }, { signal, holds: () => !signal.aborted });
+    let ended = false;
+    void done.then(() => (ended = true));
     return async () => {
       aborter.abort();
-      const start = performance.now();
+      // It ends after some answers of the server, at most; what it waits for, a letter, would not come for two seconds.
+      for (let answers = 0; answers < 10 && !ended; answers++) await on().letters();
+      expect(ended).toBe(true);
       await done;
-      expect(performance.now() - start).toBeLessThan(500);
     };
   };
   const durable = captureDurable('us-east', 'interactive');
@@ -95,7 +98,7 @@ describe('dead letters', () => {
 
   test('letters about jobs that are gone, and what is no letter, are cleared away', async () => {
     const capture = await queueCapture(on().session);
-    (await pullOne(on().session.nc, streamNames.captures, durable, 500))?.terminate('not a job');
+    (await pullOne(on().session.nc, streamNames.captures, durable, 5000))?.terminate('not a job');
     await until('the advisory', async () => (await on().letters()) === 1);
     on().session.nc.publish(`$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${streamNames.captures}.x`, 'no json');
     await until('the other', async () => (await on().letters()) === 2);

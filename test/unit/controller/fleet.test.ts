@@ -89,7 +89,7 @@ describe('a watch', () => {
     await session.jsm.streams.delete('KV_live');
     await provision(session.jsm, streamSettings, ['us-east']);
     await live.put('b.key', 2);
-    await until('the second value', () => watch.heard.includes(2), { deadlineMs: 5000 });
+    await until('the second value', () => watch.heard.includes(2));
     expect(watch.heard.filter((value) => value === 2)).toHaveLength(1);
     await watch.stop();
   });

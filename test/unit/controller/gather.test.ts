@@ -14,7 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-const read = (session = nats.session) => readQueue(session, streamSettings, ['us-east', 'eu-west']);
+const read = (session = nats.session, limitMs = 30_000) =>
+  readQueue(session, streamSettings, ['us-east', 'eu-west'], limitMs);
 
 test('counts what waits by lane, not what a renderer holds, and tells how old the oldest is', async () => {
   const { session } = nats;
@@ -22,7 +23,9 @@ test('counts what waits by lane, not what a renderer holds, and tells how old th
   await queueCapture(session, { lane: 'background', region: 'eu-west' });
   await new Promise((resolve) => setTimeout(resolve, 100));
   await queueCapture(session, { lane: 'background', region: 'eu-west', unrecorded: true, job: { account: 'other' } });
-  expect(await pullOne(session.nc, streamNames.captures, captureDurable('us-east', 'interactive'), 500)).not.toBeNull();
+  expect(
+    await pullOne(session.nc, streamNames.captures, captureDurable('us-east', 'interactive'), 5000),
+  ).not.toBeNull();
   const age = expect.any(Number) as number;
   const facts = await read();
   expect(facts).toEqual({
@@ -38,7 +41,7 @@ test('counts what waits by lane, not what a renderer holds, and tells how old th
   // Of two shards it is the older one.
   for (const told of [facts.waiting['us-east']?.oldestInteractiveMs, facts.waiting['eu-west']?.oldestBackgroundMs]) {
     expect(told).toBeGreaterThanOrEqual(100);
-    expect(told).toBeLessThan(5000);
+    expect(told).toBeLessThan(60_000);
   }
 });
 
@@ -53,12 +56,13 @@ test('names what is missing', async () => {
 
 test('a server that does not answer is a fact, in time', async () => {
   const gate = await TcpGate.to(nats.url);
-  const signal = AbortSignal.timeout(10_000);
+  const signal = AbortSignal.timeout(30_000);
   const session = await connectNats({ url: gate.url, name: 'cut off', log: silentLog, signal });
   gate.cut();
   const start = performance.now();
-  expect(await read(session)).toEqual({ kind: 'unreachable', why: 'no answer' });
-  expect(performance.now() - start).toBeLessThan(2500);
+  expect(await read(session, 300)).toEqual({ kind: 'unreachable', why: 'no answer' });
+  // The requests themselves are given up after five seconds.
+  expect(performance.now() - start).toBeLessThan(4900);
   await session.nc.close();
   gate.close();
 });

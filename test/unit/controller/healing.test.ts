@@ -40,9 +40,10 @@ const leaders = async () => {
   const values = await Promise.all(controllers.map((each) => each.metric('webcapture_controller_leader')));
   return values.filter((value) => value === 1).length;
 };
+const names = () => session.jsm.streams.names().next();
 /** A request that meets the end of the server is not waited for. */
-const names = () => withDeadline(session.jsm.streams.names().next(), 300, 'listing the streams');
-const complete = async () => (await names()).length === Object.keys(streamNames).length;
+const complete = async () =>
+  (await withDeadline(names(), 1000, 'listing the streams')).length === Object.keys(streamNames).length;
 const measured = (what: string, ms: number) => process.stdout.write(`${what}: ${(ms / 1000).toFixed(1)} s\n`);
 const sinceNow = () => {
   const start = performance.now();
@@ -66,24 +67,25 @@ test('streams and durables deleted by hand come back', async () => {
   expect(config).toMatchObject({ filter_subject: 'captures.us-east.background.0', max_deliver: 3, max_waiting: 4096 });
   await until('the streams to be back', complete);
   measured('deleted by hand, back', took());
-  expect(took()).toBeLessThan(10_000);
+  // The leader applies all once a minute.
+  expect(took()).toBeLessThan(30_000);
   await until('a word on the status', async () => (await reportOf(session)) !== undefined);
   await until('one to lead', async () => (await leaders()) === 1);
 });
 
 test('a server that lost its disk is set up anew, and no renderer is called dead for it', async () => {
+  const before = controllers.map((controller) => controller.changes('engine.us-east').length);
   const took = sinceNow();
   await broker.restartEmpty();
   await until('all streams to be back', complete);
   measured('NATS restarted with an empty disk, streams back', took());
   await until('all to be ready', ready);
-  await until('a new word on the status', async () => (await reportOf(session))?.overall === 'operational', {
-    deadlineMs: 15_000,
-  });
+  await until('a new word on the status', async () => (await reportOf(session))?.overall === 'operational');
   measured('NATS restarted with an empty disk, status operational', took());
   await until('one to lead', async () => (await leaders()) === 1);
   // Long enough for heartbeats that went unheard to show as silence: five seconds and two readings.
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, 7500 - took())));
-  const said = new Set(controllers.flatMap((controller) => controller.changes('engine.us-east')));
-  expect([...said]).toEqual(['unknown→operational']);
+  const said = controllers.flatMap((controller, index) => controller.changes('engine.us-east').slice(before[index]));
+  // Another one may have come to lead.
+  expect(said.filter((change) => change !== 'unknown→operational')).toEqual([]);
 });

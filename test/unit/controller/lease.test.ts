@@ -27,8 +27,8 @@ class Clock {
 }
 
 describe('the lease, on clocks of our own', () => {
-  // So long that the server's own expiry plays no part.
-  const slow = { ...times, ttlMs: 60_000, marginMs: 10_000 };
+  // So long that neither the server's own expiry nor its speed plays a part.
+  const slow = { ...times, ttlMs: 60_000, marginMs: 10_000, requestMs: 30_000 };
   const candidate = (name: string, clock: Clock) => new Lease(live, name, slow, clock.now);
 
   test('one takes it, the other does not, and a release hands it over', async () => {
@@ -102,10 +102,10 @@ describe('the lease, on clocks of our own', () => {
   });
 
   test('the server clears up after the last candidate', async () => {
-    const a = new Lease(live, 'a', { ...times, ttlMs: 1000 });
+    const a = new Lease(live, 'a', { ...slow, ttlMs: 1000 });
     await a.take();
     await until('the key to expire', async () => (await live.get(leaderKey)) === null);
-    expect(await new Lease(live, 'b', times).take()).toBe(true);
+    expect(await new Lease(live, 'b', slow).take()).toBe(true);
   });
 });
 
@@ -148,10 +148,12 @@ describe('the election', () => {
   /** Who leads right now by its own account, and everybody who ever did, in order. */
   const acting = new Set<string>();
   const terms: string[] = [];
+  /** The same, one for each unbroken row: on a busy machine one may lose the lease and get it back. */
+  const turns = () => terms.filter((name, index) => name !== terms[index - 1]);
   let mostAtOnce = 0;
-  const candidate = (name: string, session: NatsSession) => {
+  const candidate = (name: string, session: NatsSession, itsTimes = times) => {
     const aborter = new AbortController();
-    const lease = new Lease(new Entries(session, 'live'), name, times);
+    const lease = new Lease(new Entries(session, 'live'), name, itsTimes);
     const lead = async (term: Term) => {
       terms.push(name);
       while (term.holds()) {
@@ -167,7 +169,7 @@ describe('the election', () => {
         lease,
         reachable: () => session.connected(),
         onFree: onRelease(session),
-        times,
+        times: itsTimes,
         log: silentLog,
         lead,
       },
@@ -187,34 +189,36 @@ describe('the election', () => {
   });
 
   test('a leader that stops is succeeded at once', async () => {
-    const a = candidate('a', nats.session);
+    // So long that its end cannot be what the successor waited for.
+    const long = { ...times, ttlMs: 60_000, marginMs: 10_000, requestMs: 10_000 };
+    const a = candidate('a', nats.session, long);
     await until('a to lead', () => acting.has('a'));
-    candidate('b', await nats.connect());
+    candidate('b', await nats.connect(), long);
     const start = performance.now();
     await a.stop();
     await until('b to lead', () => acting.has('b'));
     const took = performance.now() - start;
     process.stdout.write(`succeeded ${Math.round(took)} ms after the stop began\n`);
-    expect(took).toBeLessThan(500);
+    expect(took).toBeLessThan(20_000);
     expect(terms).toEqual(['a', 'b']);
     expect(mostAtOnce).toBe(1);
   });
 
   test('a leader whose connection is cut stops acting before the other begins, and stands again afterwards', async () => {
     const gate = await TcpGate.to(nats.url);
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(30_000);
     const cutOff = await connectNats({ url: gate.url, name: 'cut off', log: silentLog, signal });
     const a = candidate('a', cutOff);
     await until('a to lead', () => acting.has('a'));
     const b = candidate('b', await nats.connect());
     gate.cut();
-    await until('b to lead', () => acting.has('b'), { deadlineMs: times.ttlMs + 1000 });
+    await until('b to lead', () => acting.has('b'));
     expect(mostAtOnce).toBe(1);
     expect(a.lease.holds()).toBe(false);
     gate.restore();
     await b.stop();
     await until('a to lead again', () => acting.has('a'));
-    expect(terms).toEqual(['a', 'b', 'a']);
+    expect(turns()).toEqual(['a', 'b', 'a']);
     expect(mostAtOnce).toBe(1);
     await a.stop();
     await cutOff.nc.close();

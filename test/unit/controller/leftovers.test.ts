@@ -21,7 +21,7 @@ test('the durables of a region that was removed go once they are empty', async (
   await removeRetiredDurables(on().session, ['us-east'], silentLog);
   expect(await names()).toEqual(['eu-west-interactive']);
   // Held by a renderer, and so not empty either.
-  const message = await pullOne(on().session.nc, streamNames.captures, 'eu-west-interactive', 500);
+  const message = await pullOne(on().session.nc, streamNames.captures, 'eu-west-interactive', 5000);
   await removeRetiredDurables(on().session, ['us-east'], silentLog);
   expect(await names()).toEqual(['eu-west-interactive']);
   await message?.ack();

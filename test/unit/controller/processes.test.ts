@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import type { LeaderRecord } from '../../../services/controller/leader/lease.ts';
+import { leaseTimes, type LeaderRecord } from '../../../services/controller/leader/lease.ts';
 import { ServicePart } from '../../harness/part.ts';
 import { until } from '../../harness/until.ts';
 import { TestBroker } from './support/broker.ts';
@@ -49,7 +49,14 @@ async function startPair() {
 
 const measured = (what: string, ms: number) => process.stdout.write(`${what}: ${(ms / 1000).toFixed(1)} s\n`);
 
-describe.concurrent('two controllers', () => {
+/** By the times alone it takes less than ten seconds; on a busy machine it may take longer. */
+const patientMs = 20_000;
+
+test('the times of the lease let a successor begin within 10 s', () => {
+  expect(leaseTimes.ttlMs + leaseTimes.pollMs + 2 * leaseTimes.requestMs).toBeLessThan(10_000);
+});
+
+describe.concurrent('two controllers', { timeout: 150_000 }, () => {
   test('one that is paused is succeeded, and does not act when it wakes up', async () => {
     const pair = await startPair();
     const { part, other } = await pair.leader();
@@ -57,7 +64,7 @@ describe.concurrent('two controllers', () => {
     try {
       const took = await pair.takeover(other);
       measured('leader paused, succeeded', took);
-      expect(took).toBeLessThan(10_000);
+      expect(took).toBeLessThan(patientMs);
     } finally {
       part.signal('SIGCONT');
     }
@@ -66,13 +73,13 @@ describe.concurrent('two controllers', () => {
     expect(await pair.holder()).toBe(other.name);
   });
 
-  test('one that is killed is succeeded within 10 s, one that is stopped at once', async () => {
+  test('one that is killed is succeeded soon, one that is stopped at once', async () => {
     const pair = await startPair();
     const { part, other } = await pair.leader();
     await part.kill('SIGKILL');
     const took = await pair.takeover(other);
     measured('leader killed, succeeded', took);
-    expect(took).toBeLessThan(10_000);
+    expect(took).toBeLessThan(patientMs);
 
     await part.start();
     const start = performance.now();
@@ -80,7 +87,8 @@ describe.concurrent('two controllers', () => {
     await until('the successor to lead', async () => (await pair.holder()) === part.name);
     const tookOver = performance.now() - start;
     measured('leader stopped, succeeded', tookOver);
-    expect(tookOver).toBeLessThan(3000);
     expect((await ended).code).toBe(0);
+    // The successor had not to wait for the end of the lease.
+    expect(other.logs()).toContain('gave up the leadership of the fleet');
   });
 });

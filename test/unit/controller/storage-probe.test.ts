@@ -31,7 +31,7 @@ const broken = (part: Partial<FileStore>): FileStore => ({
 });
 
 test('a store that works is found to, and nothing is left in it', async () => {
-  const probe = new StorageProbe(store, { log: silentLog });
+  const probe = new StorageProbe(store, { log: silentLog, limitMs: 30_000 });
   expect(probe.facts).toBeNull();
   await probe.run();
   expect(probe.facts).toMatchObject({ kind: 'works' });
@@ -47,7 +47,7 @@ describe('a store that fails', () => {
     ['to read the bytes', { read: () => bytesOf('something else') }, 'read', false],
     ['to remove it', { remove: () => Promise.reject(new Error('no')) }, 'remove', false],
   ] as const)('%s', async (_, part, step, late) => {
-    const probe = new StorageProbe(broken(part), { log: silentLog, limitMs: 200 });
+    const probe = new StorageProbe(broken(part), { log: silentLog, limitMs: late ? 200 : 30_000 });
     await probe.run();
     expect(probe.facts).toMatchObject({ kind: 'fails', step, late, failures: 1 });
     await probe.run();
@@ -68,7 +68,7 @@ describe('a store that fails', () => {
     ],
   ] satisfies [string, Partial<FileStore>][])('%s keeps nothing of the probe', async (_, part) => {
     await nats.session.jsm.streams.purge(streamNames.files);
-    await new StorageProbe(broken(part), { log: silentLog, limitMs: 500 }).run();
+    await new StorageProbe(broken(part), { log: silentLog, limitMs: 30_000 }).run();
     const left = async () => (await nats.session.jsm.streams.info(streamNames.files)).state.messages;
     await until('the file to be removed', async () => (await left()) === 0);
   });
@@ -76,7 +76,7 @@ describe('a store that fails', () => {
   test('and works again', async () => {
     let works = false;
     const create: FileStore['create'] = (file) => (works ? store.create(file) : Promise.reject(new Error('full')));
-    const probe = new StorageProbe(broken({ create }), { log: silentLog });
+    const probe = new StorageProbe(broken({ create }), { log: silentLog, limitMs: 30_000 });
     await probe.run();
     works = true;
     await probe.run();
@@ -109,7 +109,7 @@ describe('a bucket', () => {
       const lines: { msg: string; err?: object }[] = [];
       const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
       const files = await openBucket({ bucket: bucket.bucket, endpoint: proxy.url, prefix: '' }, { log: silentLog });
-      const probe = new StorageProbe(files, { log, limitMs: 500 });
+      const probe = new StorageProbe(files, { log, limitMs: 4000 });
       await probe.run();
       expect(decideStorage(probe.facts)).toMatchObject({ status: 'operational' });
       proxy.always(() => true, googleError(503, 'backendError', 'Backend Error'));

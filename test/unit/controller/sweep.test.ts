@@ -19,7 +19,7 @@ const never = (): never => {
 
 describe('the sweep', () => {
   const sweep = () => new Sweep(on());
-  const pull = () => pullOne(on().session.nc, streamNames.captures, captureDurable('us-east', 'interactive'), 500);
+  const pull = () => pullOne(on().session.nc, streamNames.captures, captureDurable('us-east', 'interactive'), 5000);
 
   test('fails a capture that nobody took in time, tells who waits, and takes the job away', async () => {
     const late = await queueCapture(on().session, { startInMs: -5000 });
@@ -37,9 +37,10 @@ describe('the sweep', () => {
   test('leaves alone what still has time, is just late, or is being rendered', async () => {
     const young = await queueCapture(on().session);
     const justLate = await queueCapture(on().session, { startInMs: -1000 });
+    const now = justLate.job.startBy + 1000;
     const rendering = await queueCapture(on().session, { startInMs: -5000 });
     await on().captures.begin(rendering.job);
-    await sweep().pass(always);
+    await new Sweep({ ...on(), now: () => now }).pass(always);
     const states = await Promise.all(
       [young, justLate, rendering].map(async (queued) => (await queued.record())?.status),
     );

@@ -69,7 +69,7 @@ describe('expiry', () => {
       },
     );
     const message = await until('the task', () =>
-      pullOne(on().session.nc, streamNames.tasks, taskDurable('expiry'), 500),
+      pullOne(on().session.nc, streamNames.tasks, taskDurable('expiry'), 5000),
     );
     const task = parseTask(message.data);
     await message.ack();

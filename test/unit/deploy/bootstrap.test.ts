@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { patient, processesNaming, tempDir } from './support.ts';
 
 const localFolder = new URL('../../../deploy/local/', import.meta.url);
@@ -36,12 +36,16 @@ const writePackage = (folder: string, content: object) =>
 const npm = (cwd: string, ...args: string[]) =>
   promisify(execFile)('npm', [...args, '--no-audit', '--no-fund', '--offline'], { cwd });
 
-async function bootstrap(root: string, ...args: string[]) {
-  const child = start(root, ...args);
+const bootstrap = (root: string, ...args: string[]) => told(start(root, ...args)).end;
+
+/** What a process has said up to now, and its end. */
+function told(child: ReturnType<typeof start>) {
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { code, text };
+  const end = new Promise<{ code: number | null; text: string }>((resolve) =>
+    child.once('close', (code) => resolve({ code, text })),
+  );
+  return { text: () => text, end };
 }
 
 const start = (root: string, ...args: string[]) =>
@@ -50,7 +54,8 @@ const start = (root: string, ...args: string[]) =>
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 
-describe('bootstrap', () => {
+// npm takes its time.
+describe('bootstrap', { timeout: 180_000 }, () => {
   test('installs when the packages are not in step, and only then', async () => {
     const root = await repository();
     const first = await bootstrap(root, 'task.ts', 'a', 'b');
@@ -67,7 +72,22 @@ describe('bootstrap', () => {
 
   test('two at once install once', async () => {
     const root = await repository();
-    const both = await Promise.all([bootstrap(root, 'task.ts'), bootstrap(root, 'task.ts')]);
+    // npm goes on when both have come so far.
+    await writePackage(root, {
+      name: 'repository',
+      private: true,
+      type: 'module',
+      dependencies: { gadget: 'file:gadget' },
+      scripts: { preinstall: 'until test -e go; do sleep 0.1; done' },
+    });
+    const children = [start(root, 'task.ts'), start(root, 'task.ts')];
+    onTestFinished(() => children.forEach((child) => child.kill('SIGKILL')));
+    const ends = children.map((child) => told(child));
+    await expect
+      .poll(() => ends.map(({ text }) => text()).join(''), patient)
+      .toContain('Another process is installing');
+    await writeFile(join(root, 'go'), '');
+    const both = await Promise.all(ends.map(({ end }) => end));
     expect(both.map(({ code }) => code)).toEqual([7, 7]);
     expect(both.filter(({ text }) => text.includes('Installed the packages'))).toHaveLength(1);
     expect(both.filter(({ text }) => text.startsWith('Another process is installing'))).toHaveLength(1);

@@ -4,6 +4,7 @@ import { connect } from '@nats-io/transport-node';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runningNatsUrl, startNats } from '../../../deploy/local/nats.ts';
 import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
+import { freePort } from '../../harness/free-port.ts';
 import { processesNaming, tempDir } from './support.ts';
 
 let toolPath: string;
@@ -21,7 +22,7 @@ describe('startNats', () => {
   test('a killed server comes back on its port with its streams', async () => {
     const dataDir = await tempDir();
     expect(await runningNatsUrl(dataDir)).toBeUndefined();
-    const first = await start(dataDir);
+    const first = await start(dataDir, await freePort());
     expect(await runningNatsUrl(dataDir)).toBe(first.url);
     const nc = await connect({ servers: first.url });
     expect(nc.info?.max_payload).toBe(8 * 1024 * 1024);

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Family, lookEveryMs } from '../../../deploy/local/leftovers.mjs';
 import { startProcess, type ProcessOptions } from '../../../deploy/local/process.ts';
 import { patient, processesNaming, tempDir } from './support.ts';
 
@@ -92,12 +94,34 @@ describe('startProcess', () => {
     const token = randomUUID();
     const child = await startProcess({ name: 'parent', command: process.execPath, args: ['-e', browserScript, token] });
     await expect.poll(() => processesNaming(token), patient).toHaveLength(2);
-    // It is seen when the guard next looks.
-    await new Promise((resolve) => setTimeout(resolve, 3000));
+    // The guard looks before it hands a signal on.
     child.kill('SIGKILL');
     await child.exited;
     await expect.poll(() => processesNaming(token), patient).toHaveLength(0);
   });
+
+  test.runIf(process.platform === 'linux')(
+    'knows its descendants also when it ends by itself: it looks now and then',
+    async () => {
+      const token = randomUUID();
+      // The guard's timer by hand: whether it has come round cannot be seen from outside.
+      vi.useFakeTimers({ toFake: ['setInterval'] });
+      onTestFinished(() => void vi.useRealTimers());
+      const parent = spawn(process.execPath, ['-e', toldScript, token], { stdio: ['pipe', 'ignore', 'inherit'] });
+      onTestFinished(() => void parent.kill('SIGKILL'));
+      const family = new Family(parent.pid ?? 0);
+      parent.stdin.write('go');
+      const pids = async () => (await processesNaming(token)).map(({ pid }) => pid);
+      await expect.poll(pids, patient).toHaveLength(2);
+      const child = (await pids()).find((pid) => pid !== parent.pid);
+      if (child === undefined) throw new Error('it has ended');
+      onTestFinished(() => void process.kill(child, 'SIGKILL'));
+      vi.advanceTimersByTime(lookEveryMs);
+      parent.kill('SIGKILL');
+      await once(parent, 'exit');
+      expect(family.look()).toEqual([child]);
+    },
+  );
 
   test('ends the process when its guard is killed', async () => {
     const token = randomUUID();
@@ -171,6 +195,9 @@ const browserScript = `
   spawn(process.execPath, sleeper, { stdio: 'ignore', detached: true, env: {} });
   setInterval(() => {}, 1000);
 `;
+
+/** The same, when it is told to. */
+const toldScript = `process.stdin.once('data', () => { ${browserScript} });`;
 
 function starterScript(token: string): string {
   return `

@@ -155,7 +155,7 @@ describe('Supervisor', () => {
     const stopped = supervisor.stop();
     await supervisor.stopAtOnce();
     await stopped;
-    expect(performance.now() - begin).toBeLessThan(5000);
+    expect(performance.now() - begin).toBeLessThan(30_000);
     expect(recorded.events.slice(-2).toSorted()).toEqual(['end a', 'end b']);
   });
 });

@@ -14,7 +14,7 @@ export async function tempDir(): Promise<string> {
 }
 
 /** For `expect.poll`: a condition that comes true in its own time. */
-export const patient = { timeout: 15_000, interval: 30 };
+export const patient = { timeout: 30_000, interval: 30 };
 
 export interface LivingProcess {
   readonly pid: number;

@@ -16,6 +16,7 @@ import { findInPath } from '../../../deploy/tools/strategies/find-in-path.ts';
 import { useTool } from '../../../deploy/tools/strategies/use-tool.ts';
 import type { Strategy, Tool } from '../../../deploy/tools/tool.ts';
 import { compareVersions } from '../../../deploy/tools/versions.ts';
+import { until } from '../../harness/until.ts';
 import { tempDir } from './support.ts';
 
 /** A program that tells its version. */
@@ -144,16 +145,17 @@ describe('ensureTool', () => {
 
     const count = { made: 0 };
     const other = { ...env, WEBCAPTURE_CACHE_DIR: join(root, 'other') };
+    const waiting = () => lines.filter((line) => line.includes('another process is setting it up')).length;
     const slow: Strategy = {
       title: 'slow',
       candidates: async (tool, context) => {
-        await new Promise((resolve) => setTimeout(resolve, 200));
+        await until('the others to wait', () => waiting() === 2);
         return makeIt(count).candidates(tool, context);
       },
     };
     await Promise.all([1, 2, 3].map(() => ensureTool('gadget', { env: other, log, tools: [gadget([slow])] })));
     expect(count.made).toBe(1);
-    expect(lines.filter((line) => line.includes('another process is setting it up'))).toHaveLength(2);
+    expect(waiting()).toBe(2);
   });
 
   test('says so when the cache cannot be written', async () => {

@@ -51,7 +51,7 @@ const orphans: readonly (readonly [string, readonly Kind[]])[] = [
 /** The same ones in another order. */
 const mixed = (kinds: readonly Kind[]) => kinds.map((_, index) => kinds[(index * 617) % kinds.length] as Kind);
 
-describe('a pass', () => {
+describe('a pass', { timeout: 180_000 }, () => {
   test('a thousand files of all kinds: what should go goes, for its reason, and nothing else', async () => {
     const { parts, fill, names, lines, metric } = stand(on());
     const all = await fill(mixed([...kept, ...orphans.flatMap(([, kinds]) => kinds)]));

@@ -72,11 +72,18 @@ export function stand({ session, settler }: Pick<Settling, 'session' | 'settler'
         Object.entries(labels).every(([key, label]) => (value.labels as Record<string, unknown>)[key] === label);
       return found?.values.find((value) => fits(value))?.value;
     },
-    /** Stores a file of each kind, all at once; returns the records, or what they would be. */
+    /** Stores a file of each kind; returns the records, or what they would be. */
     fill: async (kinds: readonly Kind[]) => {
       const filled = kinds.map((kind) => plan(kind));
-      await Promise.all(filled.filter(({ isKnown }) => isKnown).map(({ record }) => writeRecord(session, record)));
-      await Promise.all(filled.map(({ name, kind }) => storeFile(real, name, kind)));
+      // Not all at once: the last of a thousand requests would wait too long for its answer.
+      for (let from = 0; from < filled.length; from += 100) {
+        await Promise.all(
+          filled.slice(from, from + 100).map(async ({ record, name, kind, isKnown }) => {
+            if (isKnown) await writeRecord(session, record);
+            await storeFile(real, name, kind);
+          }),
+        );
+      }
       return filled;
     },
     names: async () => {

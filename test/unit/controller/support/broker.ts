@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { startNats, type NatsServer } from '../../../../deploy/local/nats.ts';
+import { freePort } from '../../../harness/free-port.ts';
 import { silentLog } from '../../../harness/nats-session.ts';
 
 /** A real nats-server without any stream, which may lose its disk. */
@@ -21,11 +22,13 @@ export class TestBroker {
 
   static async start(): Promise<TestBroker> {
     const dataDir = await newFolder();
-    return new TestBroker(dataDir, await startNats({ dataDir, toolPath: inject('tools').natsServer }));
+    // Not one that the server picks: that could be taken for something else while it is down.
+    const port = await freePort();
+    return new TestBroker(dataDir, await startNats({ dataDir, toolPath: inject('tools').natsServer, port }));
   }
 
   async connect(): Promise<NatsSession> {
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(30_000);
     const session = await connectNats({ url: this.url, name: 'test', log: silentLog, signal });
     this.#sessions.push(session);
     return session;

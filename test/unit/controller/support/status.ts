@@ -18,7 +18,7 @@ export async function untilShown(
   session: NatsSession,
   name: string,
   status: ComponentStatus['status'],
-  deadlineMs = 10_000,
+  deadlineMs = 30_000,
 ): Promise<{ component: ComponentStatus; tookMs: number }> {
   const start = performance.now();
   const component = await until(
