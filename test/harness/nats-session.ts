@@ -7,6 +7,7 @@ import { provision } from '@webcapture/shared/nats/provision.ts';
 import type { StreamSettings } from '@webcapture/shared/nats/streams.ts';
 import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
 import { startNats, type NatsServer } from '../../deploy/local/nats.ts';
+import { freePort } from './free-port.ts';
 
 export const streamSettings: StreamSettings = {
   replicas: 1,
@@ -31,7 +32,9 @@ export interface TestNats extends AsyncDisposable {
 /** A real nats-server with a data folder of its own, connected and provisioned. */
 export async function startTestNats(installed: readonly Region[] = regions): Promise<TestNats> {
   const dataDir = await mkdtemp(join(inject('tempFolder'), 'nats-'));
-  const server: NatsServer = await startNats({ dataDir, toolPath: inject('tools').natsServer });
+  // Not one that the server picks: that could be taken for an outgoing connection while it is down.
+  const port = await freePort();
+  const server: NatsServer = await startNats({ dataDir, toolPath: inject('tools').natsServer, port });
   let current = server;
   const connections: NatsSession[] = [];
   const connect = async () => {
@@ -39,7 +42,7 @@ export async function startTestNats(installed: readonly Region[] = regions): Pro
       url: server.url,
       name: 'test',
       log: silentLog,
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(30_000),
     });
     connections.push(session);
     return session;
@@ -51,7 +54,7 @@ export async function startTestNats(installed: readonly Region[] = regions): Pro
     await current.process.exited;
   };
   const start = async () => {
-    current = await startNats({ dataDir, toolPath: inject('tools').natsServer, port: server.port });
+    current = await startNats({ dataDir, toolPath: inject('tools').natsServer, port });
   };
   return {
     session,
