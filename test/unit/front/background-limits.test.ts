@@ -23,7 +23,8 @@ afterEach(() => {
 });
 
 const front = (index: number) => fronts[index % fronts.length] ?? stand.url;
-const idle = (holder: Holder) => until('all to have ended', async () => (await holder.books()).queued === 0);
+const idle = (holder: Holder) =>
+  until('all to have ended', async () => (await holder.books()).queued === 0, { deadlineMs: 50_000 });
 
 /** `count` background captures at once, spread over the four fronts. */
 const hammer = (holder: Holder, count: number) =>
@@ -150,7 +151,7 @@ test('after captures, failures, cancellations and refreshes in a mess, the usage
   const usage = await agreedUsage(holder);
   expect(usage).toMatchObject({ reserved: 0, queued: 0 });
   expect(usage.captures).toBeGreaterThan(30);
-});
+}, 120_000);
 
 test('a full queue says when to come back, by how long captures wait now', async () => {
   const live = new Entries(stand.nats.session, 'live');

@@ -176,7 +176,7 @@ describe('a bucket that is away is waited for', () => {
     proxy.always(() => !isTold(), googleError(503, 'backendError', 'Backend Error'));
     const onWait = (what: string) => void waits.push(what);
     const signal = AbortSignal.timeout(40_000);
-    await bucketReady(storeOn(proxy.url), ofFront, { signal, log: silentLog, onWait, tryMs: 300 });
+    await bucketReady(storeOn(proxy.url), ofFront, { signal, log: silentLog, onWait, tryMs: 1000 });
     expect(isTold()).toBe(true);
     for (const what of waits) expect(what).toContain(`waiting for the bucket ${bucket.bucket}: `);
   });
@@ -189,16 +189,14 @@ describe('a bucket that is away is waited for', () => {
     ],
     ['to remove it', requests.delete],
   ])('while it takes too long %s', async (_, hangs) => {
-    const waits: string[] = [];
+    const waits: { readonly what: string; readonly afterMs: number }[] = [];
     proxy.always((request) => waits.length === 0 && hangs(request), { kind: 'hang' });
     const start = performance.now();
-    const onWait = (what: string) => void waits.push(what);
-    const signal = AbortSignal.timeout(40_000);
-    await bucketReady(storeOn(proxy.url), all, { signal, log: silentLog, onWait, tryMs: 300 });
-    // A slow machine may need more than one of so short a time.
-    expect(waits.length).toBeGreaterThan(0);
-    // Before the connection itself is given up.
-    expect(performance.now() - start).toBeLessThan(8000);
+    const onWait = (what: string) => void waits.push({ what, afterMs: performance.now() - start });
+    const signal = AbortSignal.timeout(50_000);
+    await bucketReady(storeOn(proxy.url), all, { signal, log: silentLog, onWait, tryMs: 1000 });
+    // Before the connection itself is given up. A slow machine may need more than one of so short a time.
+    expect(waits[0]?.afterMs).toBeLessThan(8000);
   });
 
   test('until the process is told to stop, in the middle of a call', async () => {
