@@ -57,11 +57,13 @@ export interface FrontParts {
   readonly leaving: AbortSignal;
   /** Unix milliseconds: when keys end, and which month counts. */
   readonly now?: () => number;
+  /** How long it may take to find out whose key a request carries, and then what its limits allow. By default 3 s each. */
+  readonly checkMs?: number | undefined;
 }
 
 /** Puts a front together: everything between a connection to NATS and an application that can listen. */
 export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
-  const { config, session, store, signLink, log, metrics, signal, leaving, now = Date.now } = parts;
+  const { config, session, store, signLink, log, metrics, signal, leaving, now = Date.now, checkMs } = parts;
   const keys = new Keys(session);
   const accounts = new Accounts(session);
   if (config.presetKey !== undefined) {
@@ -106,7 +108,13 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     queueTimeoutMs: config.queueTimeoutMs,
     log,
   });
-  const authenticator = new Authenticator({ keys, accounts, defaultLimits: config.defaultLimits, now });
+  const authenticator = new Authenticator({
+    keys,
+    accounts,
+    defaultLimits: config.defaultLimits,
+    now,
+    lookupMs: checkMs,
+  });
   const cache = new Cache(session);
   const responseCache = new ResponseCache({
     session,
@@ -139,7 +147,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     webhookSecrets: new WebhookSecrets(session),
     usage,
     admissions,
-    gate: new Gate({ admissions, captures, log, signal }),
+    gate: new Gate({ admissions, captures, log, signal, checkMs }),
     now,
     captures,
     followUps,

@@ -51,7 +51,7 @@ export async function startTestBucket(bucket = 'captures-of-tests'): Promise<Tes
         });
         return response.ok || response.status === 409;
       },
-      { deadlineMs: 15_000 },
+      { deadlineMs: 40_000 },
     );
   } catch (error) {
     await server.stop({ graceMs: 0 });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What goes wrong with one request. */
 export type Fault =
@@ -24,8 +25,12 @@ export type Fault =
   | { readonly kind: 'hang' }
   /** It is answered later. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** The answer's body ends, or stops, after so many bytes. */
-  | { readonly kind: 'cut' | 'stall'; readonly afterBytes: number }
+  /** It does not reach the server before that is so. */
+  | { readonly kind: 'wait'; readonly until: Promise<unknown> }
+  /** The answer's body ends after so many bytes: soon, or when that is so. */
+  | { readonly kind: 'cut'; readonly afterBytes: number; readonly when?: Promise<unknown> }
+  /** The answer's body stops after so many bytes. */
+  | { readonly kind: 'stall'; readonly afterBytes: number }
   /** One bit of the request's last bytes is another when it arrives. */
   | { readonly kind: 'damage' }
   /** The answer's text is changed. */
@@ -57,6 +62,8 @@ export interface FaultProxy extends AsyncDisposable {
   readonly open: () => number;
   /** Whatever comes over the connections that are open now is not answered any more. */
   deaden(): void;
+  /** Requests that came over such connections. */
+  readonly unanswered: () => number;
   /** Forgets all faults, and what was seen. */
   heal(): void;
 }
@@ -66,13 +73,17 @@ export async function startFaultProxy(upstream: string): Promise<FaultProxy> {
   let orders: { match: Match; faults: (Fault | null)[]; forever: boolean }[] = [];
   const kept = new Map<string, string>();
   let connections = 0;
+  let unanswered = 0;
   const faultOf = (request: SeenRequest): Fault | null => {
     const order = orders.find(({ match, faults }) => faults.length > 0 && match(request));
     if (order === undefined) return null;
     return (order.forever ? order.faults[0] : order.faults.shift()) ?? null;
   };
   const server = createServer((request, response) => {
-    if (dead.has(request.socket)) return;
+    if (dead.has(request.socket)) {
+      unanswered++;
+      return;
+    }
     serve(request, response, { upstream, seen, faultOf, kept }).catch(() => request.socket.destroy());
   });
   const sockets = new Set<Socket>();
@@ -93,6 +104,7 @@ export async function startFaultProxy(upstream: string): Promise<FaultProxy> {
     deaden: () => {
       for (const socket of sockets) dead.add(socket);
     },
+    unanswered: () => unanswered,
     next: (match, ...faults) => void orders.push({ match, faults, forever: false }),
     always: (match, fault) => void orders.push({ match, faults: [fault], forever: true }),
     hold: (match, afterBytes) => {
@@ -145,7 +157,8 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
     return;
   }
   if (fault?.kind === 'damage') body[body.length - 64] = (body[body.length - 64] ?? 0) ^ 1;
-  if (fault?.kind === 'delay') await new Promise((resolve) => setTimeout(resolve, fault.ms));
+  if (fault?.kind === 'delay') await sleep(fault.ms);
+  if (fault?.kind === 'wait') await fault.until;
   const answer = await forward(head, body);
   switch (fault?.kind) {
     case 'lose the answer':
@@ -166,7 +179,9 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
       const all = await buffer(answer);
       response.writeHead(answer.statusCode ?? 500, { ...answer.headers, 'content-length': all.length });
       response.write(all.subarray(0, fault.afterBytes));
-      if (fault.kind === 'cut') setTimeout(() => request.socket.resetAndDestroy(), 20);
+      if (fault.kind === 'stall') return;
+      await (fault.when ?? sleep(20));
+      request.socket.resetAndDestroy();
       return;
     }
     default:

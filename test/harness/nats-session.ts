@@ -32,7 +32,7 @@ export interface TestNats extends AsyncDisposable {
 /** A real nats-server with a data folder of its own, connected and provisioned. */
 export async function startTestNats(installed: readonly Region[] = regions): Promise<TestNats> {
   const dataDir = await mkdtemp(join(inject('tempFolder'), 'nats-'));
-  // Not one that the server picks: that could be taken for something else while it is down.
+  // Not one that the server picks: that could be taken for an outgoing connection while it is down.
   const port = await freePort();
   const server: NatsServer = await startNats({ dataDir, toolPath: inject('tools').natsServer, port });
   let current = server;

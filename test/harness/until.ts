@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * Asks `check` again and again until it answers with something other than undefined, null or false, and returns that.
- * When the time is up it throws an Error that says what was waited for, with the last error of `check` as its cause.
+ * When the time is up it throws an Error that says what was waited for, with the last error of `check` as its cause. Time is
+ * up when a check that began after it brings nothing: one that began before may have been held up by a busy machine.
  */
 export async function until<T>(
   what: string,
@@ -13,6 +14,7 @@ export async function until<T>(
   const end = performance.now() + deadlineMs;
   let cause: unknown;
   for (;;) {
+    const isLast = performance.now() >= end;
     try {
       const value = await check();
       if (value !== undefined && value !== null && value !== false) return value as NonNullable<Exclude<T, false>>;
@@ -20,7 +22,7 @@ export async function until<T>(
     } catch (error) {
       cause = error;
     }
-    if (performance.now() >= end) {
+    if (isLast) {
       throw new Error(`waited ${deadlineMs} ms in vain for ${what}`, cause === undefined ? {} : { cause });
     }
     await sleep(intervalMs);

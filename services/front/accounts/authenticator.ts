@@ -13,7 +13,7 @@ import { hashKey, type KeyRecord, type Keys, type Scope } from '@webcapture/shar
 import { bearerToken } from './bearer-token.ts';
 import { ShortMemory } from './short-memory.ts';
 
-/** A key that cannot be looked up within this is refused: limits and revocations hold also when NATS is away. */
+/** A key that cannot be looked up within this, by default, is refused: limits and revocations hold also when NATS is away. */
 const lookupMs = 3000;
 
 /** For how long a key and an account may be answered from memory: a change holds on every front within a second. */
@@ -25,6 +25,8 @@ export interface AuthenticatorDeps {
   /** Limits of accounts for which none are written down. */
   readonly defaultLimits: AccountLimits;
   readonly now?: () => number;
+  /** See {@link lookupMs}. */
+  readonly lookupMs?: number | undefined;
 }
 
 /** Who sends a request. */
@@ -37,12 +39,14 @@ export interface Caller {
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
   readonly #now: () => number;
+  readonly #lookupMs: number;
   readonly #keys = new ShortMemory<KeyRecord>(maxAgeMs);
   readonly #accounts = new ShortMemory<AccountRecord>(maxAgeMs);
 
   constructor(deps: AuthenticatorDeps) {
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
+    this.#lookupMs = deps.lookupMs ?? lookupMs;
   }
 
   /**
@@ -77,7 +81,7 @@ export class Authenticator {
   async accountOf(authorization: string | undefined): Promise<string | null> {
     const token = bearerToken(authorization);
     if (token === null) return null;
-    return (await this.#keyOf(hashKey(token), Date.now() + lookupMs))?.account ?? null;
+    return (await this.#keyOf(hashKey(token), Date.now() + this.#lookupMs))?.account ?? null;
   }
 
   /** A key was changed here: it is read anew at its next use. */
@@ -91,9 +95,9 @@ export class Authenticator {
   }
 
   async #lookUp(token: string): Promise<Caller | null> {
-    const deadline = Date.now() + lookupMs;
+    const deadline = Date.now() + this.#lookupMs;
     try {
-      return await withDeadline(this.#find(hashKey(token), deadline), lookupMs, 'looking up a key');
+      return await withDeadline(this.#find(hashKey(token), deadline), this.#lookupMs, 'looking up a key');
     } catch (cause) {
       if (!isTransient(cause)) throw cause;
       throw new ServiceError(

@@ -11,7 +11,7 @@ import type { Captures } from '@webcapture/shared/state/captures.ts';
 import { isOpen } from '@webcapture/shared/state/transitions.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 
-/** Limits that cannot be checked within this let nothing through. */
+/** Limits that cannot be checked within this, by default, let nothing through. */
 const checkMs = 3000;
 
 /** An answer does not wait for longer than this until its place is free again. */
@@ -23,6 +23,8 @@ export interface GateDeps {
   readonly log: Logger;
   /** Ends what goes on in the background. */
   readonly signal: AbortSignal;
+  /** See {@link checkMs}. */
+  readonly checkMs?: number | undefined;
 }
 
 /** Where captures are counted in and out. */
@@ -39,10 +41,11 @@ export class Gate {
    * @throws ServiceError INTERNAL_ERROR, within a few seconds, when the limits cannot be checked
    */
   async enter(account: Account, request: AdmissionRequest): Promise<AdmissionVerdict> {
-    const deadline = Date.now() + checkMs;
+    const withinMs = this.#deps.checkMs ?? checkMs;
+    const deadline = Date.now() + withinMs;
     const admitted = retryWhileAway(() => this.#deps.admissions.admit(account.id, account, request), { deadline });
     try {
-      return await withDeadline(admitted, checkMs, 'checking the limits');
+      return await withDeadline(admitted, withinMs, 'checking the limits');
     } catch (cause) {
       // It may have been admitted, and only the answer got lost.
       this.#releaseInBackground(account.id, request);

@@ -14,7 +14,7 @@ export async function send(url: string, token: string | null, options: { method?
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(40_000),
   });
   return read(response);
 }

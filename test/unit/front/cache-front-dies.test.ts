@@ -97,9 +97,10 @@ test.each([{}, { responseCache: { enabled: true } }])(
 );
 
 test('NATS is restarted under them: one capture answers all the same, and later ones are hits', async () => {
+  let restarting: Promise<void> | undefined;
   renderer.behaviour = async (job, self) => {
     await self.captures.begin(job);
-    await nats.restart();
+    await (restarting ??= nats.restart());
     await until('the renderer to be connected again', () => self.session.connected());
     await self.complete(job, { silently: true });
   };
@@ -109,5 +110,6 @@ test('NATS is restarted under them: one capture answers all the same, and later 
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   expect(new Set(answers.map(({ body: { data } }) => data?.['uuid'])).size).toBe(1);
   expect((await read(await ask(1))).body.data).toMatchObject({ fromCache: true });
-  expect(renderer.jobs).toHaveLength(1);
+  // A server that was killed may not know any more that it has handed a job over, and do so again.
+  expect(new Set(renderer.jobs.map(({ uuid }) => uuid)).size).toBe(1);
 });

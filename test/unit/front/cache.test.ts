@@ -118,11 +118,11 @@ describe('a second request', () => {
 describe('an answer', () => {
   test('goes with its file', async () => {
     const url = newUrl();
-    fronts.stand.renderer.lifetimeMs = 1500;
+    fronts.stand.renderer.lifetimeMs = 3000;
     await ask(cached(url));
     expect((await ask(cached(url))).body.data).toMatchObject({ fromCache: true });
     await until('a miss', async () => (await ask(cached(url), { front: 1 })).body.data?.['fromCache'] === false, {
-      deadlineMs: 4000,
+      deadlineMs: 6000,
     });
   });
 
@@ -208,6 +208,11 @@ describe('equal captures at once', () => {
   const twenty = (body: object) =>
     Promise.all(Array.from({ length: 20 }, (_, n) => ask(body, { front: n % 2 === 0 ? 0 : 1 })));
   const slowly = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  /** Until all twenty have come, and have had time to find out who renders for them. */
+  const allAreThere = async (requestsBefore: number) => {
+    await until('all requests', () => fronts.requests() - requestsBefore >= 20);
+    await slowly(200);
+  };
 
   test('over two fronts are rendered once', async () => {
     const [url, before] = [newUrl(), renders()];
@@ -235,9 +240,9 @@ describe('equal captures at once', () => {
   });
 
   test('have one of them take over when the first fails', async () => {
-    const [url, before] = [newUrl(), renders()];
+    const [url, before, requests] = [newUrl(), renders(), fronts.requests()];
     fronts.stand.renderer.behaviour = async (job, self) => {
-      await slowly(200);
+      await allAreThere(requests);
       if (renders() - before === 1) await self.fail(job, 'NAVIGATION_FAILED', 'The page is not there.');
       else await self.complete(job);
     };
@@ -250,9 +255,9 @@ describe('equal captures at once', () => {
   });
 
   test('all fail when the second one fails too', async () => {
-    const [url, before] = [newUrl(), renders()];
+    const [url, before, requests] = [newUrl(), renders(), fronts.requests()];
     fronts.stand.renderer.behaviour = async (job, self) => {
-      await slowly(200);
+      await allAreThere(requests);
       await self.fail(job, 'NAVIGATION_FAILED', 'The page is not there.');
     };
     const answers = await twenty(cached(url));
@@ -277,9 +282,10 @@ describe('equal captures at once', () => {
 
   test('are not held up by a first client that goes away', async () => {
     const [url, before] = [newUrl(), renders()];
+    const hold = Promise.withResolvers<undefined>();
     fronts.stand.renderer.behaviour = async (job, self) => {
       await self.captures.begin(job);
-      await slowly(500);
+      await hold.promise;
       await self.complete(job);
     };
     const aborter = new AbortController();
@@ -289,6 +295,7 @@ describe('equal captures at once', () => {
     await slowly(100);
     aborter.abort();
     expect(await first).toBeNull();
+    hold.resolve(undefined);
     expect((await second).body.data).toMatchObject({ fromCache: true });
     expect(renders() - before).toBe(1);
   });

@@ -55,6 +55,9 @@ function queueOf(session: NatsSession, broken: Partial<BackgroundQueueDeps>): Ba
   });
 }
 
+/** What becomes of the call of a front that dies under it: it may end with an error, which nobody hears any more. */
+const unheard = (call: Promise<unknown>) => void call.catch(() => undefined);
+
 /** The guard of a capture as it waits for its time, which is some seconds away. */
 async function guardOf(account: string, uuid: string, revision = 0) {
   const subject = laterSubject('dispatch', `${account}.${uuid}.${revision}`);
@@ -94,7 +97,7 @@ describe('a front that dies', () => {
     const holder = await openHolder(stand);
     const session = await stand.nats.connect();
     const uuid = randomUUIDv7();
-    void queueOf(session, { jobs: { publish: never } }).enqueue(request, { uuid, account: holder.account });
+    unheard(queueOf(session, { jobs: { publish: never } }).enqueue(request, { uuid, account: holder.account }));
     await recordOf(holder, uuid);
     await session.nc.close();
     expect(await holder.books()).toMatchObject({ reserved: 1, queued: 1 });
@@ -128,7 +131,7 @@ describe('a front that dies', () => {
     const { uuid } = await holder.queue();
     await holder.until(uuid, 'completed');
     const session = await stand.nats.connect();
-    void queueOf(session, { jobs: { publish: never } }).enqueueRefresh(await holder.record(uuid), 'us-east');
+    unheard(queueOf(session, { jobs: { publish: never } }).enqueueRefresh(await holder.record(uuid), 'us-east'));
     await until('the refresh', async () => (await holder.record(uuid)).refresh?.state === 'queued');
     await session.nc.close();
     await dispatch(await guardOf(holder.account, uuid, 1));
@@ -141,7 +144,7 @@ describe('a front that dies', () => {
     const holder = await openHolder(stand);
     const uuid = randomUUIDv7();
     const captures = { create: never, change: never, fail: never };
-    void queueOf(stand.nats.session, { captures }).enqueue(request, { uuid, account: holder.account });
+    unheard(queueOf(stand.nats.session, { captures }).enqueue(request, { uuid, account: holder.account }));
     await dispatch(await until('its guard', () => guardOf(holder.account, uuid)));
     expect(await holder.books()).toMatchObject({ reserved: 0, queued: 0 });
     expect(rendered(uuid)).toEqual([]);
@@ -164,9 +167,14 @@ describe('the place of a front that has died', () => {
     const holder = await openHolder(stand, limits);
     const lapses = Date.now() + 1500;
     await admit(holder, randomUUIDv7(), lapses, limits);
-    expect([402, 429]).toContain((await holder.capture()).status);
-    await until('it to have lapsed', async () => (await holder.capture()).status === 200, { deadlineMs: 5000 });
+    const refusals = new Set<number>();
+    await until('it to have lapsed', async () => {
+      const { status } = await holder.capture();
+      if (status !== 200) refusals.add(status);
+      return status === 200;
+    });
     expect(Date.now()).toBeGreaterThanOrEqual(lapses);
+    for (const status of refusals) expect([402, 429]).toContain(status);
   });
 
   test('after the record is not counted beside it', async () => {

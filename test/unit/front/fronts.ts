@@ -11,6 +11,8 @@ import { presetKey, startStand, type Stand } from './stand.ts';
 export interface Fronts extends AsyncDisposable {
   readonly stand: Stand;
   capture(front: 0 | 1, body: object, options?: { key?: string; signal?: AbortSignal }): Promise<Response>;
+  /** How many requests have come to both. */
+  requests(): number;
   /** The cache's entries about captures of this address. */
   entriesOf(url: string): Promise<CacheEntry[]>;
   /** Makes the cached capture so much older. */
@@ -37,6 +39,8 @@ export async function startFronts(): Promise<Fronts> {
     leaving: stop.signal,
   });
   const urls = [stand.url, await second.listen({ host: config.host, port: config.port })] as const;
+  let requests = 0;
+  for (const app of [stand.app, second]) app.server.on('request', () => (requests += 1));
   const entries = new Entries(stand.nats.session, 'cache');
 
   const all = async () => {
@@ -47,12 +51,13 @@ export async function startFronts(): Promise<Fronts> {
   };
   return {
     stand,
+    requests: () => requests,
     capture: (front, body, { key = presetKey, signal } = {}) =>
       fetch(`${urls[front]}/capture`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
         body: JSON.stringify(body),
-        signal: signal ?? AbortSignal.timeout(20_000),
+        signal: signal ?? AbortSignal.timeout(40_000),
       }),
     entriesOf: async (url) => (await all()).map(({ value }) => value).filter(({ done }) => done?.record.url === url),
     async age(uuid, ms) {

@@ -36,7 +36,7 @@ function post(key: string, body: object = { url }, { front = 0, token = presetKe
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, 'idempotency-key': key },
     body: JSON.stringify(body),
-    signal: signal ?? AbortSignal.timeout(20_000),
+    signal: signal ?? AbortSignal.timeout(40_000),
   });
 }
 
@@ -177,7 +177,7 @@ test.each([
   expect((await ask(key, { url }, { token: first.key })).body.error?.code).toBe(code);
   await send(`${stand.url}/admin/accounts/${account.id}`, adminToken, { method: 'PATCH', body: wider });
   await until('the limit to be wider', async () => (await ask(key, { url }, { token: first.key })).status === 200, {
-    deadlineMs: 10_000,
+    deadlineMs: 20_000,
   });
 });
 
@@ -236,15 +236,16 @@ describe('the front of the first request dies', () => {
     const [key, before] = [randomUUID(), renders()];
     await ask(key);
     const lost = randomUUIDv7();
-    await leaveBehind(key, { uuid: lost, until: Date.now() + 1000 });
-    const [start, taken, waited] = [Date.now(), await metric('taken_over'), await metric('waited')];
+    const lapses = Date.now() + 1000;
+    await leaveBehind(key, { uuid: lost, until: lapses });
+    // One that comes late finds the answer.
+    const others = async () => (await metric('waited')) + (await metric('replayed'));
+    const [taken, answered] = [await metric('taken_over'), await others()];
     const answers = await Promise.all([1, 2, 3, 4].map(() => ask(key)));
-    expect(Date.now() - start).toBeGreaterThanOrEqual(900);
+    expect(Date.now()).toBeGreaterThanOrEqual(lapses);
     expect(new Set(answers.map(({ body }) => body.data?.['uuid'])).size).toBe(1);
     expect(answers[0]?.body.data?.['uuid']).not.toBe(lost);
-    expect([renders() - before, (await metric('taken_over')) - taken, (await metric('waited')) - waited]).toEqual([
-      2, 1, 3,
-    ]);
+    expect([renders() - before, (await metric('taken_over')) - taken, (await others()) - answered]).toEqual([2, 1, 3]);
   });
 
   test('with the cache, its capture has the name that the claim tells', async () => {
@@ -314,6 +315,6 @@ test('while NATS is away nothing is let through', async () => {
     await stand.nats.start();
   }
   await until('the kept answer to be there again', async () => (await ask(key)).status === 200, {
-    deadlineMs: 15_000,
+    deadlineMs: 30_000,
   });
 });

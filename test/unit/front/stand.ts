@@ -35,7 +35,7 @@ export interface Stand extends AsyncDisposable {
 /** `environment` changes the configuration; the regions are us-east, with a renderer, and what it installs besides. */
 export async function startStand(
   environment: Record<string, string> = {},
-  options: { maxPayload?: number; now?: () => number; store?: FileStore; signLink?: SignLink } = {},
+  options: { maxPayload?: number; now?: () => number; checkMs?: number; store?: FileStore; signLink?: SignLink } = {},
 ): Promise<Stand> {
   const config: FrontConfig = readFrontConfig({
     PORT: '0',
@@ -54,7 +54,7 @@ export async function startStand(
     const info = { ...session.nc.info, max_payload: options.maxPayload };
     Object.defineProperty(session.nc, 'info', { get: () => info });
   }
-  const { now = Date.now } = options;
+  const { now = Date.now, checkMs } = options;
   const app = await createFront({
     config,
     session,
@@ -65,6 +65,7 @@ export async function startStand(
     signal: stop.signal,
     leaving: stop.signal,
     now,
+    checkMs,
   });
   const url = await app.listen({ host: config.host, port: config.port });
 
@@ -89,6 +90,7 @@ export async function startStand(
       signal: stop.signal,
       leaving: stop.signal,
       now,
+      checkMs,
     });
     others.push(other);
     return other.listen({ host: config.host, port: 0 });
@@ -96,7 +98,7 @@ export async function startStand(
   const call: Stand['call'] = (path, { key = presetKey, ...init } = {}) => {
     const headers = new Headers(init.headers);
     if (key !== null) headers.set('authorization', `Bearer ${key}`);
-    return fetch(url + path, { signal: AbortSignal.timeout(20_000), redirect: 'manual', ...init, headers });
+    return fetch(url + path, { signal: AbortSignal.timeout(40_000), redirect: 'manual', ...init, headers });
   };
   await until('the front to be up', async () => (await call('/openapi.json')).ok);
   return {
@@ -142,6 +144,14 @@ export interface Envelope {
   readonly success: boolean;
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly data: Record<string, unknown> | null;
+}
+
+/** The answer of a region whose renderer has just come: it is asked for until the front has heard of that. */
+export function whenHeard(ask: () => Promise<Response>): ReturnType<typeof read> {
+  return until('the front to have heard of the renderer', async () => {
+    const answer = await read(await ask());
+    return answer.body.error?.code !== 'REGION_UNAVAILABLE' && answer;
+  });
 }
 
 /** The status and the envelope of an answer. */

@@ -37,7 +37,11 @@ async function fill(account: string, times: readonly number[], changes: Partial<
   );
   // Past the books, which are another matter.
   const db = new Entries(nats.session, 'db');
-  await Promise.all(records.map((record) => db.put(captureKey(account, record.uuid), record)));
+  // Not all at once: what waits behind thousands may be given up for lost on a slow machine.
+  for (let start = 0; start < records.length; start += 200) {
+    const some = records.slice(start, start + 200);
+    await Promise.all(some.map((record) => db.put(captureKey(account, record.uuid), record)));
+  }
   return newestFirst(records.map(({ uuid }) => uuid));
 }
 

@@ -18,9 +18,12 @@ afterAll(() => nats[Symbol.asyncDispose]());
 
 const outcome = newOutcome();
 
-const recordOf = (account: string, tokenCost = 1) => newRecord({ account, tokenCost });
+/** When all of them were accepted: in one month, whatever time it is. */
+const acceptedAt = Date.now();
 
-const usageOf = (account: string) => new AccountUsage(nats.session).read(account, Date.now(), 'exact');
+const recordOf = (account: string, tokenCost = 1) => newRecord({ account, tokenCost, acceptedAt });
+
+const usageOf = (account: string) => new AccountUsage(nats.session).read(account, acceptedAt, 'exact');
 
 test('a capture that four renderers finish at once is charged once', async () => {
   const record = recordOf('four', 2);
@@ -87,14 +90,15 @@ const orderOf = (revision: number): RefreshOrder => ({
   revision,
   by: 'request',
   region: 'us-east',
-  acceptedAt: Date.now(),
+  acceptedAt,
   startBy: Date.now() + 60_000,
   deadline: Date.now() + 120_000,
 });
 const lost = { code: 'CAPTURE_FAILED', message: 'lost' } as const;
 
 describe('what is set aside', () => {
-  const background = (account: string, tokenCost = 2) => newRecord({ account, tokenCost, lane: 'background' });
+  const background = (account: string, tokenCost = 2) =>
+    newRecord({ account, tokenCost, acceptedAt, lane: 'background' });
 
   test('a background capture sets its tokens aside as it is written, once, and gives them back as it ends', async () => {
     const captures = new Captures(nats.session);
@@ -189,7 +193,9 @@ test('a record is kept for 90 days once its file is gone, and without an end whi
     const message = await nats.session.jsm.streams.getMessage('KV_db', { last_by_subj: subject });
     return message?.header.get('Nats-TTL');
   };
-  const [kept, failed, expired, deleted] = [1, 2, 3, 4].map(() => newRecord({ account: 'ttl', lane: 'background' }));
+  const [kept, failed, expired, deleted] = [1, 2, 3, 4].map(() =>
+    newRecord({ account: 'ttl', acceptedAt, lane: 'background' }),
+  );
   for (const record of [kept, failed, expired, deleted]) {
     if (record === undefined) throw new Error('a record is missing');
     await captures.create(record);

@@ -21,7 +21,7 @@ async function connect(service?: ServiceName): Promise<NatsSession> {
       : { user: user.WEBCAPTURE_NATS_USER, password: user.WEBCAPTURE_NATS_PASSWORD, inboxPrefix: `_INBOX.${service}` }),
     name: 'test',
     log: silentLog,
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(30_000),
   });
   sessions.push(session);
   return session;
@@ -62,7 +62,7 @@ describe('the user of the renderers', () => {
     '$JS.API.CONSUMER.CREATE.KV_db',
     '$JS.API.STREAM.NAMES',
   ])('may not ask %s, which could tell of any key', async (subject) => {
-    await expect(renderer.nc.request(subject, '{}', { timeout: 2000 })).rejects.toThrow(/permissions violation/i);
+    await expect(renderer.nc.request(subject, '{}', { timeout: 20_000 })).rejects.toThrow(/permissions violation/i);
   });
 
   test.each(['$KV.db.>', '_INBOX.front.>', '_INBOX.>', 'results.>', 'captures.>'])(
@@ -83,7 +83,7 @@ test('who has no password is refused', async () => {
     password: 'wrong',
     name: 'test',
     log: silentLog,
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(30_000),
   });
   await expect(stranger).rejects.toThrow(/authorization/i);
 });

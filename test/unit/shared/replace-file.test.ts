@@ -198,16 +198,16 @@ test('head and parts live as long as the new file says, the parts a little longe
     const kind = subject.includes('.head.') ? 'head' : 'part';
     ttls.set(kind, Math.max(ttls.get(kind) ?? 0, Number.parseInt(message?.header.get('Nats-TTL') ?? '', 10)));
   }
-  expect(Math.abs((ttls.get('head') ?? 0) - 7200)).toBeLessThanOrEqual(2);
-  expect(Math.abs((ttls.get('part') ?? 0) - 7500)).toBeLessThanOrEqual(2);
+  expect(Math.abs((ttls.get('head') ?? 0) - 7200)).toBeLessThan(60);
+  expect(Math.abs((ttls.get('part') ?? 0) - 7500)).toBeLessThan(60);
 });
 
 test('a replaced file goes by itself when its time is over', async () => {
   const { old, stored, next } = await pair();
   await store.replace({ ...next, expiresAt: Date.now() + 1000 }, stored);
-  await expect.poll(() => store.stat(old.name), { timeout: 5000 }).toBeNull();
+  await expect.poll(() => store.stat(old.name), { timeout: 20_000 }).toBeNull();
   await expect
-    .poll(async () => (await subjectsOf(old.name)).filter((subject) => subject.includes('.head.')), { timeout: 5000 })
+    .poll(async () => (await subjectsOf(old.name)).filter((subject) => subject.includes('.head.')), { timeout: 20_000 })
     .toEqual([]);
 });
 

