@@ -38,7 +38,7 @@ describe.concurrent('NAVIGATION_FAILED', () => {
   });
 
   test('an answer without content is not a page', async () => {
-    const refusal = await fleet().api.refused({ url: site().url('/no-content'), timeout: 5000 });
+    const refusal = await fleet().api.refused({ url: site().url('/no-content') });
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
   });
 
