@@ -146,7 +146,7 @@ async function assemble(
   const check = once(() => AnswerCheck.load(`${url}/openapi.json`));
   const serving = async (region: Region, count: number) => {
     await until(`${count} renderers of ${region} to take captures`, () => books.serving(region).length === count, {
-      deadlineMs: 40_000,
+      deadlineMs: 20_000,
     });
   };
   for (const { region, count } of wanted) if (count > 0) await serving(region, count);

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** Lines kept of each process: the newest ones, enough to see how it got where it is. */
 const keptLines = 2000;
 
-const readyDeadlineMs = 40_000;
+const readyDeadlineMs = 20_000;
 
 /** One process of a service, with a port for operators that stays the same over restarts. */
 export class ServicePart {
