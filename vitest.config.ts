@@ -14,6 +14,8 @@ export default defineConfig({
     sequence: { sequencer: Sequencer },
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A poll that waits for something ends with it: the limit is for what never comes.
+    expect: { poll: { timeout: 20_000 } },
     // Files of a project load the same modules, which keep nothing from one file to the next but what they mean to share.
     isolate: false,
     environment: './test/harness/environment.ts',

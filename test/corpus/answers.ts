@@ -27,6 +27,26 @@ export const hang: Handler = () => undefined;
 /** Takes the request and hangs up. */
 export const reset: Handler = (request) => void request.socket.destroy();
 
+/**
+ * Holds a page: it has not loaded before its {@link hold} is answered, which is when its script has fetched `/release`.
+ * For pages whose script takes a while, on a busy machine longer than any delay.
+ */
+export function held(): Readonly<Record<'/held' | '/release', Handler>> {
+  let waiting: (() => void) | undefined;
+  const meet = (answer: () => void) => {
+    const other = waiting;
+    waiting = other === undefined ? answer : undefined;
+    if (other === undefined) return;
+    other();
+    answer();
+  };
+  const handler: Handler = (_, response) => meet(() => response.writeHead(204).end());
+  return { '/held': handler, '/release': handler };
+}
+
+/** See {@link held}. */
+export const hold = '<img hidden src="/held">';
+
 /** A picture of one colour and 100 × 100 px, as SVG. */
 export function svg(colour: string, size = 100): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}"><rect width="${size}" height="${size}" fill="${colour}"/></svg>`;

@@ -182,7 +182,7 @@ describe('with antiBot nobody is waited for', () => {
     });
     try {
       const url = site.url(isLogin ? '/login' : '/', 'localhost');
-      const { picture, report } = await engine.shoot(url, { antiBot: true, timeout: 5000 });
+      const { picture, report } = await engine.shoot(url, { antiBot: true });
       expect(picture.share('#00aa00')).toBeGreaterThan(0.95);
       expect(report.softTimeouts).toEqual([]);
       expect(report.httpStatus).toBe(isLogin ? 401 : 200);

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
-import { answer, svg, svgAnswer, withOther } from './answers.ts';
+import { answer, held, hold, svg, svgAnswer, withOther } from './answers.ts';
 import { testCorpus, type HardPage, type Seen } from './corpus.ts';
 
 const green = '#00aa00';
@@ -38,23 +38,26 @@ const pages: readonly HardPage[] = [
     name: 'canvases: 2d, of a bitmap, of a worker (OffscreenCanvas), and one that draws itself in',
     site: {
       '/': html(
-        `<canvas id="a"></canvas><canvas id="b"></canvas><canvas id="c"></canvas><canvas id="d"></canvas><script>
+        `${hold}<canvas id="a"></canvas><canvas id="b"></canvas><canvas id="c"></canvas><canvas id="d"></canvas><script>
           const fill = (canvas, width = 100) => { const x = canvas.getContext('2d'); x.fillStyle = '${green}'; x.fillRect(0, 0, width, 100) };
           for (const canvas of [a, b, c, d]) { canvas.width = canvas.height = 100; canvas.style.display = 'block' }
           fill(a);
           const off = new OffscreenCanvas(100, 100); fill(off);
           b.getContext('bitmaprenderer').transferFromImageBitmap(off.transferToImageBitmap());
           const moved = c.transferControlToOffscreen();
-          new Worker('/worker.js').postMessage(moved, [moved]);
-          const begin = performance.now();
+          const worker = new Worker('/worker.js');
+          worker.onmessage = () => fetch('/release');
+          worker.postMessage(moved, [moved]);
+          let begin;
           const draw = () => { const done = Math.min(1, (performance.now() - begin) / 600); fill(d, 100 * done); if (done < 1) requestAnimationFrame(draw) };
-          draw();
+          onload = () => { begin = performance.now(); draw() };
         </script>`,
       ),
       '/worker.js': answer(
         'text/javascript',
-        `onmessage = ({ data }) => { const x = data.getContext('2d'); x.fillStyle = '${green}'; x.fillRect(0, 0, 100, 100) }`,
+        `onmessage = ({ data }) => { const x = data.getContext('2d'); x.fillStyle = '${green}'; x.fillRect(0, 0, 100, 100); requestAnimationFrame(() => postMessage('drawn')) }`,
       ),
+      ...held(),
     },
     formats: ['png'],
     check: (seen) => {
@@ -101,13 +104,13 @@ const pages: readonly HardPage[] = [
     name: 'a video without a poster, of a stream',
     site: {
       '/': html(
-        `<canvas id="c" width="100" height="100" style="display:none"></canvas><video id="v" muted autoplay style="${square}"></video><script>
+        `${hold}<canvas id="c" width="100" height="100" style="display:none"></canvas><video id="v" muted autoplay style="${square}"></video><script>
           const x = c.getContext('2d'); setInterval(() => { x.fillStyle = '${green}'; x.fillRect(0, 0, 100, 100) }, 20);
-          v.srcObject = c.captureStream(30);</script>`,
+          v.srcObject = c.captureStream(30); v.requestVideoFrameCallback(() => fetch('/release'));</script>`,
       ),
+      ...held(),
     },
     formats: ['png'],
-    options: { delay: 300 },
     check: (seen) => expect(seen.picture.difference(50, 50, green)).toBeLessThan(12),
   },
   {

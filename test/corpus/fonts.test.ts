@@ -89,10 +89,11 @@ const pages: readonly HardPage[] = [
         '<iframe style="display:block;border:0" width="600" height="300"></iframe><script>addEventListener("load", () => (document.querySelector("iframe").src = "/frame"))</script>',
       ),
       '/frame': html(text, face('/font.ttf')),
-      '/font.ttf': font(700),
+      '/font.ttf': font(1800),
     },
     formats: ['png'],
-    options: { delay: 200 },
+    // The frame is there by then, its font is not.
+    options: { delay: 1000 },
     check: drawnInBlocks,
   },
   {

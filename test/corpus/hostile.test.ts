@@ -12,7 +12,7 @@ const hostile = (name: string, script: string, more: Partial<HardPage> = {}): Ha
   name,
   isHostile: true,
   formats: ['png'],
-  options: { timeout: 2000, ...more.options },
+  options: { timeout: 10_000, ...more.options },
   check: (seen) => seen.expectColour(300, 300, green),
   ...more,
   site: { '/': html(`<img src="${image}"><script>${paint}; ${script}</script>`), ...more.site },
@@ -42,7 +42,7 @@ const pages: readonly HardPage[] = [
     'a busy loop as soon as the viewport grows, for a whole page',
     `addEventListener('resize', () => { for (;;); });
      document.body.insertAdjacentHTML('beforeend', '<p style="height:2000px"></p>')`,
-    { options: { timeout: 2000, isFullPage: true }, check: isStopped },
+    { options: { timeout: 10_000, isFullPage: true }, check: isStopped },
   ),
   hostile(
     'a form whose fields are named like what its elements have',
@@ -135,7 +135,7 @@ const pages: readonly HardPage[] = [
   hostile(
     'a page that reloads itself for ever',
     `addEventListener('load', () => setTimeout(() => location.reload(), 20))`,
-    { options: { timeout: 2000 } },
+    { options: { timeout: 10_000 } },
   ),
 ];
 

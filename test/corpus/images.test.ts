@@ -161,13 +161,14 @@ const pages: readonly HardPage[] = [
       '/broken': answer('image/png', greenPng.subarray(0, 40)),
       '/green.svg': svgAnswer(green),
     },
-    options: { imageTimeout: 800 },
+    // Longer than a busy machine takes for what fails.
+    options: { imageTimeout: 2000 },
     formats: ['png'],
     check: (seen) => {
       expect(seen.report.images).toEqual({ loaded: 1, failed: 5, pending: 2 });
       expect(seen.report.softTimeouts).toEqual(['images']);
-      expect(seen.report.timings.settleMs).toBeGreaterThan(750);
-      expect(seen.report.timings.settleMs).toBeLessThan(6000);
+      expect(seen.report.timings.settleMs).toBeGreaterThan(1950);
+      expect(seen.report.timings.settleMs).toBeLessThan(8000);
       expect(seen.picture.share(green)).toBeGreaterThan(0.02);
     },
   },

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Handler } from '../harness/engine.ts';
 import { html } from '../harness/engine.ts';
-import { answer } from './answers.ts';
+import { answer, held, hold } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
 const green = '#00aa00';
@@ -137,7 +137,7 @@ const pages: readonly HardPage[] = [
       '/poll': answer('text/plain', 'x'),
     },
     formats: ['png'],
-    options: { waitUntil: 'networkidle', timeout: 1500 },
+    options: { waitUntil: 'networkidle', timeout: 4000 },
     check: async (seen) => {
       await inTime(seen);
       expect(seen.report.softTimeouts).toEqual(['networkidle']);
@@ -158,17 +158,22 @@ const pages: readonly HardPage[] = [
   {
     name: 'server-sent events that never end',
     site: {
-      '/': html(`<script>new EventSource('/events').onmessage = () => { ${paint} }</script>`),
+      '/': html(
+        `${hold}<script>new EventSource('/events').addEventListener('message', () => { ${paint}; fetch('/release') }, { once: true })</script>`,
+      ),
       '/events': stream('text/event-stream', 'data: 1\n\n'),
+      ...held(),
     },
     formats: ['png'],
-    options: { delay: 300 },
     check: inTime,
   },
   {
     name: 'a WebSocket that nobody answers',
     site: {
-      '/': html(`<script>new WebSocket('ws://' + location.host + '/none').onerror = () => { ${paint} }</script>`),
+      '/': html(
+        `${hold}<script>new WebSocket('ws://' + location.host + '/none').onerror = () => { ${paint}; fetch('/release') }</script>`,
+      ),
+      ...held(),
     },
     formats: ['png'],
     options: { waitUntil: 'networkidle' },
@@ -181,7 +186,7 @@ const pages: readonly HardPage[] = [
       '/stream': (_, response) => void response.writeHead(200).write('first'),
     },
     formats: ['png'],
-    options: { waitUntil: 'networkidle', timeout: 5000 },
+    options: { waitUntil: 'networkidle' },
     check: inTime,
   },
   {
@@ -199,7 +204,7 @@ const pages: readonly HardPage[] = [
       '/': stream('text/html', '<i></i>', `<!doctype html><title>Endless</title><body style="background:${green}">`),
     },
     formats: ['png'],
-    options: { waitUntil: 'commit', delay: 300, timeout: 2000 },
+    options: { waitUntil: 'commit', delay: 300, timeout: 10_000 },
     check: async (seen) => {
       await isGreen(seen);
       expect(seen.report.title).toBe('Endless');
@@ -233,19 +238,18 @@ const pages: readonly HardPage[] = [
     name: 'a server that thinks for a second',
     site: { '/': answer('text/html', html(`<body style="background:${green}">`), { afterMs: 1000 }) },
     formats: ['png'],
-    options: { timeout: 5000 },
     check: isGreen,
   },
   {
     name: 'content that waits for the browser to be idle, and to be in sight',
     site: {
       '/': html(
-        `<div id="box" style="height:50px"></div><script>new IntersectionObserver(([entry]) => {
-          if (entry.isIntersecting) requestIdleCallback(() => requestAnimationFrame(() => { ${paint} })) }).observe(box)</script>`,
+        `${hold}<div id="box" style="height:50px"></div><script>new IntersectionObserver(([entry]) => {
+          if (entry.isIntersecting) requestIdleCallback(() => requestAnimationFrame(() => { ${paint}; fetch('/release') })) }).observe(box)</script>`,
       ),
+      ...held(),
     },
     formats: ['png'],
-    options: { delay: 100 },
     check: isGreen,
   },
   {

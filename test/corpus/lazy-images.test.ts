@@ -166,7 +166,7 @@ const pages: readonly HardPage[] = [
       '/a.png': green,
       '/never.png': () => undefined,
     },
-    options: { ...whole, imageTimeout: 300, waitUntil: 'domcontentloaded' },
+    options: { ...whole, imageTimeout: 1500, waitUntil: 'domcontentloaded' },
     formats: layouts,
     check: (seen) => {
       expect(seen.report.images).toEqual({ loaded: count - 1, failed: 0, pending: 1 });

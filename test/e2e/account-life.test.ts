@@ -176,7 +176,7 @@ describe('the life of an account', () => {
         const { refresh } = (await state(uuid)) as CaptureResult;
         return (refresh?.tokensCharged ?? 0) >= 3;
       },
-      { deadlineMs: 20_000 },
+      { deadlineMs: 40_000 },
     );
     await until('it to be deleted', async () => (await call('DELETE', `/captures/${uuid}`, key)).status === 200);
     expect((await fetch(fileUrl)).status).toBe(404);

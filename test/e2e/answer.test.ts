@@ -302,10 +302,10 @@ describe('the rest of the front', () => {
         const answers = await Promise.all(queries.map(async (it) => ({ ...it, values: await values(it.query) })));
         return answers.filter((it) => it.values.length === 0 && !absent.test(it.query));
       };
-      await expect.poll(empty, { timeout: 15_000, interval: 200 }).toEqual([]);
+      await expect.poll(empty, { timeout: 60_000, interval: 200 }).toEqual([]);
 
       await fleet().operational();
-      const soon = { timeout: 10_000, interval: 200 };
+      const soon = { timeout: 60_000, interval: 200 };
       await expect
         .poll(() => values('max by (component) (webcapture_component_status)'), soon)
         .toEqual(Array(5).fill(0));

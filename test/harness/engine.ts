@@ -55,9 +55,15 @@ const systemLookup = createSystemLookup();
 export const listedHosts = { ads: 'pagead.doubleclick.net', tracker: 'static.chartbeat.com' } as const;
 const listed: readonly string[] = Object.values(listedHosts);
 
-/** Made-up names, those under .test, are this machine, and so are those of filter lists. */
-const testLookup: Lookup = async (name, signal) =>
-  name.endsWith('.test') || listed.includes(name) ? [{ address: '127.0.0.1', family: 4 }] : systemLookup(name, signal);
+/**
+ * Made-up names, those under .test, are this machine, and so are those of filter lists. That there is no name under .invalid
+ * is known without asking a name server, which may take its time.
+ */
+const testLookup: Lookup = async (name, signal) => {
+  if (name.endsWith('.invalid')) throw Object.assign(new Error(`there is no ${name}`), { code: 'ENOTFOUND' });
+  const isHere = name.endsWith('.test') || listed.includes(name);
+  return isHere ? [{ address: '127.0.0.1', family: 4 }] : systemLookup(name, signal);
+};
 
 /** An engine on a real browser, whose captures may go to this machine and nowhere else. */
 export class TestEngine {

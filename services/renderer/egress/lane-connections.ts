@@ -45,14 +45,15 @@ export class LaneConnections {
     return () => this.#slow.delete(exception);
   }
 
-  /** Cuts the connections whose server has owed an answer for too long. */
-  cutStalled(now: number): void {
+  /** Cuts the connections whose server has owed an answer for too long; the time that this look is late does not count. */
+  cutStalled(now: number, lateMs: number): void {
     for (const exception of this.#slow) if (exception.until < now) this.#slow.delete(exception);
     const slow = new Set([...this.#slow].map(({ key }) => key));
     for (const connection of this.#open.values()) {
-      const { awaitingSince, target } = connection;
-      if (awaitingSince === undefined || now - awaitingSince < this.responseTimeoutMs || slow.has(target.key)) continue;
-      cut(connection);
+      if (connection.awaitingSince === undefined) continue;
+      connection.awaitingSince += lateMs;
+      const isInTime = now - connection.awaitingSince < this.responseTimeoutMs;
+      if (!isInTime && !slow.has(connection.target.key)) cut(connection);
     }
   }
 

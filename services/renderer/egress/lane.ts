@@ -128,8 +128,8 @@ export class Lane implements EgressLane, LaneContext {
     return target ? this.#connections.cutSilent(target, silentMs) : 0;
   }
 
-  cutStalled(now: number): void {
-    this.#connections.cutStalled(now);
+  cutStalled(now: number, lateMs: number): void {
+    this.#connections.cutStalled(now, lateMs);
   }
 
   async close(): Promise<void> {

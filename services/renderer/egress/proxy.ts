@@ -3,6 +3,7 @@ import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { EgressLog } from './egress-log.ts';
 import { Lane, type EgressLane } from './lane.ts';
 import { defaultLimits, type EgressLimits, type LaneLimit } from './limits.ts';
+import { lookRegularly } from './look-regularly.ts';
 
 export interface EgressProxyOptions {
   readonly policy: EgressPolicy;
@@ -29,14 +30,9 @@ export async function startEgressProxy(options: EgressProxyOptions): Promise<Egr
   const lanes = new Set<Lane>();
   const all: EgressLimits = { ...defaultLimits, ...limits };
   const isLanePort = (port: number) => [...lanes].some((lane) => lane.port === port);
-  const clock = setInterval(
-    () => {
-      const now = performance.now();
-      for (const lane of lanes) lane.cutStalled(now);
-    },
-    Math.max(20, Math.min(250, all.responseTimeoutMs / 4)),
-  );
-  clock.unref();
+  const stopLooking = lookRegularly(Math.max(20, Math.min(250, all.responseTimeoutMs / 4)), (now, lateMs) => {
+    for (const lane of lanes) lane.cutStalled(now, lateMs);
+  });
 
   return {
     async openLane() {
@@ -54,7 +50,7 @@ export async function startEgressProxy(options: EgressProxyOptions): Promise<Egr
       return lane;
     },
     async close() {
-      clearInterval(clock);
+      stopLooking();
       await Promise.all([...lanes].map((lane) => lane.close()));
     },
   };

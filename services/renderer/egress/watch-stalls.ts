@@ -1,5 +1,6 @@
 import type { Page, Request } from 'playwright-core';
 import type { EgressLane } from './lane.ts';
+import { lookRegularly } from './look-regularly.ts';
 
 export interface StallWatchOptions {
   /** For each script and stylesheet to begin, in ms. */
@@ -44,13 +45,13 @@ export function watchStalls(page: Page, lane: EgressLane, options: StallWatchOpt
     slow.delete(request);
   };
   const onResponse = (response: { request(): Request }) => settled(response.request());
-  const clock = setInterval(() => {
-    const before = performance.now() - responseTimeoutMs;
+  const stopLooking = lookRegularly(silentMs / 2, (now, lateMs) => {
     for (const [request, since] of pending) {
-      if (since <= before && lane.cutSilent(request.url(), silentMs) > 0) gaveUp = true;
+      pending.set(request, since + lateMs);
+      const isInTime = now - since - lateMs < responseTimeoutMs;
+      if (!isInTime && lane.cutSilent(request.url(), silentMs) > 0) gaveUp = true;
     }
-  }, silentMs / 2);
-  clock.unref();
+  });
 
   page.on('request', onRequest).on('response', onResponse).on('requestfailed', settled).on('requestfinished', settled);
   return {
@@ -58,7 +59,7 @@ export function watchStalls(page: Page, lane: EgressLane, options: StallWatchOpt
       return gaveUp;
     },
     stop() {
-      clearInterval(clock);
+      stopLooking();
       page.off('request', onRequest).off('response', onResponse);
       page.off('requestfailed', settled).off('requestfinished', settled);
       for (const release of slow.values()) release();

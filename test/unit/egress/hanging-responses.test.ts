@@ -12,7 +12,8 @@ import { watchStalls } from '../../../services/renderer/egress/watch-stalls.ts';
 import { listen, publicAddress, startSite, type Site } from './sites.ts';
 import { tlsFixture } from './tls-fixture.ts';
 
-const responseTimeoutMs = 500;
+/** Short, but longer than a busy machine takes for an answer. */
+const responseTimeoutMs = 1000;
 
 /** Which protocol a script hangs over, and at which host; the site itself is site.example. */
 const hangs = [
@@ -79,7 +80,7 @@ describe.each(['headlessShell', 'chromium'] as const)('%s', (which) => {
           const shown = 'document.body.innerText + getComputedStyle(document.body).color';
           expect(await page.evaluate(shown)).toBe('shownrgb(255, 0, 0)');
           expect(tookMs).toBeGreaterThan(2.4 * responseTimeoutMs);
-          expect(tookMs).toBeLessThan(10_000);
+          expect(tookMs).toBeLessThan(15_000);
           expect(lane.stats().stalledHosts).toEqual([host]);
         } finally {
           await hanging.close();

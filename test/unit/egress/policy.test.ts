@@ -227,7 +227,8 @@ describe('resolve', () => {
       new Promise(() => signal.addEventListener('abort', () => (told = true), { once: true }));
     const started = performance.now();
     await expect(policy.resolve('slow.example', { lookup, timeoutMs: 50 })).rejects.toMatchObject(failed);
-    expect(performance.now() - started).toBeLessThan(2000);
+    // By default it is five seconds.
+    expect(performance.now() - started).toBeLessThan(4500);
     expect(told).toBe(true);
   });
 

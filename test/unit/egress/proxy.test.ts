@@ -7,6 +7,8 @@ import type { Lookup, ResolvedAddress } from '@webcapture/shared/egress/lookup.t
 import type { EgressLane } from '../../../services/renderer/egress/lane.ts';
 import type { EgressLimits } from '../../../services/renderer/egress/limits.ts';
 import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import { timeOf } from '../../harness/fastest.ts';
+import { freePort } from '../../harness/free-port.ts';
 import { until } from '../../harness/until.ts';
 import { openTunnel, plain, read } from './proxy-client.ts';
 import { notationsOf, refusedAddresses, refusedHosts } from './refused-hosts.ts';
@@ -133,8 +135,7 @@ describe('plain http', () => {
   });
 
   it('ends without an answer where the network has none', async () => {
-    const gone = await startTcp(publicAddress, () => undefined);
-    await gone.close();
+    const gone = { port: await freePort() };
     const lane = await openLane();
     await expect(plain(lane.server, 'http://nowhere.example/')).rejects.toThrow(networkError);
     await expect(plain(lane.server, `http://a.example:${gone.port}/`)).rejects.toThrow(networkError);
@@ -167,9 +168,9 @@ describe('what a server may try', () => {
   ])('ends in time: %s', async (_, answer) => {
     const { port } = await tcp(publicAddress, (socket) => socket.once('data', () => socket.write(answer)));
     const lane = await openLane();
-    const started = performance.now();
-    await expect(plain(lane.server, `http://site.example:${port}/`)).rejects.toThrow(networkError);
-    expect(performance.now() - started).toBeLessThan(2000);
+    const ask = () => expect(plain(lane.server, `http://site.example:${port}/`)).rejects.toThrow(networkError);
+    // The lane itself would give up after ten seconds.
+    expect(await timeOf(ask)).toBeLessThan(8000);
     expect(lane.stats()).toMatchObject({ failedRequests: 1, openConnections: 0 });
   });
 });
@@ -204,8 +205,7 @@ describe('tunnels', () => {
   });
 
   it('say why they do not stand', async () => {
-    const gone = await startTcp(publicAddress, () => undefined);
-    await gone.close();
+    const gone = { port: await freePort() };
     const lane = await openLane();
     expect(await openTunnel(lane.server, 'nowhere.example:443')).toMatchObject({
       status: 502,
@@ -279,7 +279,8 @@ describe('the policy', () => {
 
   it('holds against names that change their address', async () => {
     // The canary listens on the very port of the public site: only the address decides.
-    const { port } = await site(publicAddress, (_, response) => response.end('public'));
+    const port = await freePort();
+    await site(publicAddress, (_, response) => response.end('public'), undefined, port);
     let inner = 0;
     const canary = http.createServer((_, response) => {
       inner += 1;
@@ -414,10 +415,23 @@ describe('time-outs', () => {
     await expect(plain(lane.server, `http://b.example:${port}/`)).rejects.toThrow(networkError);
     release();
     await expect(plain(lane.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
-    lane.expectSlow(`http://a.example:${port}/`, 300);
     const started = performance.now();
+    lane.expectSlow(`http://a.example:${port}/`, 300);
     await expect(plain(lane.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
     expect(performance.now() - started).toBeGreaterThanOrEqual(295);
+  });
+
+  it('do not count the time in which this process stood still', async () => {
+    const asked = Promise.withResolvers<void>();
+    const { port } = await site(publicAddress, (_, response) => {
+      asked.resolve();
+      setTimeout(() => response.end('there'), 50);
+    });
+    const lane = await openLane({ limits });
+    const answer = plain(lane.server, `http://a.example:${port}/`);
+    await asked.promise;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+    expect((await answer).body).toBe('there');
   });
 
   it('cut a tunnel whose server never answers, not one that falls silent later', async () => {
@@ -453,14 +467,15 @@ describe('time-outs', () => {
       headers: { 'x-webcapture-egress': 'connect-timeout' },
     });
     await expect(plain(lane.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
-    expect(performance.now() - started).toBeLessThan(1500);
+    // Unless told otherwise, ten seconds each.
+    expect(performance.now() - started).toBeLessThan(8000);
     expect(lane.failureOf(`http://a.example:${port}/`)).toBe('connect-timeout');
   });
 
   it('share the time to connect among the addresses', async () => {
-    const { port } = await closing(startDeaf('127.0.0.3'));
-    const { port: alive } = await site(publicAddress, (_, response) => response.end('second'), undefined, port);
-    expect(alive).toBe(port);
+    const port = await freePort();
+    await closing(startDeaf('127.0.0.3', port));
+    await site(publicAddress, (_, response) => response.end('second'), undefined, port);
     const policy = createEgressPolicy({ allow: ['127.0.0.2/31'], lookup: several });
     const options = { policy, log: { debug: () => undefined }, limits: { connectTimeoutMs: 1000 } };
     const lane = await (await closing(startEgressProxy(options))).openLane();
@@ -537,9 +552,8 @@ describe('closing a lane', () => {
     const settled = Promise.allSettled(cut);
     await until('everything to be under way', () => lane.stats().openConnections === 2 && pending === 2);
 
-    const started = performance.now();
+    // It waits for none of them: they would never end.
     await lane.close();
-    expect(performance.now() - started).toBeLessThan(200);
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(await read(tunnelled.socket)).toBe('');
     await until('the connections to be closed', () => lane.stats().openConnections === 0);

@@ -23,7 +23,8 @@ export async function startSite(
   prepare?: (server: Server) => void,
   port = 0,
 ) {
-  const server = http.createServer(listener);
+  // A kept connection stays until one side wants to close it, however long a test takes.
+  const server = http.createServer({ keepAliveTimeout: 0 }, listener);
   prepare?.(server);
   return listen(server, address, port);
 }
@@ -55,14 +56,15 @@ export async function listen(server: net.Server, address: string, port = 0): Pro
 }
 
 /** Listens, but never takes a connection: its queue is full, and further ones get no answer at all. */
-export async function startDeaf(address: string): Promise<{ port: number; close(): Promise<void> }> {
+export async function startDeaf(address: string, atPort = 0): Promise<{ port: number; close(): Promise<void> }> {
   const worker = new Worker(
     `const { parentPort, workerData } = require('node:worker_threads');
-     const server = require('node:net').createServer().listen(0, workerData, 1, () => {
+     const server = require('node:net').createServer().listen(workerData.port, workerData.address, 1, () => {
        parentPort.postMessage(server.address().port);
-       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
+       // Before it looks for connections again: none of those that come is taken.
+       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
      });`,
-    { eval: true, workerData: address },
+    { eval: true, workerData: { address, port: atPort } },
   );
   const [port] = (await once(worker, 'message')) as [number];
   const queued = Array.from({ length: 4 }, () => net.connect(port, address).on('error', () => undefined));

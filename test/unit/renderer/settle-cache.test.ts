@@ -188,7 +188,7 @@ test('a late capture neither replaces a newer one nor takes the claim of another
   const { cache } = older;
   const later = { ...record, uuid: newer, outcome: { ...record.outcome, capturedAt: record.outcome.capturedAt + 1 } };
   await cache.fill(account, { name: 'late', ttl: 60 }, later);
-  await cache.claim(account, 'late', { uuid: next, until: Date.now() + 5000 }, { maxAge: -1 });
+  await cache.claim(account, 'late', { uuid: next, until: Date.now() + 60_000 }, { maxAge: -1 });
   await cache.fill(account, { name: 'late', ttl: 60 }, record);
   expect(await cache.get(account, 'late')).toMatchObject({ done: { record: { uuid: newer } }, claim: { uuid: next } });
   await cache.release(account, 'late', older.uuid);
@@ -197,12 +197,12 @@ test('a late capture neither replaces a newer one nor takes the claim of another
 
 test('of many claims at once one holds, and it lapses at its time', async () => {
   const caches = await Promise.all(Array.from({ length: 4 }, async () => new Cache(await nats.connect())));
-  const claims = Array.from({ length: 40 }, () => ({ uuid: randomUUIDv7(), until: Date.now() + 1500 }));
+  const claims = Array.from({ length: 40 }, () => ({ uuid: randomUUIDv7(), until: Date.now() + 60_000 }));
   const entries = await Promise.all(
     claims.map(async (claim, n) => caches[n % 4]?.claim(account, 'many', claim, { maxAge: 60 })),
   );
   expect(new Set(entries.map((entry) => entry?.claim?.uuid)).size).toBe(1);
-  const later = { uuid: randomUUIDv7(), until: Date.now() + 10_000 };
-  const entry = await caches[0]?.claim(account, 'many', later, { maxAge: 60 }, Date.now() + 2000);
+  const later = { uuid: randomUUIDv7(), until: Date.now() + 120_000 };
+  const entry = await caches[0]?.claim(account, 'many', later, { maxAge: 60 }, Date.now() + 61_000);
   expect(entry?.claim?.uuid).toBe(later.uuid);
 });

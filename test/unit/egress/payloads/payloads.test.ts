@@ -4,7 +4,7 @@ import { createSystemLookup } from '@webcapture/shared/egress/lookup.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { launchBrowser } from '../../../../services/renderer/browser/launch.ts';
 import { commonSwitches, headlessShellSwitches } from '../../../../services/renderer/browser/switches.ts';
-import { TestEngine, type ShotOptions } from '../../../harness/engine.ts';
+import { TestEngine, TestSite, type ShotOptions } from '../../../harness/engine.ts';
 import { until } from '../../../harness/until.ts';
 import { startDnsServer, type DnsServer } from '../dns-server.ts';
 import { publicAddress } from '../sites.ts';
@@ -18,7 +18,10 @@ import { plainWays, ways } from './ways.ts';
 
 /** A refused request takes milliseconds: what a page has not tried by then, it does not try. */
 const slots = 3;
-const small = { delay: 1000, viewport: { width: 320, height: 240 }, timeout: 30_000 } satisfies ShotOptions;
+/** A page of a hundred frames takes a busy machine long. */
+const small = { delay: 1000, viewport: { width: 320, height: 240 }, timeout: 100_000 } satisfies ShotOptions;
+const request = { deadlineMs: 150_000 };
+const patient = { timeout: 180_000 };
 
 /** Nothing may touch the first; the other one is for what shows that it could be touched. */
 let canary: Canary;
@@ -48,7 +51,7 @@ const originOf = (host: string, { port }: Canary = canary, scheme = 'http') => `
 
 /** Captures a page of payloads, and sees that none of them came through. */
 async function survive({ body, payloads }: PayloadPage, options: ShotOptions = {}): Promise<void> {
-  const { report } = await engine.render(site.publish(body), { ...small, ...options });
+  const { report } = await engine.render(site.publish(body), { ...small, ...options }, request);
   expect(canary.touches).toEqual([]);
   expect(report.softTimeouts).toEqual([]);
   // Many fail in the browser already, or are one request to it; the others were refused by the proxy.
@@ -56,7 +59,7 @@ async function survive({ body, payloads }: PayloadPage, options: ShotOptions = {
   refused += payloads;
 }
 
-describe('a page reaches nothing inside', () => {
+describe('a page reaches nothing inside', patient, () => {
   test('in any way', () => survive(everyWay(originOf('127.0.0.1'))));
 
   test('in any way, in the browser of antiBot', () => survive(everyWay(originOf('127.0.0.1')), { antiBot: true }));
@@ -65,7 +68,7 @@ describe('a page reaches nothing inside', () => {
 
   test('from supplied html, over IPv6 and TLS, printed', async () => {
     const { body, payloads } = everyWayInHtml(originOf('[::1]', canary, 'https'));
-    const { report } = await engine.render({ kind: 'html', html: body }, { ...small, format: 'pdf' });
+    const { report } = await engine.render({ kind: 'html', html: body }, { ...small, format: 'pdf' }, request);
     expect(canary.touches).toEqual([]);
     expect(report.blockedRequests).toBeGreaterThan(payloads / 3);
     refused += payloads;
@@ -92,7 +95,7 @@ describe('a page reaches nothing inside', () => {
   });
 });
 
-describe('an address is not captured', () => {
+describe('an address is not captured', patient, () => {
   /** What comes of capturing each, a few at a time. */
   async function outcomesOf(urls: readonly string[], options: ShotOptions = {}): Promise<Map<string, string>> {
     const outcomes = new Map<string, string>();
@@ -174,18 +177,24 @@ test.each(['headlessShell', 'chromium'] as const)(
   },
 );
 
-describe('the canary would have been reached', () => {
+describe('the canary would have been reached', patient, () => {
   test('by nearly every way where the policy opens it', async () => {
     const open = await TestEngine.start({ slots: 1 }, ['127.0.0.0/8', '::1/128']);
+    const untried = () => Object.keys(plainWays).filter((name) => !openCanary.asked.has(name));
+    // The page has not loaded before all has been tried, or has had the time for it.
+    const tried = () => until('every way to be tried', () => untried().length === 0).catch(() => undefined);
+    const holding = await TestSite.start({ '/held': (_, response) => void tried().then(() => response.end()) });
     try {
-      const { report } = await open.render(site.publish(everyWay(originOf('127.0.0.1', openCanary)).body), small);
+      const { body } = everyWay(originOf('127.0.0.1', openCanary));
+      const { report } = await open.render(site.publish(`${body}<img src="${holding.url('/held')}">`), small, request);
       expect(report.blockedRequests).toBe(0);
-      expect(Object.keys(plainWays).filter((name) => !openCanary.asked.has(name))).toEqual([]);
+      expect(untried()).toEqual([]);
       for (const host of ['[::1]', 'localhost', '0x7f.1', '2130706433', '[::ffff:127.0.0.1]']) {
         await open.render(originOf(host, openCanary), { ...small, delay: 0 });
       }
     } finally {
       await open.close();
+      await holding.close();
     }
   });
 
@@ -194,7 +203,9 @@ describe('the canary would have been reached', () => {
     try {
       const page = await browser.newPage();
       await page.goto(site.publish(everyWay(originOf('127.0.0.1', openCanary)).body), { waitUntil: 'commit' });
-      await until('a datagram', () => openCanary.touches.some((touch) => touch.startsWith('udp')));
+      await until('a datagram', () => openCanary.touches.some((touch) => touch.startsWith('udp')), {
+        deadlineMs: 60_000,
+      });
     } finally {
       await browser.close();
     }
