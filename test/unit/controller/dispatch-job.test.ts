@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
+import { begin, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/state/transitions.ts';
+import { dispatchJob } from '../../../services/controller/tasks/dispatch-job.ts';
+import { newOutcome, newRecord } from '../../harness/records.ts';
+import { useSettling } from './support/settling.ts';
+import { tasking } from './support/tasking.ts';
+
+const on = useSettling();
+const hour = 3_600_000;
+const day = 24 * hour;
+
+const orderOf = (revision: number, acceptedAt = Date.now()): RefreshOrder => ({
+  revision,
+  by: 'request',
+  region: 'us-east',
+  acceptedAt,
+  startBy: acceptedAt + day,
+  deadline: acceptedAt + day + 60_000,
+});
+
+describe('dispatch', () => {
+  const accepted = async (changes = {}) => {
+    const tools = tasking(on());
+    const record = newRecord({ account: 'dispatch', lane: 'background', ...changes });
+    await tools.deps.captures.create(record);
+    const task = { account: record.account, uuid: record.uuid, revision: 0 };
+    const run = (now = Date.now()) => dispatchJob(task, { ...tools.deps, now: () => now });
+    return { ...tools, record, run };
+  };
+
+  test('a missing job is queued, one that is there is not doubled, and its end is watched', async () => {
+    const { run, queue, record, dueAt } = await accepted();
+    await run();
+    await run();
+    expect(await queue()).toMatchObject([{ uuid: record.uuid, revision: 0, lane: 'background' }]);
+    expect(Math.abs(((await dueAt('dispatch', record)) ?? 0) - overdueAt(record.deadline))).toBeLessThan(1000);
+  });
+
+  test('nothing is queued of a capture that has begun, has ended, or is not known', async () => {
+    const begun = await accepted();
+    await begun.deps.captures.begin(begun.record);
+    const failed = await accepted();
+    await failed.deps.captures.fail(failed.record, { code: 'CAPTURE_FAILED', message: 'x' });
+    const deleted = await accepted();
+    await deleted.deps.captures.change(deleted.record, remove);
+    for (const { run } of [begun, failed, deleted]) await run();
+    await dispatchJob({ account: 'dispatch', uuid: newRecord().uuid, revision: 0 }, begun.deps);
+    await dispatchJob({ account: 'dispatch', uuid: deleted.record.uuid, revision: 3 }, begun.deps);
+    expect(await begun.queue()).toEqual([]);
+    expect(await begun.dueAt('dispatch', begun.record)).not.toBeNull();
+    expect(await begun.dueAt('dispatch', failed.record)).toBeNull();
+  });
+
+  test('a record that is not written yet is waited for, but not for long', async () => {
+    const { deps, dueAt } = tasking(on());
+    const record = newRecord({ account: 'dispatch', lane: 'background' });
+    const task = { account: record.account, uuid: record.uuid, revision: 0 };
+    await dispatchJob(task, { ...deps, now: () => record.acceptedAt + 130_000 });
+    expect(await dueAt('dispatch', record)).toBeNull();
+    await dispatchJob(task, deps);
+    const due = (await dueAt('dispatch', record)) ?? 0;
+    expect(due - Date.now()).toBeGreaterThan(5000);
+    expect(due - Date.now()).toBeLessThan(30_000);
+  });
+
+  test('what has to follow an end is seen to, should whoever ended it have died before', async () => {
+    const { run, record, deps, dueAt } = await accepted();
+    await deps.captures.begin(record);
+    await deps.captures.complete(record, newOutcome(), record.expiresAt);
+    expect(await dueAt('expiry', record)).toBeNull();
+    await run();
+    expect(await dueAt('expiry', record)).toBe(record.expiresAt);
+  });
+
+  test('a full queue has the task come again', async () => {
+    const { run, deps, record } = await accepted();
+    const full = { publish: async () => Promise.reject(new Error('the queue is full')) };
+    const task = { account: record.account, uuid: record.uuid, revision: 0 };
+    await expect(dispatchJob(task, { ...deps, jobs: full })).rejects.toThrow('full');
+    await run();
+  });
+
+  test.each([
+    ['waits', false, 'No renderer took the capture within'],
+    ['is being rendered', true, 'The capture did not end within'],
+  ])('a capture whose job was lost while it %s fails when its time is over', async (_name, begun, message) => {
+    const { run, deps, record, usage, stored } = await accepted({ account: begun ? 'lost-1' : 'lost-2' });
+    if (begun) await deps.captures.begin(record);
+    await on().session.jsm.streams.purge(streamNames.captures);
+    await run(overdueAt(record.deadline) - 1);
+    expect((await stored(record))?.status).toBe(begun ? 'rendering' : 'queued');
+    expect(await usage(record.account)).toMatchObject({ reserved: 1, queued: 1 });
+    await run(overdueAt(record.deadline));
+    const after = await stored(record);
+    expect(after).toMatchObject({ status: 'failed', failure: { code: 'CAPTURE_TIMEOUT' } });
+    expect(after?.failure?.message).toContain(message);
+    expect(await usage(record.account)).toEqual({ tokens: 0, captures: 0, reserved: 0, queued: 0 });
+  });
+
+  test.each([false, true])('a refresh whose job was lost fails too, begun: %s; its capture stays', async (begun) => {
+    const { completed, deps, usage, stored } = tasking(on());
+    const account = `lost-refresh-${begun}`;
+    const record = await completed({ account });
+    const order = orderOf(1);
+    await deps.captures.change(record, startRefresh(order));
+    if (begun) await deps.captures.change(record, begin(1));
+    const task = { account, uuid: record.uuid, revision: 1 };
+    await dispatchJob(task, { ...deps, now: () => overdueAt(order.deadline) });
+    expect(await stored(record)).toMatchObject({
+      status: 'completed',
+      refresh: { state: 'failed', failure: { code: 'CAPTURE_TIMEOUT' } },
+    });
+    expect(await usage(account)).toEqual({ tokens: 2, captures: 1, reserved: 0, queued: 0 });
+    expect(await on().settled(begun ? 'deadline' : 'not_started')).toBe(1);
+  });
+});

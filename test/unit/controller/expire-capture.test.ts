@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { pullOne } from '@webcapture/shared/nats/pull.ts';
+import { streamNames, taskDurable } from '@webcapture/shared/nats/streams.ts';
+import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
+import { begin, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/state/transitions.ts';
+import { parseTask } from '@webcapture/shared/state/tasks.ts';
+import { putHtml, takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { expireCapture } from '../../../services/controller/tasks/expire-capture.ts';
+import { newRecord } from '../../harness/records.ts';
+import { until } from '../../harness/until.ts';
+import { useSettling } from './support/settling.ts';
+import { tasking } from './support/tasking.ts';
+
+const on = useSettling();
+const hour = 3_600_000;
+const day = 24 * hour;
+
+const orderOf = (revision: number, acceptedAt = Date.now()): RefreshOrder => ({
+  revision,
+  by: 'request',
+  region: 'us-east',
+  acceptedAt,
+  startBy: acceptedAt + day,
+  deadline: acceptedAt + day + 60_000,
+});
+
+describe('expiry', () => {
+  const place = { name: 'page', ttl: 3600 };
+  const expiring = async (changes = {}) => {
+    const { completed, cache, deps, ...rest } = tasking(on());
+    const record = await completed({ account: 'expiry', cache: place, ...changes });
+    await cache.fill('expiry', place, { ...record, expiresAt: Date.now() + hour });
+    const task = { kind: 'expiry', account: 'expiry', uuid: record.uuid } as const;
+    const left = async () => ({
+      status: (await rest.stored(record))?.status,
+      file: (await rest.store.stat(record.fileName)) !== null,
+      cached: (await cache.get('expiry', place.name)).done?.record.uuid === record.uuid,
+      html: await takeHtml(on().session, record.uuid).then(
+        () => true,
+        () => false,
+      ),
+    });
+    return { ...rest, deps, record, left, run: () => expireCapture(task, deps) };
+  };
+
+  test('the file of a capture that failed after all, by a renderer that died, is cleared away', async () => {
+    const { deps, store } = tasking(on());
+    const record = newRecord({ account: 'expiry', lane: 'background' });
+    await deps.captures.create(record);
+    const { fileName: name, account, expiresAt } = record;
+    const file = {
+      name,
+      account,
+      bytes: Buffer.from('x'),
+      contentType: 'image/png',
+      width: 1,
+      height: 1,
+      expiresAt,
+    } as const;
+    await store.create(file);
+    await on().settler.settle(
+      { ...record, revision: 0 },
+      {
+        reason: 'max_deliveries',
+        failure: { code: 'CAPTURE_FAILED', message: 'died' },
+        unlessBegun: false,
+      },
+    );
+    const message = await until('the task', () =>
+      pullOne(on().session.nc, streamNames.tasks, taskDurable('expiry'), 5000),
+    );
+    const task = parseTask(message.data);
+    await message.ack();
+    if (task.kind !== 'expiry') throw new Error('another task');
+    await expireCapture(task, deps);
+    expect(await store.stat(name)).toBeNull();
+  });
+
+  test('before its time it is put off until then', async () => {
+    const { run, left, record, dueAt } = await expiring();
+    await run();
+    expect(await left()).toMatchObject({ status: 'completed', file: true, cached: true });
+    expect(Math.abs(((await dueAt('expiry', record)) ?? 0) - record.expiresAt)).toBeLessThan(1000);
+  });
+
+  test('at its time record, file, cache entry and kept html go; once more does no harm', async () => {
+    const { run, left, record, dueAt } = await expiring({ expiresAt: Date.now() - 1 });
+    await putHtml(on().session, record.uuid, '<p>kept</p>', Date.now() + hour);
+    const whole = { ...record, html: record.uuid };
+    const { deps } = tasking(on());
+    await deps.captures.change(record, () => whole);
+    expect(await left()).toEqual({ status: 'completed', file: true, cached: true, html: true });
+    const gone = { status: 'expired', file: false, cached: false, html: false };
+    for (let times = 0; times < 2; times++) {
+      await run();
+      expect(await left()).toEqual(gone);
+    }
+    expect(await dueAt('expiry', record)).toBeNull();
+  });
+
+  test('a controller that died before it had cleared away leaves the rest to the next one', async () => {
+    const { deps, left, record, run } = await expiring({ expiresAt: Date.now() - 1 });
+    const dying = { ...deps, clearAway: async () => Promise.reject(new Error('died')) };
+    const task = { kind: 'expiry', account: 'expiry', uuid: record.uuid } as const;
+    await expect(expireCapture(task, dying)).rejects.toThrow('died');
+    expect(await left()).toMatchObject({ status: 'expired', file: true });
+    await run();
+    expect(await left()).toMatchObject({ status: 'expired', file: false, cached: false });
+  });
+
+  test('what is left of a deleted capture is cleared away, a capture under way is not touched', async () => {
+    const { deps, left, record, run } = await expiring();
+    await deps.captures.change(record, remove);
+    await run();
+    expect(await left()).toMatchObject({ status: 'deleted', file: false, cached: false });
+
+    const waiting = newRecord({ account: 'expiry', lane: 'background', expiresAt: 1 });
+    await deps.captures.create(waiting);
+    await expireCapture({ kind: 'expiry', account: 'expiry', uuid: waiting.uuid }, deps);
+    expect((await deps.captures.get('expiry', waiting.uuid))?.value).toEqual(waiting);
+    await expireCapture({ kind: 'expiry', account: 'expiry', uuid: newRecord().uuid }, deps);
+  });
+
+  test('a refresh that is being rendered at the end may still leave a file: it is looked for when it must be over', async () => {
+    const { deps, record, run, dueAt } = await expiring({ expiresAt: Date.now() + hour });
+    const order = orderOf(1);
+    await deps.captures.change(record, startRefresh(order));
+    await deps.captures.change(record, begin(1));
+    await deps.captures.change(record, remove);
+    await run();
+    const due = (await dueAt('expiry', record)) ?? 0;
+    expect(Math.abs(due - overdueAt(order.deadline))).toBeLessThan(1000);
+  });
+});

@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest';
+import { remove, startRefresh, type RefreshOrder } from '@webcapture/shared/state/transitions.ts';
+import { dispatchJob } from '../../../services/controller/tasks/dispatch-job.ts';
+import { refreshCapture } from '../../../services/controller/tasks/refresh-capture.ts';
+import { newOutcome } from '../../harness/records.ts';
+import { useSettling } from './support/settling.ts';
+import { tasking } from './support/tasking.ts';
+
+const on = useSettling();
+const hour = 3_600_000;
+const day = 24 * hour;
+
+const orderOf = (revision: number, acceptedAt = Date.now()): RefreshOrder => ({
+  revision,
+  by: 'request',
+  region: 'us-east',
+  acceptedAt,
+  startBy: acceptedAt + day,
+  deadline: acceptedAt + day + 60_000,
+});
+
+describe('refresh', () => {
+  const refreshing = async (changes = {}, accountChanges = {}) => {
+    const tools = tasking(on());
+    const account = `refresh-${Math.random().toString(36).slice(2)}`;
+    await tools.deps.accounts.put({ id: account, name: account, createdAt: 1, ...accountChanges });
+    const record = await tools.completed({
+      account,
+      lifetimeMs: 3650 * day,
+      persistence: { refreshIntervalMs: hour },
+      ...changes,
+    });
+    const task = { kind: 'refresh', account, uuid: record.uuid } as const;
+    const first = record.nextRefreshAt ?? 0;
+    const runAt = (time: number, more = {}) => refreshCapture(task, { ...tools.deps, now: () => time, ...more });
+    return { ...tools, account, record, task, first, runAt };
+  };
+  const nearly = (wanted: number, actual: number | null) => expect(Math.abs((actual ?? 0) - wanted)).toBeLessThan(1000);
+  const counted = { tokens: 2, captures: 1 };
+
+  test('at its time it is queued, its tokens are set aside, and the next one is seen to', async () => {
+    const { runAt, first, queue, record, usage, account, dueAt, stored } = await refreshing(
+      {},
+      { isolation: 'browser' },
+    );
+    await runAt(first + 5);
+    expect(await queue()).toMatchObject([
+      {
+        uuid: record.uuid,
+        revision: 1,
+        lane: 'background',
+        region: 'us-east',
+        account,
+        fileName: record.fileName,
+        acceptedAt: first + 5,
+        isolation: 'browser',
+        startBy: first + 5 + day,
+      },
+    ]);
+    expect(await stored(record)).toMatchObject({
+      status: 'completed',
+      nextRefreshAt: first + hour,
+      refresh: { revision: 1, state: 'queued', by: 'interval' },
+    });
+    expect(await usage(account)).toEqual({ ...counted, reserved: 2, queued: 1 });
+    nearly(first + hour, await dueAt('refresh', record));
+  });
+
+  test('before its time it is put off; a time that has been done is not done again', async () => {
+    const { runAt, first, queue, record, dueAt } = await refreshing();
+    await runAt(first - 5);
+    expect(await queue()).toEqual([]);
+    nearly(first, await dueAt('refresh', record));
+    await runAt(first);
+    await runAt(first);
+    expect(await queue()).toHaveLength(1);
+    nearly(first + hour, await dueAt('refresh', record));
+  });
+
+  test('after a long time down there is one refresh, and then the old rhythm', async () => {
+    const { runAt, first, queue, record, dueAt, stored } = await refreshing();
+    await runAt(first + 30.5 * hour);
+    expect(await queue()).toHaveLength(1);
+    expect((await stored(record))?.nextRefreshAt).toBe(first + 31 * hour);
+    nearly(first + 31 * hour, await dueAt('refresh', record));
+  });
+
+  test('one by one they are numbered and charged', async () => {
+    const { runAt, first, record, queue, usage, account, deps } = await refreshing();
+    for (const revision of [1, 2, 3]) {
+      await runAt(first + (revision - 1) * hour);
+      await deps.captures.complete({ ...record, revision }, newOutcome(), record.expiresAt);
+    }
+    expect((await queue()).map(({ revision }) => revision)).toEqual([1, 2, 3]);
+    expect(await usage(account)).toEqual({ tokens: 8, captures: 4, reserved: 0, queued: 0 });
+  });
+
+  test('without quota it is left out with a note, and comes again when there is some', async () => {
+    const { runAt, first, record, queue, usage, account, deps, dueAt, stored } = await refreshing(
+      {},
+      { tokenQuota: 3 },
+    );
+    await runAt(first);
+    expect(await stored(record)).toMatchObject({
+      status: 'completed',
+      nextRefreshAt: first + hour,
+      refresh: { revision: 1, state: 'failed', failure: { code: 'QUOTA_EXCEEDED' } },
+    });
+    expect(await queue()).toEqual([]);
+    expect(await usage(account)).toEqual({ ...counted, reserved: 0, queued: 0 });
+    nearly(first + hour, await dueAt('refresh', record));
+    await deps.accounts.change(account, (known) => ({ ...known, tokenQuota: 4 }));
+    await runAt(first + hour);
+    expect(await queue()).toMatchObject([{ revision: 2 }]);
+    expect(await usage(account)).toEqual({ ...counted, reserved: 2, queued: 1 });
+  });
+
+  test('while the account is suspended it is left out with a note, and goes on afterwards', async () => {
+    const { runAt, first, record, queue, account, deps, dueAt, stored } = await refreshing({}, { suspendedAt: 5 });
+    await runAt(first);
+    expect((await stored(record))?.refresh).toMatchObject({
+      state: 'failed',
+      failure: { code: 'FORBIDDEN', message: 'Not refreshed: the account is suspended.' },
+    });
+    nearly(first + hour, await dueAt('refresh', record));
+    await deps.accounts.put({ id: account, name: account, createdAt: 1 });
+    await runAt(first + hour);
+    expect(await queue()).toHaveLength(1);
+  });
+
+  test('it waits for one under way, however long that takes, and for room in the queue', async () => {
+    const { runAt, first, record, queue, account, deps, dueAt } = await refreshing();
+    await deps.captures.change(record, startRefresh(orderOf(1)));
+    for (const minutes of [0, 1, 30]) {
+      await runAt(first + minutes * 60_000);
+      nearly(first + (minutes + 1) * 60_000, await dueAt('refresh', record));
+    }
+    expect(await queue()).toEqual([]);
+    await deps.captures.fail({ ...record, revision: 1 }, { code: 'CAPTURE_FAILED', message: 'x' });
+    await deps.accounts.change(account, (known) => ({ ...known, maxQueued: 0 }));
+    await runAt(first);
+    nearly(first + 60_000, await dueAt('refresh', record));
+    await deps.accounts.change(account, (known) => ({ ...known, maxQueued: 1 }));
+    await runAt(first);
+    expect(await queue()).toMatchObject([{ revision: 2 }]);
+  });
+
+  test('what is deleted, expired, or past its time is refreshed no more', async () => {
+    const deleted = await refreshing();
+    await deleted.deps.captures.change(deleted.record, remove);
+    await deleted.runAt(deleted.first);
+    const past = await refreshing({ expiresAt: Date.now() - 5 });
+    await past.runAt(past.first);
+    const never = await refreshing({ persistence: { refreshIntervalMs: 0 } });
+    await never.runAt(never.first);
+    for (const { dueAt, record, queue, usage, account } of [deleted, past, never]) {
+      expect([await dueAt('refresh', record), await queue()]).toEqual([null, []]);
+      expect(await usage(account)).toMatchObject({ reserved: 0, queued: 0 });
+    }
+  });
+
+  test('a leader that dies before the job is queued leaves a task that queues it, once', async () => {
+    const { runAt, first, record, queue, usage, account, deps, dueAt } = await refreshing();
+    const now = Date.now();
+    const dying = { jobs: { publish: async () => Promise.reject(new Error('died')) } };
+    await deps.captures.change(record, (known) => ({ ...known, nextRefreshAt: now }));
+    await expect(runAt(now, dying)).rejects.toThrow('died');
+    expect(await queue()).toEqual([]);
+    nearly(now + 20_000, await dueAt('dispatch', record, 1));
+    // The task that was not done comes again, and the one that was left behind.
+    await runAt(now);
+    for (let times = 0; times < 2; times++) {
+      await dispatchJob({ account, uuid: record.uuid, revision: 1 }, deps);
+      expect(await queue()).toMatchObject([{ uuid: record.uuid, revision: 1 }]);
+    }
+    nearly(now + hour, await dueAt('refresh', record));
+    expect(await usage(account)).toEqual({ ...counted, reserved: 2, queued: 1 });
+    expect(first).toBeGreaterThan(now);
+  });
+
+  test('two controllers at the same task queue and charge one refresh', async () => {
+    const { runAt, first, record, queue, usage, account, deps } = await refreshing();
+    await Promise.all([1, 2, 3].map(() => runAt(first, tasking(on()).deps)));
+    expect(await queue()).toHaveLength(1);
+    expect(await usage(account)).toEqual({ ...counted, reserved: 2, queued: 1 });
+    await deps.captures.complete({ ...record, revision: 1 }, newOutcome(), record.expiresAt);
+    expect(await usage(account)).toEqual({ tokens: 4, captures: 2, reserved: 0, queued: 0 });
+  });
+
+  test('a controller that was asleep while another one’s refresh came to its end starts no second one', async () => {
+    const { runAt, first, record, queue, usage, account, deps } = await refreshing();
+    const admit = async (...args: Parameters<typeof deps.admissions.admit>) => {
+      await runAt(first);
+      await deps.captures.complete({ ...record, revision: 1 }, newOutcome(), record.expiresAt);
+      return deps.admissions.admit(...args);
+    };
+    const release = deps.admissions.release.bind(deps.admissions);
+    await runAt(first, { admissions: { admit, release } });
+    expect(await queue()).toHaveLength(1);
+    expect(await usage(account)).toEqual({ tokens: 4, captures: 2, reserved: 0, queued: 0 });
+  });
+
+  test.each([
+    ['where it was', 'auto', ['us-east', 'eu-west'], 'us-east'],
+    ['elsewhere when nobody is there', 'auto', ['eu-west'], 'eu-west'],
+    ['where it was when nobody is anywhere', 'auto', [], 'us-east'],
+    ['where it was asked for, always', 'us-east', ['eu-west'], 'us-east'],
+  ] as const)('it is rendered %s', async (_name, askedRegion, alive, region) => {
+    const { runAt, first, queue } = await refreshing({ askedRegion });
+    const serving = (each: string) => ((alive as readonly string[]).includes(each) ? [{}] : []);
+    await runAt(first, { fleet: { serving } });
+    expect(await queue()).toMatchObject([{ region }]);
+  });
+});

@@ -1,0 +1,158 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import net from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { Lookup, ResolvedAddress } from '@webcapture/shared/egress/lookup.ts';
+import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import { freePort } from '../../harness/free-port.ts';
+import { openTunnel, plain } from './proxy-client.ts';
+import { notationsOf, refusedAddresses, refusedHosts } from './refused-hosts.ts';
+import { innerAddress, publicAddress } from './sites.ts';
+import { several, useLanes } from './use-lanes.ts';
+
+const { site, tcp, closing, openLane, cleanUps } = useLanes();
+
+describe('the policy', () => {
+  it('holds in every notation, and nothing arrives', async () => {
+    const canary = await tcp(innerAddress, (socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nsecret'));
+    const { port } = canary;
+    const lane = await openLane();
+    const agent = new http.Agent({ keepAlive: true });
+    cleanUps.push(() => agent.destroy());
+    const addresses = ['127.0.0.1', '0.0.0.0', '169.254.169.254', '10.0.0.1'];
+    const bare = refusedHosts.filter((host) => /^[\w.[\]:%。-]+$/.test(host));
+    const hosts = [
+      ...addresses.flatMap(notationsOf),
+      ...Object.values(refusedAddresses).flat(),
+      ...bare,
+      'inner.example',
+    ];
+    let plainly = 0;
+    for (const host of hosts) {
+      const bracketed = net.isIPv6(host) ? `[${host}]` : host;
+      const authority = encodeURI(`${bracketed}:${port}`)
+        .replaceAll('%25', '%')
+        .replaceAll(/%5[BD]/g, decodeURI);
+      const forwarded = await plain(lane.server, `http://${authority}/`, { agent });
+      expect([400, 403]).toContain(forwarded.status);
+      const tunnelled = await openTunnel(lane.server, authority);
+      expect([400, 403]).toContain(tunnelled.status);
+      tunnelled.socket.destroy();
+      if (forwarded.status !== 403) continue;
+      plainly += 1;
+      expect(forwarded.headers['x-webcapture-egress']).toBe('blocked');
+      expect(tunnelled.headers['x-webcapture-egress']).toBe('blocked');
+    }
+    expect(plainly).toBeGreaterThan(150);
+    expect(canary.connections()).toBe(0);
+    expect(lane.stats().blockedHosts).toEqual(
+      expect.arrayContaining(['127.0.0.1', '::1', 'localhost', 'inner.example']),
+    );
+    expect(lane.stats().blockedRequests).toBeGreaterThanOrEqual(2 * plainly);
+    expect(lane.wasBlocked(`http://inner.example:${port}/any`)).toBe(true);
+    expect(lane.wasBlocked(`https://0x7f.1:${port}/any`)).toBe(true);
+    expect(lane.wasBlocked('http://a.example/')).toBe(false);
+    expect(lane.wasBlocked('not a url')).toBe(false);
+  });
+
+  it('holds for where a redirect leads', async () => {
+    const canary = await tcp(innerAddress, (socket) => socket.end('secret'));
+    const { port } = await site(publicAddress, (_, response) => {
+      response.writeHead(302, { location: `http://inner.example:${canary.port}/secret` });
+      response.end();
+    });
+    const lane = await openLane();
+    const { status, headers } = await plain(lane.server, `http://a.example:${port}/`);
+    expect(status).toBe(302);
+    expect(await plain(lane.server, headers.location ?? '')).toMatchObject({ status: 403 });
+    expect(canary.connections()).toBe(0);
+  });
+
+  it('holds against names that change their address', async () => {
+    // The canary listens on the very port of the public site: only the address decides.
+    const port = await freePort();
+    await site(publicAddress, (_, response) => response.end('public'), undefined, port);
+    let inner = 0;
+    const canary = http.createServer((_, response) => {
+      inner += 1;
+      response.end('secret');
+    });
+    canary.listen(port, innerAddress);
+    await once(canary, 'listening');
+    cleanUps.push(() => void canary.close());
+
+    let asked = 0;
+    const rebinding: Lookup = async (): Promise<ResolvedAddress[]> => [
+      { address: (asked += 1) === 1 ? publicAddress : innerAddress, family: 4 },
+    ];
+    const policy = createEgressPolicy({ allow: [`${publicAddress}/32`], lookup: rebinding });
+    const proxy = await closing(startEgressProxy({ policy, log: { debug: () => undefined } }));
+    const lane = await proxy.openLane();
+    const url = `http://rebind.example:${port}/`;
+    for (let round = 0; round < 3; round += 1) {
+      const headers = { connection: 'close' };
+      expect((await plain(lane.server, url, { headers })).body).toBe('public');
+      expect((await openTunnel(lane.server, `REBIND.example.:${port}`)).status).toBe(200);
+    }
+    expect(asked).toBe(1);
+
+    const next = await proxy.openLane();
+    expect((await plain(next.server, url)).status).toBe(403);
+    expect(await openTunnel(next.server, `rebind.example:${port}`)).toMatchObject({ status: 403 });
+    expect(inner).toBe(0);
+  });
+
+  it('refuses a name with a public and an inner address', async () => {
+    const both: Lookup = async () => [
+      { address: publicAddress, family: 4 },
+      { address: innerAddress, family: 4 },
+    ];
+    const { port, connections } = await site(publicAddress, (_, response) => response.end());
+    const lane = await openLane({ lookup: both });
+    expect((await plain(lane.server, `http://a.example:${port}/`)).status).toBe(403);
+    expect(connections()).toBe(0);
+  });
+
+  it('refuses ports that are not of the web', async () => {
+    const lane = await openLane();
+    for (const port of [22, 25, 6379]) {
+      expect((await plain(lane.server, `http://a.example:${port}/`)).status).toBe(403);
+      expect((await openTunnel(lane.server, `a.example:${port}`)).status).toBe(403);
+    }
+    expect(lane.wasBlocked('http://a.example:25/')).toBe(true);
+    expect(lane.wasBlocked('http://a.example/')).toBe(false);
+  });
+
+  it('keeps a page from the proxy itself, its own lane and others, where loopback is open', async () => {
+    const policy = createEgressPolicy({ allow: ['127.0.0.0/8', '0.0.0.0/32', '::1'] });
+    const proxy = await closing(startEgressProxy({ policy, log: { debug: () => undefined } }));
+    const [own, other] = [await proxy.openLane(), await proxy.openLane()];
+    const { port } = await site(innerAddress, (_, response) => response.end('open'));
+    expect((await plain(own.server, `http://127.0.0.1:${port}/`)).body).toBe('open');
+    for (const { server } of [own, other]) {
+      for (const host of ['127.0.0.1', 'localhost', '0.0.0.0', '[::ffff:127.0.0.1]', '2130706433']) {
+        const address = `${host}:${new URL(server).port}`;
+        expect((await plain(own.server, `http://${address}/`)).status, address).toBe(403);
+        expect((await openTunnel(own.server, address)).status, address).toBe(403);
+      }
+    }
+    expect(own.stats().connections).toBe(1);
+    await other.close();
+    const late = await site(
+      innerAddress,
+      (_, response) => response.end('again'),
+      undefined,
+      Number(new URL(other.server).port),
+    );
+    expect((await plain(own.server, `http://127.0.0.1:${late.port}/`)).body).toBe('again');
+  });
+
+  it('tries the next address when one does not answer', async () => {
+    const policy = createEgressPolicy({ allow: ['127.0.0.2/31'], lookup: several });
+    const proxy = await closing(startEgressProxy({ policy, log: { debug: () => undefined } }));
+    const { port } = await site(publicAddress, (_, response) => response.end('second'));
+    const lane = await proxy.openLane();
+    expect((await plain(lane.server, `http://a.example:${port}/`)).body).toBe('second');
+  });
+});

@@ -1,0 +1,45 @@
+import { afterEach } from 'vitest';
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
+import type { EgressLane } from '../../../services/renderer/egress/lane.ts';
+import type { EgressLimits } from '../../../services/renderer/egress/limits.ts';
+import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import { innerAddress, publicAddress, startSite, startTcp } from './sites.ts';
+
+/** What a client of the proxy sees when a connection ends without a whole answer. */
+export const networkError = /socket hang up|ECONNRESET|aborted/;
+
+/** Every name is the public address, but for those that say otherwise. */
+export const lookup: Lookup = async (name) => {
+  if (name.startsWith('inner.')) return [{ address: innerAddress, family: 4 }];
+  if (name.startsWith('nowhere.')) throw new Error('no such name');
+  return [{ address: publicAddress, family: 4 }];
+};
+
+/** The first address is one where nothing answers. */
+export const several: Lookup = async () => [
+  { address: '127.0.0.3', family: 4 },
+  { address: publicAddress, family: 4 },
+];
+
+/** Gives the tests of a file lanes of a proxy, and servers, which are closed after each of them. */
+export function useLanes() {
+  const cleanUps: (() => Promise<void> | void)[] = [];
+  afterEach(async () => {
+    for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+  });
+  const closing = async <T extends { close(): Promise<void> }>(started: Promise<T>): Promise<T> => {
+    const it = await started;
+    cleanUps.push(() => it.close());
+    return it;
+  };
+  const site: typeof startSite = (...args) => closing(startSite(...args));
+  const tcp: typeof startTcp = (...args) => closing(startTcp(...args));
+  const openLane = async (options: { limits?: Partial<EgressLimits>; lookup?: Lookup } = {}): Promise<EgressLane> => {
+    const policy = createEgressPolicy({ allow: [`${publicAddress}/32`], lookup: options.lookup ?? lookup });
+    const log = { debug: () => undefined };
+    const proxy = await closing(startEgressProxy({ policy, log, limits: options.limits ?? {} }));
+    return proxy.openLane();
+  };
+  return { site, tcp, closing, openLane, cleanUps };
+}

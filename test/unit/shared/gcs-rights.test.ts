@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
+import { googleError, type Fault, type SeenRequest } from '../../harness/fault-proxy.ts';
+import { newFile } from '../../harness/records.ts';
+import { bytesOf } from './support/store-suite.ts';
+import { causeOf, downloads, tokens, useFaultyBucket } from './support/faulty-bucket.ts';
+
+const on = useFaultyBucket();
+
+describe('a token', () => {
+  const isOld = ({ headers }: SeenRequest) => headers.authorization === 'Bearer old';
+  const expired = googleError(401, 'authError', 'Invalid Credentials');
+
+  test('that has expired is renewed, once', async () => {
+    const credentials = tokens('old', 'new');
+    const own = on().storeWith({ credentials });
+    on().proxy.always(isOld, expired);
+    const file = newFile(1000);
+    await own.create(file);
+    expect(await on().isStored(file)).toBe(true);
+    expect(credentials.renewals).toBe(1);
+    expect(on().sent(isOld)).toBe(1);
+    own.close();
+  });
+
+  test('that nobody gives is given up at the deadline', async () => {
+    const own = on().storeWith({ credentials: { ...tokens(), headers: () => new Promise<never>(() => undefined) } });
+    const start = performance.now();
+    await causeOf(own.create(newFile(1, { deadline: Date.now() + 200 })));
+    expect(performance.now() - start).toBeLessThan(8000);
+    own.close();
+  });
+
+  test('that is refused when it is new, too, is the end', async () => {
+    const own = on().storeWith({ credentials: tokens('old', 'new') });
+    on().proxy.always(() => true, expired);
+    expect(await causeOf(own.create(newFile(100)))).toMatchObject({ status: 401 });
+    expect(on().proxy.seen).toHaveLength(2);
+    own.close();
+  });
+});
+
+describe('without the right to list', () => {
+  const objects = ({ url }: SeenRequest) => url.pathname.includes('/o/');
+  const asksForRights = ({ url }: SeenRequest) => url.pathname.endsWith('/testPermissions');
+  const denied = (right: string) =>
+    googleError(
+      403,
+      'forbidden',
+      `a@b.c does not have ${right} access. Permission '${right}' denied on resource (or it may not exist).`,
+    );
+  const grants = (...permissions: string[]): Fault => ({
+    kind: 'answer',
+    status: 200,
+    body: JSON.stringify({ permissions }),
+  });
+  const rights = ['storage.objects.get', 'storage.objects.delete'];
+  let own: GcsStore;
+  beforeEach(() => (own = on().storeWith()));
+  afterEach(() => own.close());
+
+  test('a file that is not there is answered 403, and is not there; the rights are asked for once', async () => {
+    const stored = await on().store.create(newFile(1));
+    on().proxy.always(objects, denied('storage.objects.get'));
+    on().proxy.always(asksForRights, grants(...rights));
+    expect(await Promise.all([own.stat(stored.name), own.stat(stored.name)])).toEqual([null, null]);
+    await own.remove(stored.name);
+    // A download is told of in plain text.
+    on().proxy.heal();
+    on().proxy.always(downloads, {
+      kind: 'answer',
+      status: 403,
+      body: "Permission 'x' denied on resource (or it may not exist).",
+    });
+    on().proxy.always(asksForRights, grants());
+    await expect(bytesOf(own, stored)).rejects.toMatchObject({ name: 'FileReplacedError' });
+    expect(on().sent(asksForRights)).toBe(0);
+  });
+
+  test.each([
+    ['retentionPolicyNotMet', "Object 'b/o' is subject to bucket's retention policy and cannot be deleted"],
+    ['objectUnderActiveHold', "Object 'b/o' is under active Temporary hold and cannot be deleted"],
+    ['accountDisabled', 'The billing account for the owning project is disabled'],
+    ['forbidden', "Request is prohibited by organization's policy. vpcServiceControlsUniqueIdentifier: x"],
+  ])('a refusal for another reason, %s, is no missing file', async (reason, message) => {
+    const stored = await on().store.create(newFile(1));
+    on().proxy.always(objects, googleError(403, reason, message));
+    on().proxy.always(asksForRights, grants(...rights));
+    for (const call of [own.stat(stored.name), own.remove(stored.name), bytesOf(own, stored)]) {
+      expect(await causeOf(call)).toMatchObject({ status: 403, reason });
+    }
+  });
+
+  test('a right that is withdrawn later is no missing file, once what was known of it is old', async () => {
+    const stored = await on().store.create(newFile(1));
+    on().proxy.always(objects, denied('storage.objects.get'));
+    on().proxy.next(asksForRights, grants(...rights));
+    on().proxy.always(asksForRights, grants('storage.objects.delete'));
+    expect(await own.stat(stored.name)).toBeNull();
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 });
+    try {
+      expect(await causeOf(own.stat(stored.name))).toMatchObject({ status: 403, reason: 'forbidden' });
+      expect(await causeOf(bytesOf(own, stored))).toMatchObject({ status: 403 });
+      await own.remove(stored.name);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('nothing is missing while nobody tells which rights there are', async () => {
+    on().proxy.always(objects, denied('storage.objects.get'));
+    on().proxy.always(asksForRights, googleError(403, 'forbidden', 'no'));
+    expect(await causeOf(own.stat(newFile(1).name))).toMatchObject({ operation: 'get', status: 403 });
+  });
+});

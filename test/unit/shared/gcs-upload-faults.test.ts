@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest';
+import { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
+import { GcsClient } from '@webcapture/shared/storage/gcs/gcs-client.ts';
+import { googleError, type Fault, type SeenRequest } from '../../harness/fault-proxy.ts';
+import { silentLog } from '../../harness/nats-session.ts';
+import { newFile } from '../../harness/records.ts';
+import { until } from '../../harness/until.ts';
+import { another, pair } from './support/store-suite.ts';
+import { busy, megabyte, uploads, tokens, useFaultyBucket } from './support/faulty-bucket.ts';
+
+const on = useFaultyBucket();
+
+const passing: readonly (readonly [string, Fault, string])[] = [
+  ['503', busy, 'status'],
+  ['429', googleError(429, 'rateLimitExceeded', 'The rate of change requests is too high'), 'status'],
+  ['403 of a quota', googleError(403, 'userRateLimitExceeded', 'User Rate Limit Exceeded'), 'status'],
+  ['408', { kind: 'answer', status: 408 }, 'status'],
+  ['502 of a proxy', { kind: 'answer', status: 502, body: '<html>Bad Gateway</html>' }, 'status'],
+  ['page of somebody else', { kind: 'answer', status: 200, body: '<html>Sign in</html>' }, 'connection'],
+  ['reset in its middle', { kind: 'reset', afterBytes: 100_000 }, 'connection'],
+  ['silence', { kind: 'hang' }, 'connection'],
+  ['answer that was lost', { kind: 'lose the answer' }, 'connection'],
+  ['damage on the way', { kind: 'damage' }, 'status'],
+];
+
+describe('an upload after', () => {
+  test.each(passing)('%s is made again, and the file is there once', async (_, fault, failure) => {
+    const file = newFile(300_000);
+    on().proxy.next(uploads, fault);
+    const isSilent = fault.kind === 'hang';
+    const stored = await (isSilent ? on().impatient : on().store).create(file);
+    expect(stored).toMatchObject({ name: file.name, size: file.bytes.length });
+    expect(await on().isStored(file)).toBe(true);
+    expect(await on().store.stat(file.name)).toEqual(stored);
+    expect(isSilent ? on().retries.slice(-1) : on().retries).toEqual([`create ${failure}`]);
+  });
+
+  test.each(passing)('%s replaces the file once', async (_, fault) => {
+    const { stored, next } = await pair(on().store, 1000, 300_000);
+    on().proxy.next(uploads, fault);
+    const replaced = await (fault.kind === 'hang' ? on().impatient : on().store).replace(next, stored);
+    expect(replaced).toMatchObject({ size: next.bytes.length, height: 5 });
+    expect(await on().isStored(next)).toBe(true);
+    expect(await on().store.stat(next.name)).toEqual(replaced);
+  });
+
+  test('an answer that was lost is ours, although somebody has replaced the file since', async () => {
+    const { old, stored, next } = await pair(on().store, 1000, 2000);
+    const winner = another(old, 500);
+    // Between the write whose answer is lost and the next attempt, which waits for it.
+    const won = Promise.withResolvers<undefined>();
+    on().proxy.next(uploads, { kind: 'lose the answer' }, { kind: 'wait', until: won.promise });
+    const replacing = on().store.replace(next, stored);
+    const direct = new GcsStore(
+      new GcsClient({ bucket: on().bucket.bucket, endpoint: on().bucket.endpoint, credentials: null, log: silentLog }),
+      '',
+    );
+    const written = await until('the write', async () => {
+      const found = await direct.stat(old.name);
+      return found?.size === 2000 && found;
+    });
+    expect(await direct.replace(winner, written)).not.toBeNull();
+    won.resolve(undefined);
+    expect(await replacing).toMatchObject({ size: 2000, etag: expect.any(String) });
+    expect(await on().isStored(winner)).toBe(true);
+    direct.close();
+  });
+
+  test('three failures in a row is made a fourth time', async () => {
+    const file = newFile(1000);
+    on().proxy.next(uploads, busy, { kind: 'reset', afterBytes: 10 }, busy);
+    await on().store.create(file);
+    expect(await on().isStored(file)).toBe(true);
+    expect(on().retries).toHaveLength(3);
+  });
+});
+
+describe('a large upload', () => {
+  const large = () => newFile(1.5 * megabyte);
+  const puts = ({ method }: SeenRequest) => method === 'PUT';
+
+  test('goes on where its connection broke', async () => {
+    const file = large();
+    const [half, total] = [megabyte / 2, file.bytes.length];
+    on().proxy.next(puts, { kind: 'break', afterBytes: half });
+    await on().store.create(file);
+    // The server has put the pieces together.
+    expect(await on().isStored(file)).toBe(true);
+    const ranges = on()
+      .proxy.seen.filter(puts)
+      .map(({ headers }) => headers['content-range']);
+    expect(ranges).toEqual([
+      `bytes 0-${total - 1}/${total}`,
+      `bytes */${total}`,
+      `bytes ${half}-${total - 1}/${total}`,
+    ]);
+    expect(on().sent(({ method }) => method === 'POST')).toBe(1);
+  });
+
+  test('whose bytes were damaged begins anew', async () => {
+    const file = large();
+    on().proxy.next(puts, { kind: 'damage' });
+    // A session that has failed stays so.
+    on().proxy.next(
+      ({ headers }) => headers['content-range']?.startsWith('bytes */') === true,
+      googleError(400, 'invalid', 'The upload has failed'),
+    );
+    await on().store.create(file);
+    expect(await on().isStored(file)).toBe(true);
+    expect(on().retries).toEqual(['create status']);
+  });
+
+  test('begins anew when the bucket has forgotten it, and sends no credentials to its address', async () => {
+    const file = large();
+    on().proxy.next(puts, { kind: 'answer', status: 410 });
+    await on()
+      .storeWith({ credentials: tokens('token') })
+      .create(file);
+    expect(await on().isStored(file)).toBe(true);
+    expect(
+      on()
+        .proxy.seen.filter(puts)
+        .every(({ headers }) => headers.authorization === undefined),
+    ).toBe(true);
+  });
+
+  test('that a slow line still carries, although all is written, is not cut', async () => {
+    const own = on().storeWith({ silenceMs: 1000 });
+    on().proxy.next(puts, { kind: 'delay', ms: 1020 });
+    await own.create(newFile(4 * megabyte));
+    expect(on().sent(puts)).toBe(1);
+    own.close();
+  });
+
+  test('whose answer was lost is not made twice', async () => {
+    const file = large();
+    on().proxy.next(puts, { kind: 'lose the answer' });
+    const stored = await on().store.create(file);
+    expect(await on().isStored(file)).toBe(true);
+    expect(await on().store.stat(file.name)).toEqual(stored);
+  });
+
+  test('loses against whoever replaced the file meanwhile', async () => {
+    const { old, stored } = await pair(on().store, 1000, 1000);
+    const winner = another(old, 500);
+    await on().store.replace(winner, stored);
+    expect(await on().store.replace(another(old, 1.5 * megabyte), stored)).toBeNull();
+    expect(await on().isStored(winner)).toBe(true);
+  });
+});

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
+import type { Credentials } from '@webcapture/shared/storage/gcs/credentials.ts';
+import { GcsClient } from '@webcapture/shared/storage/gcs/gcs-client.ts';
+import { GcsError } from '@webcapture/shared/storage/gcs/gcs-error.ts';
+import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../../harness/bucket.ts';
+import { googleError, startFaultProxy, type FaultProxy, type SeenRequest } from '../../../harness/fault-proxy.ts';
+import { silentLog } from '../../../harness/nats-session.ts';
+import { bytesOf } from './store-suite.ts';
+
+export const megabyte = 1024 * 1024;
+
+/** So short that a slow machine may be taken for silence: only for tests of silence. */
+const silenceMs = 250;
+
+export const busy = googleError(503, 'backendError', 'Backend Error');
+
+export const uploads = ({ method }: SeenRequest) => method === 'POST' || method === 'PUT';
+export const downloads = ({ url }: SeenRequest) => url.searchParams.get('alt') === 'media';
+
+export interface FaultyBucket {
+  readonly bucket: TestBucket;
+  /** What everything goes through that the stores ask the bucket for. */
+  readonly proxy: FaultProxy;
+  readonly store: GcsStore;
+  /** It takes a quarter of a second for silence. */
+  readonly impatient: GcsStore;
+  /** What was tried again, as `<operation> <failure>`. */
+  readonly retries: string[];
+  storeWith(changes?: Partial<ConstructorParameters<typeof GcsClient>[0]>): GcsStore;
+  /** Whether the bucket has the file, with these bytes. */
+  isStored(file: { readonly name: string; readonly bytes: Buffer }): Promise<boolean>;
+  /** How many such requests the proxy has seen. */
+  sent(match: (request: SeenRequest) => boolean): number;
+}
+
+/** Gives the tests of a file a real bucket behind a proxy that breaks what it is told to; it is whole before each test. */
+export function useFaultyBucket(): () => FaultyBucket {
+  let current: FaultyBucket;
+  beforeAll(async () => {
+    const bucket = await startTestBucket();
+    const proxy = await startFaultProxy(bucket.endpoint);
+    const retries: string[] = [];
+    const storeWith: FaultyBucket['storeWith'] = (changes = {}) =>
+      new GcsStore(
+        new GcsClient({
+          bucket: bucket.bucket,
+          endpoint: proxy.url,
+          credentials: null,
+          log: silentLog,
+          onRetry: (operation, failure) => retries.push(`${operation} ${failure}`),
+          silenceMs: 10_000,
+          backoffMs: 40,
+          mostBytesAtOnce: megabyte,
+          ...changes,
+        }),
+        '',
+      );
+    const sent: FaultyBucket['sent'] = (match) => proxy.seen.filter((request) => match(request)).length;
+    const store = storeWith();
+    const isStored: FaultyBucket['isStored'] = async ({ name, bytes }) => {
+      const found = await store.stat(name);
+      return found !== null && (await bytesOf(store, found)).equals(bytes);
+    };
+    current = { bucket, proxy, store, impatient: storeWith({ silenceMs }), retries, storeWith, isStored, sent };
+  }, bucketSetUpMs);
+  beforeEach(() => {
+    current.proxy.heal();
+    current.retries.length = 0;
+  });
+  afterAll(async () => {
+    const { store, impatient, proxy, bucket } = current;
+    store.close();
+    impatient.close();
+    await proxy[Symbol.asyncDispose]();
+    await bucket[Symbol.asyncDispose]();
+  });
+  return () => current;
+}
+
+/** What a call fails with: the cause that is logged. */
+export async function causeOf(call: Promise<unknown>): Promise<GcsError> {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown as Error,
+  );
+  expect(error).toMatchObject({ code: 'STORAGE_FAILED' });
+  expect(error?.cause).toBeInstanceOf(GcsError);
+  return error?.cause as GcsError;
+}
+
+/** Credentials whose tokens are these, one after the other. */
+export function tokens(...all: string[]): Credentials & { renewals: number } {
+  return {
+    renewals: 0,
+    headers() {
+      return Promise.resolve({ authorization: `Bearer ${all[this.renewals]}` });
+    },
+    renew() {
+      this.renewals++;
+    },
+    signLink: () => Promise.reject(new Error('not asked for')),
+  };
+}
