@@ -8,19 +8,23 @@ import { benchSoak } from './soak/soak.ts';
 import { benchSpeed } from './speed/speed.ts';
 import { benchStorage } from './storage/storage.ts';
 
-const { values, positionals: asked } = parseArgs({
-  allowPositionals: true,
-  options: {
-    /** Of the soak: it ends after so many captures, or minutes. */
-    captures: { type: 'string', default: '2000' },
-    minutes: { type: 'string', default: '60' },
-  },
-});
+const usage = `npm run bench [-- <part>…]: measures parts of the service, each beside a peer or a goal in the same run.
 
-/**
- * `npm run bench -- <part>…`: measures parts of the service, each beside a peer or a goal in the same run. Without a part
- * all but the soak, which takes an hour.
- */
+  speed     captures, beside a Playwright script and the floor under it
+  front     cache hits, the front's own time, listing, limit checks
+  storage   both stores, with files of 300 KB and 10 MB
+  soak      memory over many captures (an hour; not run without being named)
+
+  --captures N   the soak ends after so many captures (2000)
+  --minutes N    or minutes (60)
+`;
+
+const { values, positionals: asked } = readArguments();
+if (values.help) {
+  process.stdout.write(usage);
+  process.exit(0);
+}
+
 const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   speed: [benchSpeed],
   front: [benchCacheHits, benchOwnTime, benchListing, benchLimitChecks],
@@ -29,10 +33,27 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
 };
 
 const unknown = asked.filter((name) => !(name in parts));
-if (unknown.length > 0) {
-  process.stderr.write(`There is no part ${unknown.join(', ')}; the parts are ${Object.keys(parts).join(', ')}.\n`);
-  process.exit(2);
-}
+if (unknown.length > 0) refuse(`There is no part ${unknown.join(', ')}.`);
 for (const name of asked.length === 0 ? ['speed', 'front', 'storage'] : asked) {
   for (const measure of parts[name] ?? []) await measure();
+}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        help: { type: 'boolean', short: 'h', default: false },
+        captures: { type: 'string', default: '2000' },
+        minutes: { type: 'string', default: '60' },
+      },
+    });
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function refuse(why: string): never {
+  process.stderr.write(`${why}\n\n${usage}`);
+  process.exit(2);
 }
