@@ -10,7 +10,7 @@ const frameKinds = new Set(['document', 'stylesheet', 'script', 'image', 'font']
 /** Requests of the page that show more of it. */
 export const isContent = (request: Request): boolean => contentKinds.has(request.resourceType());
 
-/** Requests that the scripts of the page itself make. */
+/** Requests that the page's own scripts make, its workers among them; not those of its frames. */
 export function isFetched(request: Request, page: Page): boolean {
   return fetchedKinds.has(request.resourceType()) && frameOf(request) === page.mainFrame();
 }
@@ -20,7 +20,7 @@ export function isOfFrame(request: Request): boolean {
   return frameKinds.has(request.resourceType()) && Boolean(frameOf(request)?.parentFrame());
 }
 
-/** None while it is only being made (it is the page's own), and for what workers ask for. */
+/** None while it is only being made (it is the page's own), and for what service workers ask for. */
 function frameOf(request: Request): Frame | undefined {
   try {
     return request.frame();

@@ -5,8 +5,6 @@ import { isFetched } from './loading-requests.ts';
 
 /** For so long nothing may happen; the same as Playwright's `networkidle`. */
 const quietMs = 500;
-/** An answer of which nothing more comes for so long is one that the page does not read. */
-const unreadMs = 150;
 
 const lookMs = 50;
 const fetchLookMs = 20;
@@ -16,8 +14,11 @@ export interface NetworkWatch {
   untilQuiet(): Promise<void>;
   /** Whether the page's scripts wait for something that they asked the server for. */
   readonly isFetching: boolean;
-  /** Resolves when they have what they asked for, or time is up. */
-  untilFetched(ms: number): Promise<void>;
+  /**
+   * Resolves with true when they have what they asked for; with false when time is up, or when nothing more has come of an
+   * answer for half a second: then it is one that the page does not read.
+   */
+  untilFetched(ms: number): Promise<boolean>;
   stop(): void;
 }
 
@@ -30,7 +31,7 @@ export function watchNetwork(page: Page, lane: Pick<EgressLane, 'stats'>): Netwo
   const waiting = new Set<Request>();
   const fetching = new Set<Request>();
   let lastEventAt = performance.now();
-  let lastBytes = -1;
+  let lastBytes = lane.stats().bytesReceived;
 
   const asked = (request: Request) => {
     waiting.add(request);
@@ -48,10 +49,10 @@ export function watchNetwork(page: Page, lane: Pick<EgressLane, 'stats'>): Netwo
   const onResponse = (response: { request(): Request }) => answered(response.request());
   page.on('request', asked).on('response', onResponse).on('requestfailed', ended).on('requestfinished', ended);
 
-  /** For how long nothing has happened; what is asked for and has not been answered counts as happening where it is `awaited`. */
-  const quietFor = (awaited: boolean) => {
+  /** Notes what has happened since the last look (waiting for an answer counts), and tells for how long nothing has. */
+  const observe = (isAwaited: boolean) => {
     const { bytesReceived } = lane.stats();
-    if (bytesReceived !== lastBytes || awaited) {
+    if (bytesReceived !== lastBytes || isAwaited) {
       lastBytes = bytesReceived;
       lastEventAt = performance.now();
     }
@@ -61,17 +62,19 @@ export function watchNetwork(page: Page, lane: Pick<EgressLane, 'stats'>): Netwo
 
   return {
     async untilQuiet() {
-      while (quietFor(waiting.size > 0) < quietMs && (await delay(lookMs, stopped.signal)));
+      while (observe(waiting.size > 0) < quietMs && (await delay(lookMs, stopped.signal)));
     },
     get isFetching() {
       return fetching.size > 0;
     },
     async untilFetched(ms) {
       const end = performance.now() + ms;
-      while (fetching.size > 0 && performance.now() < end) {
+      while (fetching.size > 0) {
         const isAwaited = [...fetching].some((request) => waiting.has(request));
-        if (quietFor(isAwaited) >= unreadMs || !(await delay(fetchLookMs, stopped.signal))) return;
+        if (observe(isAwaited) >= quietMs || performance.now() >= end) return false;
+        if (!(await delay(fetchLookMs, stopped.signal))) return false;
       }
+      return true;
     },
     stop() {
       stopped.abort();

@@ -10,6 +10,7 @@ import { hasPainted } from './in-page/has-painted.ts';
 import { loadEagerly } from './in-page/load-eagerly.ts';
 import { measurePage } from './in-page/measure-page.ts';
 import { nextFrame } from './in-page/next-frame.ts';
+import { nextTask } from './in-page/next-task.ts';
 import { waitForAssets } from './in-page/wait-for-assets.ts';
 import { waitForCanvases } from './in-page/wait-for-canvases.ts';
 import { waitForRest } from './in-page/wait-for-rest.ts';
@@ -34,8 +35,6 @@ const restMs = 1500;
 const canvasMs = 1500;
 /** An app fetches what it shows once it has loaded; what never ends, like a poll, is no part of it. */
 const fetchMs = 1500;
-/** What an app has fetched may tell it what to fetch next. */
-const mostFetches = 4;
 const callMs = 5000;
 /** Of the viewport that everything is brought into sight in; CSS pixels. */
 const tallestView = 60_000;
@@ -61,10 +60,7 @@ export async function settle(
   // One that has drawn nothing waits for a stylesheet, and can be no picture: loading is stopped, and what has come so far
   // is drawn.
   if (!loaded && !(await painted)) await lifeline.run(open.cdp.send('Page.stopLoading'), callMs, 'stopping');
-  if (loaded && options.waitUntil === 'load') {
-    await painted;
-    await untilFetched(open);
-  }
+  if (loaded && options.waitUntil === 'load') await untilFetched(open);
   if (options.delay > 0) await lifeline.run(delay(options.delay), options.delay + callMs, 'the delay');
   if (blocking) await tidy(open, blocking, softTimeouts);
 
@@ -94,13 +90,13 @@ export async function settle(
   return { images, softTimeouts, whole };
 }
 
-/** Waits for what the page's scripts are asking the server for, and for the page to show it. */
+/** Waits for what the page's scripts are asking the server for, and for the page to show it, which may ask for more. */
 async function untilFetched({ network, world, lifeline }: OpenPage): Promise<void> {
   const end = performance.now() + fetchMs;
-  for (let fetches = 0; network.isFetching && fetches < mostFetches; fetches += 1) {
-    const left = end - performance.now();
-    if (left <= 0) return;
-    await lifeline.run(network.untilFetched(left), left + callMs, 'what the page fetches');
+  await world.call(nextTask, [], { ms: callMs, what: 'a turn of the page' });
+  while (network.isFetching) {
+    const left = Math.max(0, end - performance.now());
+    if (!(await lifeline.run(network.untilFetched(left), left + callMs, 'what the page fetches'))) return;
     await world.call(nextFrame, [2], { ms: callMs, what: 'a frame' });
   }
 }

@@ -51,7 +51,7 @@ export class LaneConnections {
     const slow = new Set([...this.#slow].map(({ key }) => key));
     for (const connection of this.#open.values()) {
       if (connection.awaitingSince === undefined) continue;
-      connection.awaitingSince += lateMs;
+      connection.awaitingSince = Math.min(now, connection.awaitingSince + lateMs);
       const isInTime = now - connection.awaitingSince < this.responseTimeoutMs;
       if (!isInTime && !slow.has(connection.target.key)) cut(connection);
     }

@@ -47,9 +47,10 @@ export function watchStalls(page: Page, lane: EgressLane, options: StallWatchOpt
   const onResponse = (response: { request(): Request }) => settled(response.request());
   const stopLooking = lookRegularly(silentMs / 2, (now, lateMs) => {
     for (const [request, since] of pending) {
-      pending.set(request, since + lateMs);
-      const isInTime = now - since - lateMs < responseTimeoutMs;
-      if (!isInTime && lane.cutSilent(request.url(), silentMs) > 0) gaveUp = true;
+      const begun = Math.min(now, since + lateMs);
+      pending.set(request, begun);
+      const isInTime = now - begun < responseTimeoutMs;
+      if (!isInTime && lane.cutSilent(request.url(), silentMs + lateMs) > 0) gaveUp = true;
     }
   });
 

@@ -44,6 +44,10 @@ beforeAll(async () => {
        <div id="host"></div><script>host.attachShadow({ mode: 'open' }).innerHTML = '<img src="/now.png?shadow">'</script>
        <div style="position:absolute;top:3000px"><img src="/now.png?below"></div>`,
     ),
+    // One that is answered only when there is news, and one that is answered at once, again and again.
+    '/poll-held': html(`<script>fetch('/news')</script>`),
+    '/news': () => undefined,
+    '/poll-often': html(`<script>setInterval(() => fetch('/now.png'), 100)</script>`),
     '/delay-0': turning(15_000),
     '/delay-2000': turning(1000),
   });
@@ -70,6 +74,29 @@ describe('images', () => {
     expect(inSight.report.images).toEqual({ loaded: 6, failed: 1, pending: 0 });
     const whole = await engine.shoot(site.url('/kinds'), { isFullPage: true });
     expect(whole.report.images).toEqual({ loaded: 7, failed: 1, pending: 0 });
+  });
+});
+
+describe('what the page fetches', () => {
+  test('is waited for, but not for longer than 1.5 s', async () => {
+    const settleMs = await fastest(2500, async () => {
+      const { report } = await engine.shoot(site.url('/poll-held'));
+      expect(report.softTimeouts).toEqual([]);
+      return report.timings.settleMs;
+    });
+    expect(settleMs).toBeGreaterThan(1450);
+    expect(settleMs).toBeLessThan(2500);
+  });
+
+  test('again and again does not hold the page', async () => {
+    const settle = async () => (await engine.shoot(site.url('/poll-often'))).report.timings.settleMs;
+    expect(await fastest(1000, settle)).toBeLessThan(1000);
+  });
+
+  test('is not waited for with domcontentloaded', async () => {
+    const options = { waitUntil: 'domcontentloaded' } as const;
+    const settle = async () => (await engine.shoot(site.url('/poll-held'), options)).report.timings.settleMs;
+    expect(await fastest(1000, settle)).toBeLessThan(1000);
   });
 });
 
