@@ -47,7 +47,7 @@ function end(graceMs) {
  *
  * @param {NodeJS.Signals} name
  */
-function signal(name) {
+function handOn(name) {
   family?.look();
   child?.kill(name);
 }
@@ -74,7 +74,7 @@ function tell(report, done = () => undefined) {
 
 process.on('message', (order) => {
   if (order.type === 'start') start(order);
-  if (order.type === 'signal') signal(order.signal);
+  if (order.type === 'signal') handOn(order.signal);
   if (order.type === 'stop') end(order.graceMs);
 });
 process.on('disconnect', () => end(graceOnLossMs));

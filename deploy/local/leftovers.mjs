@@ -10,8 +10,8 @@ export const markVariable = 'GUARDED_BY';
 /** How often to look for new descendants, in milliseconds. */
 export const lookEveryMs = 1000;
 
-/** What has been killed needs a processor to end: on a busy machine that may take a while. */
-const endLimitMs = 8000;
+/** What has been killed needs a processor to end: on a busy machine that may take a while. In milliseconds. */
+export const endLimitMs = 8000;
 
 /** The descendants of a process. */
 export class Family {

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { markVariable } from './leftovers.mjs';
+import { endLimitMs, markVariable } from './leftovers.mjs';
 
 export type OutputStream = 'stdout' | 'stderr';
 
@@ -49,11 +49,8 @@ type Report =
 
 const guardPath = fileURLToPath(new URL('guard.mjs', import.meta.url));
 
-/**
- * A guard needs a few milliseconds to kill what is left, on a busy machine seconds; a stopped or broken one is given up
- * after this long.
- */
-const guardSlackMs = 10_000;
+/** A guard that has not killed what is left when its own limit is over is a stopped or broken one, and given up. */
+const guardSlackMs = endLimitMs + 2000;
 
 /**
  * Starts a process that cannot outlive this one: it runs under a small guard process in a session of its own (Ctrl-C in

@@ -57,7 +57,10 @@ export interface FrontParts {
   readonly leaving: AbortSignal;
   /** Unix milliseconds: when keys end, and which month counts. */
   readonly now?: () => number;
-  /** How long it may take to find out whose key a request carries, and then what its limits allow. By default 3 s each. */
+  /**
+   * How long it may take to find out whose key a request carries, and then what its limits allow. By default as they
+   * have it.
+   */
   readonly checkMs?: number | undefined;
 }
 

@@ -22,7 +22,8 @@ async function recovered(): Promise<string> {
     },
     { deadlineMs: 40_000, intervalMs: 200 },
   );
-  return body?.data?.fileUrl ?? '';
+  if (!body?.data) throw new Error('a capture was accepted, but its answer names no file');
+  return body.data.fileUrl;
 }
 
 /** Waits until GET /status tells that the queue is out of reach. */

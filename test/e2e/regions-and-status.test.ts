@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import type { ComponentStatus, OverallStatus } from '@webcapture/shared/contract/status.ts';
 import { outcomeOf } from '../harness/api.ts';
+import { fastest } from '../harness/fastest.ts';
 import { AnswerCheck } from '../harness/openapi.ts';
 import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
@@ -92,10 +93,13 @@ describe('region', () => {
   test.for(['us-west', 'eu-central', 'asia-east', 'asia-southeast'])(
     '%s is not installed, which is told at once',
     async (region) => {
-      const refusal = await fleet().api.refused({ url: site().url('/colour'), region });
-      expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
-      expect(refusal.message).toContain(region);
-      expect(refusal.ms).toBeLessThan(8000);
+      const ms = await fastest(1000, async () => {
+        const refusal = await fleet().api.refused({ url: site().url('/colour'), region });
+        expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
+        expect(refusal.message).toContain(region);
+        return refusal.ms;
+      });
+      expect(ms).toBeLessThan(1000);
     },
   );
 });
@@ -151,9 +155,12 @@ describe('status', () => {
     expect(check.problems({ ...json, path: '/status/engine', body: broken.status })).toEqual([]);
 
     // The region fails at once; auto goes round it.
-    const refusal = await api.refused({ url: site().url('/colour'), region: 'us-east' });
-    expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
-    expect(refusal.ms).toBeLessThan(8000);
+    const ms = await fastest(1000, async () => {
+      const refusal = await api.refused({ url: site().url('/colour'), region: 'us-east' });
+      expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
+      return refusal.ms;
+    });
+    expect(ms).toBeLessThan(1000);
     expect((await api.captured({ url: site().url('/colour') })).region).toBe('eu-west');
 
     await renderer('us-east').start();

@@ -1,24 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
-import { begin, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/state/transitions.ts';
+import { begin, remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { dispatchJob } from '../../../services/controller/tasks/dispatch-job.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
+import { orderOf } from './support/refresh-order.ts';
 import { useSettling } from './support/settling.ts';
 import { tasking } from './support/tasking.ts';
 
 const on = useSettling();
-const hour = 3_600_000;
-const day = 24 * hour;
-
-const orderOf = (revision: number, acceptedAt = Date.now()): RefreshOrder => ({
-  revision,
-  by: 'request',
-  region: 'us-east',
-  acceptedAt,
-  startBy: acceptedAt + day,
-  deadline: acceptedAt + day + 60_000,
-});
 
 describe('dispatch', () => {
   const accepted = async (changes = {}) => {

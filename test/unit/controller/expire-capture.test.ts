@@ -2,27 +2,17 @@ import { describe, expect, test } from 'vitest';
 import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { streamNames, taskDurable } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
-import { begin, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/state/transitions.ts';
+import { begin, remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { parseTask } from '@webcapture/shared/state/tasks.ts';
 import { putHtml, takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import { expireCapture } from '../../../services/controller/tasks/expire-capture.ts';
 import { newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
+import { hour, orderOf } from './support/refresh-order.ts';
 import { useSettling } from './support/settling.ts';
 import { tasking } from './support/tasking.ts';
 
 const on = useSettling();
-const hour = 3_600_000;
-const day = 24 * hour;
-
-const orderOf = (revision: number, acceptedAt = Date.now()): RefreshOrder => ({
-  revision,
-  by: 'request',
-  region: 'us-east',
-  acceptedAt,
-  startBy: acceptedAt + day,
-  deadline: acceptedAt + day + 60_000,
-});
 
 describe('expiry', () => {
   const place = { name: 'page', ttl: 3600 };

@@ -1,23 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { remove, startRefresh, type RefreshOrder } from '@webcapture/shared/state/transitions.ts';
+import { remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { dispatchJob } from '../../../services/controller/tasks/dispatch-job.ts';
 import { refreshCapture } from '../../../services/controller/tasks/refresh-capture.ts';
 import { newOutcome } from '../../harness/records.ts';
+import { day, hour, orderOf } from './support/refresh-order.ts';
 import { useSettling } from './support/settling.ts';
 import { tasking } from './support/tasking.ts';
 
 const on = useSettling();
-const hour = 3_600_000;
-const day = 24 * hour;
-
-const orderOf = (revision: number, acceptedAt = Date.now()): RefreshOrder => ({
-  revision,
-  by: 'request',
-  region: 'us-east',
-  acceptedAt,
-  startBy: acceptedAt + day,
-  deadline: acceptedAt + day + 60_000,
-});
 
 describe('refresh', () => {
   const refreshing = async (changes = {}, accountChanges = {}) => {

@@ -1,8 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { until } from '../../harness/until.ts';
 import { openTunnel, plain, read } from './proxy-client.ts';
@@ -122,9 +120,7 @@ describe('time-outs', () => {
     const port = await freePort();
     await closing(startDeaf('127.0.0.3', port));
     await site(publicAddress, (_, response) => response.end('second'), undefined, port);
-    const policy = createEgressPolicy({ allow: ['127.0.0.2/31'], lookup: several });
-    const options = { policy, log: { debug: () => undefined }, limits: { connectTimeoutMs: 1000 } };
-    const lane = await (await closing(startEgressProxy(options))).openLane();
+    const lane = await openLane({ allow: ['127.0.0.2/31'], lookup: several, limits: { connectTimeoutMs: 1000 } });
     expect((await plain(lane.server, `http://a.example:${port}/`)).body).toBe('second');
   });
 });

@@ -2,16 +2,14 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import type { Lookup, ResolvedAddress } from '@webcapture/shared/egress/lookup.ts';
-import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import { createSystemLookup, type Lookup, type ResolvedAddress } from '@webcapture/shared/egress/lookup.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { openTunnel, plain } from './proxy-client.ts';
 import { notationsOf, refusedAddresses, refusedHosts } from './refused-hosts.ts';
 import { innerAddress, publicAddress } from './sites.ts';
 import { several, useLanes } from './use-lanes.ts';
 
-const { site, tcp, closing, openLane, cleanUps } = useLanes();
+const { site, tcp, openProxy, openLane, onEnd } = useLanes();
 
 describe('the policy', () => {
   it('holds in every notation, and nothing arrives', async () => {
@@ -19,7 +17,7 @@ describe('the policy', () => {
     const { port } = canary;
     const lane = await openLane();
     const agent = new http.Agent({ keepAlive: true });
-    cleanUps.push(() => agent.destroy());
+    onEnd(() => agent.destroy());
     const addresses = ['127.0.0.1', '0.0.0.0', '169.254.169.254', '10.0.0.1'];
     const bare = refusedHosts.filter((host) => /^[\w.[\]:%。-]+$/.test(host));
     const hosts = [
@@ -80,14 +78,13 @@ describe('the policy', () => {
     });
     canary.listen(port, innerAddress);
     await once(canary, 'listening');
-    cleanUps.push(() => void canary.close());
+    onEnd(() => void canary.close());
 
     let asked = 0;
     const rebinding: Lookup = async (): Promise<ResolvedAddress[]> => [
       { address: (asked += 1) === 1 ? publicAddress : innerAddress, family: 4 },
     ];
-    const policy = createEgressPolicy({ allow: [`${publicAddress}/32`], lookup: rebinding });
-    const proxy = await closing(startEgressProxy({ policy, log: { debug: () => undefined } }));
+    const proxy = await openProxy({ lookup: rebinding });
     const lane = await proxy.openLane();
     const url = `http://rebind.example:${port}/`;
     for (let round = 0; round < 3; round += 1) {
@@ -125,8 +122,7 @@ describe('the policy', () => {
   });
 
   it('keeps a page from the proxy itself, its own lane and others, where loopback is open', async () => {
-    const policy = createEgressPolicy({ allow: ['127.0.0.0/8', '0.0.0.0/32', '::1'] });
-    const proxy = await closing(startEgressProxy({ policy, log: { debug: () => undefined } }));
+    const proxy = await openProxy({ allow: ['127.0.0.0/8', '0.0.0.0/32', '::1'], lookup: createSystemLookup() });
     const [own, other] = [await proxy.openLane(), await proxy.openLane()];
     const { port } = await site(innerAddress, (_, response) => response.end('open'));
     expect((await plain(own.server, `http://127.0.0.1:${port}/`)).body).toBe('open');
@@ -149,10 +145,8 @@ describe('the policy', () => {
   });
 
   it('tries the next address when one does not answer', async () => {
-    const policy = createEgressPolicy({ allow: ['127.0.0.2/31'], lookup: several });
-    const proxy = await closing(startEgressProxy({ policy, log: { debug: () => undefined } }));
     const { port } = await site(publicAddress, (_, response) => response.end('second'));
-    const lane = await proxy.openLane();
+    const lane = await openLane({ allow: ['127.0.0.2/31'], lookup: several });
     expect((await plain(lane.server, `http://a.example:${port}/`)).body).toBe('second');
   });
 });

@@ -1,8 +1,6 @@
 import type net from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
-import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { timeOf } from '../../harness/fastest.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { until } from '../../harness/until.ts';
@@ -10,7 +8,7 @@ import { openTunnel, plain, read } from './proxy-client.ts';
 import { publicAddress } from './sites.ts';
 import { lookup, networkError, useLanes } from './use-lanes.ts';
 
-const { site, tcp, closing, openLane } = useLanes();
+const { site, tcp, openProxy, openLane } = useLanes();
 
 describe('plain http', () => {
   it('passes requests and responses on as they are', async () => {
@@ -95,12 +93,12 @@ describe('plain http', () => {
   });
 
   it('ends without an answer where the network has none', async () => {
-    const gone = { port: await freePort() };
+    const port = await freePort();
     const lane = await openLane();
     await expect(plain(lane.server, 'http://nowhere.example/')).rejects.toThrow(networkError);
-    await expect(plain(lane.server, `http://a.example:${gone.port}/`)).rejects.toThrow(networkError);
+    await expect(plain(lane.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
     expect(lane.failureOf('http://nowhere.example/x')).toBe('unresolved');
-    expect(lane.failureOf(`http://a.example:${gone.port}/y`)).toBe('unreachable');
+    expect(lane.failureOf(`http://a.example:${port}/y`)).toBe('unreachable');
     expect(lane.failureOf('http://b.example/')).toBeUndefined();
     expect(lane.stats()).toMatchObject({ failedRequests: 2, blockedRequests: 0 });
   });
@@ -165,13 +163,13 @@ describe('tunnels', () => {
   });
 
   it('say why they do not stand', async () => {
-    const gone = { port: await freePort() };
+    const port = await freePort();
     const lane = await openLane();
     expect(await openTunnel(lane.server, 'nowhere.example:443')).toMatchObject({
       status: 502,
       headers: { 'x-webcapture-egress': 'unresolved' },
     });
-    expect(await openTunnel(lane.server, `a.example:${gone.port}`)).toMatchObject({
+    expect(await openTunnel(lane.server, `a.example:${port}`)).toMatchObject({
       status: 502,
       headers: { 'x-webcapture-egress': 'unreachable' },
     });
@@ -190,8 +188,7 @@ describe('closing a lane', () => {
       pending += 1;
       return new Promise(() => undefined);
     };
-    const policy = createEgressPolicy({ allow: [`${publicAddress}/32`], lookup: never });
-    const proxy = await closing(startEgressProxy({ policy, log: { debug: () => undefined } }));
+    const proxy = await openProxy({ lookup: never });
     const [lane, other] = [await proxy.openLane(), await proxy.openLane()];
     const tunnelled = await openTunnel(lane.server, `a.example:${port}`);
     const untouched = await openTunnel(other.server, `a.example:${port}`);

@@ -3,7 +3,7 @@ import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import type { EgressLane } from '../../../services/renderer/egress/lane.ts';
 import type { EgressLimits } from '../../../services/renderer/egress/limits.ts';
-import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import { startEgressProxy, type EgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { innerAddress, publicAddress, startSite, startTcp } from './sites.ts';
 
 /** What a client of the proxy sees when a connection ends without a whole answer. */
@@ -22,24 +22,33 @@ export const several: Lookup = async () => [
   { address: publicAddress, family: 4 },
 ];
 
+interface ProxyChanges {
+  /** What is open; by default the public address. */
+  readonly allow?: readonly string[];
+  readonly lookup?: Lookup;
+  readonly limits?: Partial<EgressLimits>;
+}
+
 /** Gives the tests of a file lanes of a proxy, and servers, which are closed after each of them. */
 export function useLanes() {
   const cleanUps: (() => Promise<void> | void)[] = [];
   afterEach(async () => {
     for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
   });
+  /** The last to be told is the first to be done. */
+  const onEnd = (cleanUp: () => Promise<void> | void) => void cleanUps.push(cleanUp);
   const closing = async <T extends { close(): Promise<void> }>(started: Promise<T>): Promise<T> => {
     const it = await started;
-    cleanUps.push(() => it.close());
+    onEnd(() => it.close());
     return it;
   };
   const site: typeof startSite = (...args) => closing(startSite(...args));
   const tcp: typeof startTcp = (...args) => closing(startTcp(...args));
-  const openLane = async (options: { limits?: Partial<EgressLimits>; lookup?: Lookup } = {}): Promise<EgressLane> => {
-    const policy = createEgressPolicy({ allow: [`${publicAddress}/32`], lookup: options.lookup ?? lookup });
-    const log = { debug: () => undefined };
-    const proxy = await closing(startEgressProxy({ policy, log, limits: options.limits ?? {} }));
-    return proxy.openLane();
+  const openProxy = (changes: ProxyChanges = {}): Promise<EgressProxy> => {
+    const { limits = {}, ...rules } = changes;
+    const policy = createEgressPolicy({ allow: [`${publicAddress}/32`], lookup, ...rules });
+    return closing(startEgressProxy({ policy, log: { debug: () => undefined }, limits }));
   };
-  return { site, tcp, closing, openLane, cleanUps };
+  const openLane = async (changes: ProxyChanges = {}): Promise<EgressLane> => (await openProxy(changes)).openLane();
+  return { site, tcp, closing, openProxy, openLane, onEnd };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decodeHtml } from '../../../services/front/validation/decode-html.ts';
+import { fastest, timeOf } from '../../harness/fastest.ts';
 
 const page = '<!doctype html><p>Grüße, 世界 \u{1F600}</p>';
 const standard = Buffer.from(page).toString('base64');
@@ -40,8 +41,7 @@ test.each([
   expect(() => decodeHtml(html)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
 });
 
-test('refuses a million letters and one that does not fit, at once', () => {
-  const start = performance.now();
-  expect(() => decodeHtml(`${'A'.repeat(1_048_000)}!`)).toThrow();
-  expect(performance.now() - start).toBeLessThan(10_000);
+test('refuses a million letters and one that does not fit, at once', async () => {
+  const refuse = async () => expect(() => decodeHtml(`${'A'.repeat(1_048_000)}!`)).toThrow();
+  expect(await fastest(1000, () => timeOf(refuse))).toBeLessThan(1000);
 });

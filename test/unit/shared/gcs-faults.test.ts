@@ -26,7 +26,7 @@ describe('a reading', () => {
     else expect(on().sent(downloads)).toBe(4);
   });
 
-  test('ends with an error, not with bytes of when the file is replaced and the connection breaks', async () => {
+  test('ends with an error, not with bytes of another, when the file is replaced and the connection breaks', async () => {
     const { old, stored, next } = await pair(on().store, 600_000);
     const replaced = Promise.withResolvers<undefined>();
     on().proxy.next(downloads, { kind: 'cut', afterBytes: 100_000, when: replaced.promise });

@@ -1,0 +1,15 @@
+import type { RefreshOrder } from '@webcapture/shared/state/transitions.ts';
+
+/** In milliseconds, as all times here. */
+export const hour = 3_600_000;
+export const day = 24 * hour;
+
+/** A refresh that a client asks for at `acceptedAt`; it has a day to start, and a minute to render. */
+export const orderOf = (revision: number, acceptedAt = Date.now()): RefreshOrder => ({
+  revision,
+  by: 'request',
+  region: 'us-east',
+  acceptedAt,
+  startBy: acceptedAt + day,
+  deadline: acceptedAt + day + 60_000,
+});
