@@ -8,12 +8,25 @@ import type { PageState } from './page-state.ts';
  */
 export async function waitForRest(mostMs: number): Promise<void> {
   const lookEveryMs = 20;
-  /** Without a change for so long it is over. */
-  const restMs = 100;
+  /** Without a change in so many looks and frames it is over: a busy machine is late with these as it is with the changes. */
+  const restLooks = 5;
+  const restFrames = 3;
+  /** A page that is not drawn at all has its rest after this. */
+  const mostRestMs = 1000;
+
+  const looks: number[] = [];
+  const frames: number[] = [];
+  const drawn = () => {
+    frames.unshift(performance.now());
+    request = requestAnimationFrame(drawn);
+  };
+  let request = requestAnimationFrame(drawn);
+  const isAtRest = (last: number) =>
+    performance.now() - last >= mostRestMs ||
+    ((looks[restLooks - 1] ?? 0) > last && (frames[restFrames - 1] ?? 0) > last);
   const isMoving = () => {
-    const now = performance.now();
     for (const { since, last, times } of (globalThis as PageState).webcaptureMotion?.nodes.values() ?? []) {
-      if (times > 1 && now - last < restMs && last - since < mostMs) return true;
+      if (times > 1 && last - since < mostMs && !isAtRest(last)) return true;
     }
     return false;
   };
@@ -29,5 +42,7 @@ export async function waitForRest(mostMs: number): Promise<void> {
   const end = performance.now() + mostMs;
   while ((isMoving() || unnamed.some(isUnnamed)) && performance.now() < end) {
     await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+    looks.unshift(performance.now());
   }
+  cancelAnimationFrame(request);
 }

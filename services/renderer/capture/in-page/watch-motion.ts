@@ -3,8 +3,8 @@ import type { Motion, PageState } from './page-state.ts';
 
 /** Notes from now on which nodes scripts change again and again, as in an animation, for {@link waitForRest}. */
 export function watchMotion(): void {
-  /** Changes further apart than this are no animation. */
-  const mostPauseMs = 100;
+  /** Changes further apart than this are no animation, not even one on a busy machine. */
+  const mostPauseMs = 250;
   const nodes = new Map<Node, Motion>();
   const observer = new MutationObserver((records) => {
     const now = performance.now();
