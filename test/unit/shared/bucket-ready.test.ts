@@ -1,33 +1,23 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
 import { BucketError, bucketReady } from '@webcapture/shared/storage/gcs/bucket-ready.ts';
 import { CredentialsError, type Credentials } from '@webcapture/shared/storage/gcs/credentials.ts';
 import { GcsClient } from '@webcapture/shared/storage/gcs/gcs-client.ts';
 import type { BucketNeed } from '@webcapture/shared/storage/gcs/bucket-rights.ts';
-import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../harness/bucket.ts';
-import { googleError, startFaultProxy, type FaultProxy, type SeenRequest } from '../../harness/fault-proxy.ts';
+import { googleError, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
+import { useFaultyBucket } from './support/faulty-bucket.ts';
 
 const all: readonly BucketNeed[] = ['create', 'get', 'delete', 'list'];
 const ofFront: readonly BucketNeed[] = ['get', 'delete'];
 
-let bucket: TestBucket;
-let proxy: FaultProxy;
-beforeAll(async () => {
-  bucket = await startTestBucket();
-  proxy = await startFaultProxy(bucket.endpoint);
-}, bucketSetUpMs);
-beforeEach(() => proxy.heal());
-afterAll(async () => {
-  await proxy[Symbol.asyncDispose]();
-  await bucket[Symbol.asyncDispose]();
-});
+const on = useFaultyBucket();
 
-const storeOn = (endpoint: string, credentials: Credentials | null = null, name = bucket.bucket) =>
+const storeOn = (endpoint: string, credentials: Credentials | null = null, name = on().bucket.bucket) =>
   new GcsStore(new GcsClient({ bucket: name, endpoint, credentials, log: silentLog, backoffMs: 20 }), 'captures/');
 
-async function ready(needs: readonly BucketNeed[], store = storeOn(proxy.url)): Promise<GcsStore> {
+async function ready(needs: readonly BucketNeed[], store = storeOn(on().proxy.url)): Promise<GcsStore> {
   const onWait = () => undefined;
   await bucketReady(store, needs, { signal: AbortSignal.timeout(20_000), log: silentLog, onWait });
   return store;
@@ -60,14 +50,14 @@ const requests: Record<BucketNeed, (request: SeenRequest) => boolean> = {
 test('a bucket that gives all rights is ready, and nothing is left in it', async () => {
   await ready(all);
   await ready(ofFront);
-  expect(await bucket.objects()).toEqual([]);
+  expect(await on().bucket.objects()).toEqual([]);
 });
 
 describe('the operator is told', () => {
   test.each(all)('that the right storage.objects.%s is missing, and which role gives it', async (need) => {
-    proxy.always(requests[need], denied(`storage.objects.${need}`));
+    on().proxy.always(requests[need], denied(`storage.objects.${need}`));
     const message = await complaint(all);
-    expect(message).toContain(`the right storage.objects.${need} on the bucket ${bucket.bucket} is missing`);
+    expect(message).toContain(`the right storage.objects.${need} on the bucket ${on().bucket.bucket} is missing`);
     expect(message).toContain('roles/storage.objectUser');
     expect(message).toContain('does not have');
   });
@@ -76,31 +66,33 @@ describe('the operator is told', () => {
     ['renderer', ['create', 'get', 'delete']],
     ['front', ofFront],
   ] as const)('that there is no such bucket (%s)', async (_, needs) => {
-    proxy.always(() => true, googleError(404, 'notFound', 'The specified bucket does not exist.'));
+    on().proxy.always(() => true, googleError(404, 'notFound', 'The specified bucket does not exist.'));
     expect(await complaint(needs)).toContain(
-      `there is no bucket ${bucket.bucket}: create it, or correct WEBCAPTURE_GCS_BUCKET`,
+      `there is no bucket ${on().bucket.bucket}: create it, or correct WEBCAPTURE_GCS_BUCKET`,
     );
   });
 
   test('that there is no such bucket, by a real server', async () => {
-    expect(await complaint(all, storeOn(bucket.endpoint, null, 'another'))).toContain('there is no bucket another');
+    expect(await complaint(all, storeOn(on().bucket.endpoint, null, 'another'))).toContain(
+      'there is no bucket another',
+    );
   });
 
   test('that the credentials have expired', async () => {
-    proxy.always(() => true, googleError(401, 'authError', 'Invalid Credentials'));
+    on().proxy.always(() => true, googleError(401, 'authError', 'Invalid Credentials'));
     expect(await complaint(all)).toMatch(/refuses the credentials, which have expired .* Invalid Credentials/);
   });
 
   test('that there are no credentials', async () => {
     const missing = () => Promise.reject(new CredentialsError('Could not load the default credentials.', false));
     const none = { headers: missing, renew: () => undefined, signLink: missing };
-    const message = await complaint(all, storeOn(proxy.url, none));
+    const message = await complaint(all, storeOn(on().proxy.url, none));
     expect(message).toMatch(/no credentials for the bucket .* GOOGLE_APPLICATION_CREDENTIALS.* Could not load/);
   });
 });
 
 const grants = (...rights: string[]) =>
-  proxy.always(({ url }) => url.pathname.endsWith('/testPermissions'), {
+  on().proxy.always(({ url }) => url.pathname.endsWith('/testPermissions'), {
     kind: 'answer',
     status: 200,
     body: JSON.stringify({ kind: 'storage#testIamPermissionsResponse', permissions: rights }),
@@ -108,18 +100,18 @@ const grants = (...rights: string[]) =>
 
 describe('who may neither create nor list', () => {
   test('takes a 403 for a missing file once the bucket has told that the rights are there', async () => {
-    proxy.always(requests.get, denied('storage.objects.get'));
+    on().proxy.always(requests.get, denied('storage.objects.get'));
     grants('storage.objects.get', 'storage.objects.delete');
     const store = await ready(ofFront);
     expect(await store.stat('0'.repeat(36))).toBeNull();
   });
 
   test('is told of a right that is missing', async () => {
-    proxy.always(requests.get, denied('storage.objects.get'));
+    on().proxy.always(requests.get, denied('storage.objects.get'));
     grants('storage.objects.delete');
     expect(await complaint(ofFront)).toContain('the right storage.objects.get on the bucket');
-    proxy.heal();
-    proxy.always(requests.get, denied('storage.objects.get'));
+    on().proxy.heal();
+    on().proxy.always(requests.get, denied('storage.objects.get'));
     grants('storage.objects.get');
     expect(await complaint(ofFront)).toContain('the right storage.objects.delete on the bucket');
   });
@@ -133,7 +125,7 @@ describe('who may list, but not create, need not be told of rights', () => {
   });
 
   test.each(['get', 'delete'] as const)('and learns that the right storage.objects.%s is missing', async (need) => {
-    proxy.always(requests[need], denied(`storage.objects.${need}`));
+    on().proxy.always(requests[need], denied(`storage.objects.${need}`));
     grants('storage.objects.list');
     expect(await complaint(ofFront)).toContain(`the right storage.objects.${need} on the bucket`);
   });
@@ -141,13 +133,13 @@ describe('who may list, but not create, need not be told of rights', () => {
 
 describe('a renderer without the right to list', () => {
   test('is ready where the bucket tells of its other rights', async () => {
-    proxy.next(requests.get, denied('storage.objects.get'));
+    on().proxy.next(requests.get, denied('storage.objects.get'));
     grants('storage.objects.create', 'storage.objects.get', 'storage.objects.delete');
     await ready(['create', 'get', 'delete']);
   });
 
   test('is told to get it where its other rights are given under a condition', async () => {
-    proxy.next(requests.get, denied('storage.objects.get'));
+    on().proxy.next(requests.get, denied('storage.objects.get'));
     grants();
     const message = await complaint(['create', 'get', 'delete']);
     expect(message).toContain('the right storage.objects.list on the bucket');
@@ -156,29 +148,32 @@ describe('a renderer without the right to list', () => {
 });
 
 test('a refusal that is about no right is told as it is', async () => {
-  proxy.always(() => true, googleError(403, 'accountDisabled', 'The billing account is disabled'));
+  on().proxy.always(() => true, googleError(403, 'accountDisabled', 'The billing account is disabled'));
   const message = await complaint(ofFront);
   expect(message).not.toContain('the right');
   expect(message).toContain('accountDisabled');
 });
 
 test('a try that fails in its middle leaves nothing behind', async () => {
-  const before = await bucket.objects();
-  proxy.always(({ method, url }) => method === 'GET' && url.searchParams.has('fields'), denied('storage.objects.get'));
+  const before = await on().bucket.objects();
+  on().proxy.always(
+    ({ method, url }) => method === 'GET' && url.searchParams.has('fields'),
+    denied('storage.objects.get'),
+  );
   expect(await complaint(all)).toContain('the right storage.objects.get');
-  expect(await bucket.objects()).toEqual(before);
+  expect(await on().bucket.objects()).toEqual(before);
 });
 
 describe('a bucket that is away is waited for', () => {
   test('while it answers 503', async () => {
     const waits: string[] = [];
     const isTold = () => waits.some((what) => what.includes('Backend Error'));
-    proxy.always(() => !isTold(), googleError(503, 'backendError', 'Backend Error'));
+    on().proxy.always(() => !isTold(), googleError(503, 'backendError', 'Backend Error'));
     const onWait = (what: string) => void waits.push(what);
     const signal = AbortSignal.timeout(40_000);
-    await bucketReady(storeOn(proxy.url), ofFront, { signal, log: silentLog, onWait, tryMs: 1000 });
+    await bucketReady(storeOn(on().proxy.url), ofFront, { signal, log: silentLog, onWait, tryMs: 1000 });
     expect(isTold()).toBe(true);
-    for (const what of waits) expect(what).toContain(`waiting for the bucket ${bucket.bucket}: `);
+    for (const what of waits) expect(what).toContain(`waiting for the bucket ${on().bucket.bucket}: `);
   });
 
   test.each([
@@ -190,25 +185,25 @@ describe('a bucket that is away is waited for', () => {
     ['to remove it', requests.delete],
   ])('while it takes too long %s', async (_, hangs) => {
     const waits: { readonly what: string; readonly afterMs: number }[] = [];
-    proxy.always((request) => waits.length === 0 && hangs(request), { kind: 'hang' });
+    on().proxy.always((request) => waits.length === 0 && hangs(request), { kind: 'hang' });
     const start = performance.now();
     const onWait = (what: string) => void waits.push({ what, afterMs: performance.now() - start });
     const signal = AbortSignal.timeout(50_000);
-    await bucketReady(storeOn(proxy.url), all, { signal, log: silentLog, onWait, tryMs: 1000 });
+    await bucketReady(storeOn(on().proxy.url), all, { signal, log: silentLog, onWait, tryMs: 1000 });
     // Before the connection itself is given up. A slow machine may need more than one of so short a time.
     expect(waits[0]?.afterMs).toBeLessThan(8000);
   });
 
   test('until the process is told to stop, in the middle of a call', async () => {
     const stop = new AbortController();
-    proxy.always(requests.create, { kind: 'hang' });
-    const waiting = bucketReady(storeOn(proxy.url), all, {
+    on().proxy.always(requests.create, { kind: 'hang' });
+    const waiting = bucketReady(storeOn(on().proxy.url), all, {
       signal: stop.signal,
       log: silentLog,
       onWait: () => undefined,
     });
     const stopped = waiting.catch((error: unknown) => error);
-    await until('the call to be under way', () => proxy.seen.some(requests.create));
+    await until('the call to be under way', () => on().proxy.seen.some(requests.create));
     stop.abort(new Error('the process is stopping'));
     const start = performance.now();
     expect(await stopped).toMatchObject({ message: expect.stringContaining('is stopping') });

@@ -4,27 +4,18 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, inject, test, vi } from 'vitest';
+import { afterEach, expect, inject, test, vi } from 'vitest';
 import { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
 import { findCredentials } from '@webcapture/shared/storage/gcs/credentials.ts';
 import { GcsClient } from '@webcapture/shared/storage/gcs/gcs-client.ts';
-import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../harness/bucket.ts';
-import { googleError, startFaultProxy, type FaultProxy } from '../../harness/fault-proxy.ts';
+import { googleError } from '../../harness/fault-proxy.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { newFile } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
+import { useFaultyBucket } from './support/faulty-bucket.ts';
 
-let bucket: TestBucket;
-let proxy: FaultProxy;
-beforeAll(async () => {
-  bucket = await startTestBucket();
-  proxy = await startFaultProxy(bucket.endpoint);
-}, bucketSetUpMs);
+const on = useFaultyBucket();
 afterEach(() => vi.unstubAllEnvs());
-afterAll(async () => {
-  await proxy[Symbol.asyncDispose]();
-  await bucket[Symbol.asyncDispose]();
-});
 
 /**
  * The metadata server of a machine of Google's, which gives another token each time that it is asked, and none the
@@ -58,20 +49,20 @@ test('tokens come from the metadata server, are kept, and are got anew when the 
   vi.stubEnv('HOME', inject('tempFolder'));
   const credentials = await findCredentials({ project: 'p' });
   const store = new GcsStore(
-    new GcsClient({ bucket: bucket.bucket, endpoint: proxy.url, credentials, log: silentLog, backoffMs: 20 }),
+    new GcsClient({ bucket: on().bucket.bucket, endpoint: on().proxy.url, credentials, log: silentLog, backoffMs: 20 }),
     '',
   );
   const file = newFile(10);
   await Promise.all([store.create(file), store.create(newFile(10)), store.stat(file.name)]);
-  const used = () => new Set(proxy.seen.map(({ headers }) => headers.authorization));
+  const used = () => new Set(on().proxy.seen.map(({ headers }) => headers.authorization));
   expect(used()).toEqual(new Set(['Bearer token-1']));
-  proxy.heal();
-  proxy.next(() => true, googleError(401, 'authError', 'Invalid Credentials'));
+  on().proxy.heal();
+  on().proxy.next(() => true, googleError(401, 'authError', 'Invalid Credentials'));
   expect(await store.stat(file.name)).not.toBeNull();
-  expect(proxy.seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2']);
+  expect(on().proxy.seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2']);
   // Many are refused at once, some with a token that is not in use any more.
-  proxy.heal();
-  proxy.always(({ headers }) => headers.authorization === 'Bearer token-2', {
+  on().proxy.heal();
+  on().proxy.always(({ headers }) => headers.authorization === 'Bearer token-2', {
     ...googleError(401, 'authError', 'Invalid Credentials'),
   });
   await Promise.all(Array.from({ length: 10 }, () => store.stat(file.name)));
@@ -139,7 +130,7 @@ test('a link is signed without a call, opens this file only, and ends with it', 
 });
 
 async function startTestStore(): Promise<GcsStore> {
-  const options = { bucket: bucket.bucket, endpoint: bucket.endpoint, credentials: null, log: silentLog };
+  const options = { bucket: on().bucket.bucket, endpoint: on().bucket.endpoint, credentials: null, log: silentLog };
   return Promise.resolve(new GcsStore(new GcsClient(options), ''));
 }
 
