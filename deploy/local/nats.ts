@@ -11,7 +11,9 @@ export interface NatsOptions {
   readonly toolPath: string;
   /** By default a free one that the server picks. */
   readonly port?: number;
-  /** Further lines of its configuration, e.g. its users. */
+  /** How the server calls itself, by default `webcapture`. In a cluster each has a name of its own, and keeps it. */
+  readonly serverName?: string;
+  /** Further lines of its configuration, e.g. its users or its cluster. */
   readonly config?: string;
   /** Gets every line that the server prints. */
   readonly log?: (line: string) => void;
@@ -39,7 +41,7 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
   await mkdir(dataDir, { recursive: true });
   await formerServerGone(pidPath, configPath, signal);
   await removePortsFiles(dataDir);
-  await writeFile(configPath, `${natsConfig({ dataDir, pidPath, port: options.port ?? -1 })}${options.config ?? ''}`);
+  await writeFile(configPath, `${natsConfig(options, pidPath)}${options.config ?? ''}`);
 
   let lastLine = 'it said nothing';
   const server = await startProcess({
@@ -72,12 +74,12 @@ export async function runningNatsUrl(dataDir: string): Promise<string | undefine
   return port === undefined ? undefined : `nats://127.0.0.1:${port}`;
 }
 
-function natsConfig({ dataDir, pidPath, port }: { dataDir: string; pidPath: string; port: number }): string {
+function natsConfig({ dataDir, port = -1, serverName = 'webcapture' }: NatsOptions, pidPath: string): string {
   const text = JSON.stringify;
   return `# Written at each start; changes here are lost.
 host: "127.0.0.1"
 port: ${port}
-server_name: "webcapture"
+server_name: ${text(serverName)}
 # Where the server writes which port it listens on.
 ports_file_dir: ${text(dataDir)}
 pid_file: ${text(pidPath)}

@@ -35,9 +35,10 @@ const minReconcileSeconds = 3600;
 /**
  * Reads the controller's variables, throws a ConfigError that names every bad one:
  * - `WEBCAPTURE_NATS_REPLICAS` (1 or 3, default 1): copies of every stream.
- * - `WEBCAPTURE_DB_MAX_BYTES`, `_LIVE_`, `_CAPTURES_`, `_TASKS_`, `_FILES_` (default -1, no limit but the server's own): a stream
- *   that is full refuses what is new. With FILES that fails captures (STORAGE_FAILED) until files expire. TASKS alone
- *   loses its oldest tasks, so that expiries and refreshes would never come: better without a limit.
+ * - `WEBCAPTURE_DB_MAX_BYTES`, `_LIVE_`, `_CAPTURES_`, `_RESULTS_`, `_TASKS_`, `_EXPIRY_`, `_FILES_` (default -1, no limit but the
+ *   server's own): a stream that is full refuses what is new. With FILES that fails captures (STORAGE_FAILED) until files
+ *   expire. TASKS and EXPIRY lose their oldest messages; the daily audit of the records finds what was due, up to a day
+ *   late: better without a limit.
  * - `WEBCAPTURE_CACHE_MAX_BYTES` (default 256 MiB, above 100,000 answers): the oldest ones go first.
  * - `WEBCAPTURE_DEAD_MAX_BYTES` (default 64 MiB): the oldest advisories go first.
  * - `PORT`, `WEBCAPTURE_PUBLIC_URL`, `WEBCAPTURE_CDN_URL`, `WEBCAPTURE_EGRESS_ALLOW`,
@@ -55,7 +56,9 @@ export function readControllerConfig(environment: Environment): ControllerConfig
     live: readMaxBytes(env, 'WEBCAPTURE_LIVE_MAX_BYTES', -1),
     cache: readMaxBytes(env, 'WEBCAPTURE_CACHE_MAX_BYTES', 256 * mebibyte),
     captures: readMaxBytes(env, 'WEBCAPTURE_CAPTURES_MAX_BYTES', -1),
+    results: readMaxBytes(env, 'WEBCAPTURE_RESULTS_MAX_BYTES', -1),
     tasks: readMaxBytes(env, 'WEBCAPTURE_TASKS_MAX_BYTES', -1),
+    expiry: readMaxBytes(env, 'WEBCAPTURE_EXPIRY_MAX_BYTES', -1),
     dead: readMaxBytes(env, 'WEBCAPTURE_DEAD_MAX_BYTES', 64 * mebibyte),
     files: readMaxBytes(env, 'WEBCAPTURE_FILES_MAX_BYTES', -1),
   };

@@ -1,6 +1,7 @@
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import type { Shutdown } from '@webcapture/shared/lifecycle/shutdown.ts';
 import { connectNats } from '@webcapture/shared/nats/connect.ts';
+import { followServerClock } from '@webcapture/shared/nats/server-clock.ts';
 import { openStore } from '@webcapture/shared/storage/open-store.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
@@ -10,7 +11,7 @@ import { LatestReading } from './apply/latest-reading.ts';
 import { leadFleet } from './chores/lead-fleet.ts';
 import type { ControllerConfig } from './config.ts';
 import { runKubernetes } from './kube/run-kubernetes.ts';
-import { runElection } from './leader/election.ts';
+import { runElection, type ElectionOptions } from './leader/election.ts';
 import { onRelease } from './leader/lease.ts';
 import { buildParts, type ControllerParts } from './parts.ts';
 import { repeat } from './repeat.ts';
@@ -38,6 +39,9 @@ export async function startController(
   const registry = createMetrics('controller');
   let notReady = (): string | null => 'waiting for NATS';
   let tickAgeMs = () => 0;
+  /** What this process led, with work that does not end: it would never stand for that again. */
+  const hung = new Set<string>();
+  const onHang = (what: string, isHung: boolean) => void (isHung ? hung.add(what) : hung.delete(what));
   const latest = new LatestReading();
   let waitingForFiles: string | null = 'trying the store of files';
   const ops = await startOpsServer({
@@ -45,7 +49,10 @@ export async function startController(
     metrics: registry,
     log,
     notReady: () => notReady(),
-    notLive: () => (tickAgeMs() > maxTickAgeMs ? `no reading for ${Math.round(tickAgeMs() / 1000)} s` : null),
+    notLive: () => {
+      if (tickAgeMs() > maxTickAgeMs) return `no reading for ${Math.round(tickAgeMs() / 1000)} s`;
+      return hung.size === 0 ? null : `the work of a term as leader of ${[...hung].join(' and ')} does not end`;
+    },
     more: (path) => answerScale(path, latest),
   });
   shutdown.add('the operators’ port', () => ops.close());
@@ -58,8 +65,8 @@ export async function startController(
   const needs = ['create', 'get', 'delete', 'list'] as const;
   const files = await openStore(config.storage, { session, log, metrics: registry, needs });
   shutdown.add('the store of files', () => files.close());
-  const parts = buildParts({ config, times, session, store: files.store, registry, log });
-  const ticker = new Ticker(parts, latest);
+  const parts = buildParts({ config, times, session, store: files.store, registry, log, latest });
+  const ticker = new Ticker(parts);
   tickAgeMs = () => ticker.ageMs;
   notReady = () => {
     if (!session.connected()) return 'no connection to NATS';
@@ -67,7 +74,11 @@ export async function startController(
     return parts.provisioner.complete ? null : 'streams and durables are being set up';
   };
   const { signal } = shutdown;
-  const loops = Promise.all([runTicks(parts, ticker, signal), runOthers(parts, latest, signal)]);
+  const loops = Promise.all([
+    runTicks(parts, ticker, signal),
+    runOthers(parts, { onHang, signal }),
+    followServerClock(session, { log, signal }),
+  ]);
   shutdown.add('the loops of the controller', () => loops);
   // A bucket that is away keeps nobody from the rest: /status tells of it.
   await files.ready({ signal: shutdown.signal, onWait: (what) => (waitingForFiles = what) });
@@ -80,8 +91,13 @@ function runTicks({ provisioner, times, log }: ControllerParts, ticker: Ticker, 
   return repeat({ what: 'reading and telling the state', everyMs, signal, log }, () => ticker.tick());
 }
 
+type OnHang = NonNullable<ElectionOptions['onHang']>;
+
 /** All that needs the streams. */
-async function runOthers(parts: ControllerParts, latest: LatestReading, signal: AbortSignal): Promise<void> {
+async function runOthers(
+  parts: ControllerParts,
+  { onHang, signal }: { onHang: OnHang; signal: AbortSignal },
+): Promise<void> {
   const { config, session, fleet, clusters, storage, book, lease, provisioner, regions, times, log } = parts;
   while (!provisioner.complete && !signal.aborted) await delay(50, signal);
   if (signal.aborted) return;
@@ -96,7 +112,7 @@ async function runOthers(parts: ControllerParts, latest: LatestReading, signal: 
     clusters.follow(session, { log, signal }),
     config.kubernetes === null
       ? null
-      : runKubernetes({ ...parts, settings: config.kubernetes, pod: config.pod, latest, times: times.kube }, signal),
+      : runKubernetes({ ...parts, settings: config.kubernetes, pod: config.pod, onHang, times: times.kube }, signal),
     repeat({ what: 'probing the file store', everyMs: probeMs, signal, log }, () => storage.run()),
     repeat({ what: 'reading the results of canaries', everyMs: bookMs, signal, log }, readBook),
     runElection(
@@ -108,6 +124,7 @@ async function runOthers(parts: ControllerParts, latest: LatestReading, signal: 
         times: times.lease,
         log,
         lead: (term) => leadFleet(parts, term),
+        onHang,
       },
       signal,
     ),

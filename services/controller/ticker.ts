@@ -1,4 +1,3 @@
-import type { LatestReading } from './apply/latest-reading.ts';
 import { Decider } from './decide/decider.ts';
 import type { ControllerParts } from './parts.ts';
 
@@ -13,11 +12,8 @@ export class Ticker {
   #lastAt: number | null = null;
   #deciding = false;
 
-  readonly #latest: LatestReading;
-
-  constructor(parts: ControllerParts, latest: LatestReading) {
+  constructor(parts: ControllerParts) {
     this.#parts = parts;
-    this.#latest = latest;
   }
 
   /** Milliseconds since the last reading was dealt with; 0 before the first. */
@@ -26,13 +22,13 @@ export class Ticker {
   }
 
   async tick(): Promise<void> {
-    const { gatherer, provisioner, applier } = this.#parts;
+    const { gatherer, provisioner, applier, latest } = this.#parts;
     try {
       const facts = await gatherer.read();
       provisioner.heal(facts.queue);
       this.#deciding ||= provisioner.complete || performance.now() - this.#startedAt > setUpMs;
       const report = this.#deciding ? this.#decider.next(facts) : null;
-      this.#latest.set({ facts, report });
+      latest.set({ facts, report });
       await applier.apply(facts, report);
     } finally {
       this.#lastAt = performance.now();

@@ -17,6 +17,12 @@ export interface ControllerTimes {
   /** How long a canary capture may take. */
   readonly canaryDeadlineMs: number;
   readonly sweepMs: number;
+  /** How often it is looked for what has expired. */
+  readonly expiryMs: number;
+  /** How often it is looked whether a day's expiries are to be moved to their minutes. */
+  readonly expandDaysMs: number;
+  /** From the start of one audit of the records to that of the next. */
+  readonly recordAuditMs: number;
   /** The wanted configuration of all streams is applied by the leader; what is missing is made at once by anybody. */
   readonly provisionMs: number;
   readonly lease: LeaseTimes;
@@ -32,6 +38,9 @@ export const controllerTimes: ControllerTimes = Object.freeze({
   canaryRetryMs: 15_000,
   canaryDeadlineMs: 20_000,
   sweepMs: 5000,
+  expiryMs: 5000,
+  expandDaysMs: 10 * 60_000,
+  recordAuditMs: 86_400_000,
   provisionMs: 60_000,
   lease: leaseTimes,
   kube: { lease: kubeLeaseTimes, regionsMs: 500, costsMs: 5000 },

@@ -7,22 +7,27 @@ import { Cache } from '@webcapture/shared/state/cache.ts';
 import { CaptureList } from '@webcapture/shared/state/capture-list.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { clearAway } from '@webcapture/shared/state/clear-away.ts';
+import { ExpiryIndex } from '@webcapture/shared/state/expiry-index.ts';
 import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { Fleet } from '@webcapture/shared/state/fleet.ts';
 import { IdempotencyKeys } from '@webcapture/shared/state/idempotency.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { Keys } from '@webcapture/shared/state/keys.ts';
+import { Settlements } from './capture/settlement.ts';
 import { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { Tickets } from '@webcapture/shared/state/tickets.ts';
 import { WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { SignLink } from '@webcapture/shared/storage/open-store.ts';
 import { putHtml, removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { createHeartbeatFaults } from '@webcapture/shared/telemetry/heartbeat-faults.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { Registry } from 'prom-client';
 import type { FastifyInstance } from 'fastify';
 import { Authenticator } from './accounts/authenticator.ts';
 import { KeyDesk } from './accounts/key-desk.ts';
-import { ensurePresetKey } from './accounts/preset-key.ts';
+import { ensurePresetKey, keepPresetKey } from './accounts/preset-key.ts';
+import { UnknownKeys } from './accounts/unknown-keys.ts';
 import { buildApp } from './app.ts';
 import { createCacheMetrics } from './cache/metrics.ts';
 import { ResponseCache } from './cache/response-cache.ts';
@@ -31,7 +36,8 @@ import { Dispatcher } from './capture/dispatcher.ts';
 import type { HtmlParcels } from './capture/html-parcels.ts';
 import { InFlight } from './capture/in-flight.ts';
 import { RegionBoard } from './capture/region-board.ts';
-import { ResultInbox } from './capture/result-inbox.ts';
+import { ReplyInbox, type ReceivedReply } from './capture/reply-inbox.ts';
+import { noteStart, ResultQueue } from './capture/result-queue.ts';
 import type { FrontConfig } from './config.ts';
 import { SignedLinks } from './http/signed-links.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
@@ -66,19 +72,22 @@ export interface FrontParts {
 
 /** Puts a front together: everything between a connection to NATS and an application that can listen. */
 export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
-  const { config, session, store, signLink, log, metrics, signal, leaving, now = Date.now, checkMs } = parts;
+  const { config, session, store, signLink, log, metrics, signal, leaving, now = session.now, checkMs } = parts;
   const keys = new Keys(session);
   const accounts = new Accounts(session);
   if (config.presetKey !== undefined) {
     await ensurePresetKey(config.presetKey, { accounts, keys });
   }
   const link = new NatsLink();
-  const fleet = new Fleet();
+  const fleet = new Fleet(undefined, createHeartbeatFaults(metrics, log));
   const board = new StatusBoard(
     config.regions.map(({ region }) => region),
     link,
   );
   void link.follow(session);
+  if (config.presetKey !== undefined) {
+    void keepPresetKey(config.presetKey, { accounts, keys }, { link, log, signal });
+  }
   void fleet.follow(session, { log, signal });
   void board.follow(session, { log, signal });
 
@@ -92,33 +101,72 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     queued: () => board.queued(),
     link,
   });
-  const jobs = new Jobs(session);
+  const tickets = new Tickets(session);
+  link.onReconnect(() => tickets.forget());
+  const jobs = new Jobs(session, tickets);
   const tasks = new Tasks(session);
-  const followUps = new FollowUps(tasks);
+  const followUps = new FollowUps(tasks, new ExpiryIndex(session, session.now));
   const parcels: HtmlParcels = {
-    put: (name, html, expiresAt) => putHtml(session, name, html, expiresAt),
+    put: (parcel, html, expiresAt) => putHtml(session, parcel, html, expiresAt),
     remove: (name) => removeHtml(session, name),
+  };
+  const authenticator = new Authenticator({
+    keys,
+    accounts,
+    unknownKeys: new UnknownKeys({ session, keys }),
+    defaultLimits: config.defaultLimits,
+    now,
+    lookupMs: checkMs,
+  });
+  const cache = new Cache(session);
+  const frontMetrics = createFrontMetrics(metrics, {
+    installed: config.regions,
+    inFlight,
+    statusAgeMs: () => board.ageMs(),
+    components: () => overlayStatus(board.view()).components ?? [],
+  });
+  const settlements = new Settlements({
+    captures,
+    store,
+    cache,
+    tickets,
+    onSettled: (settled) => frontMetrics.settled(settled),
+    log,
+  });
+  const onStarted = async ({ result, region }: ReceivedReply) => {
+    const ticket = await tickets.open(result.ticket);
+    if (ticket?.region !== region) frontMetrics.settled({ outcome: 'forged', region, tokens: 0 });
+    else if (result.outcome.kind === 'started') await noteStart(ticket, { captures, log });
   };
   const dispatcher = new Dispatcher({
     captures,
     jobs,
-    inbox: new ResultInbox(session.nc, log),
+    settlements,
+    inbox: new ReplyInbox(session, {
+      log,
+      onMalformed: () => frontMetrics.malformedResult(),
+      onStarted: (reply) =>
+        void onStarted(reply).catch((error: unknown) => log.debug({ err: error }, 'a start was not noted')),
+    }),
     link,
     regions,
     inFlight,
     parcels,
     maxPayload: () => session.nc.info?.max_payload ?? 0,
     queueTimeoutMs: config.queueTimeoutMs,
+    now: () => session.now(),
     log,
   });
-  const authenticator = new Authenticator({
-    keys,
-    accounts,
-    defaultLimits: config.defaultLimits,
-    now,
-    lookupMs: checkMs,
+  const resultQueue = new ResultQueue({
+    session,
+    settlements,
+    captures,
+    followUps,
+    jobs,
+    removeHtml: (name) => removeHtml(session, name),
+    onMalformed: () => frontMetrics.malformedResult(),
+    log,
   });
-  const cache = new Cache(session);
   const responseCache = new ResponseCache({
     session,
     cache,
@@ -134,15 +182,10 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     bookedOf: (account, holds) => usage.bookedOf(account, holds),
     now,
   });
-  return buildApp({
+  const app = await buildApp({
     config,
     log,
-    metrics: createFrontMetrics(metrics, {
-      installed: config.regions,
-      inFlight,
-      statusAgeMs: () => board.ageMs(),
-      components: () => overlayStatus(board.view()).components ?? [],
-    }),
+    metrics: frontMetrics,
     authenticator,
     accounts,
     keys,
@@ -150,14 +193,14 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     webhookSecrets: new WebhookSecrets(session),
     usage,
     admissions,
-    gate: new Gate({ admissions, captures, log, signal, checkMs }),
+    gate: new Gate({ admissions, captures, log, signal, now, checkMs }),
     now,
     captures,
     followUps,
     tasks,
     captureList: new CaptureList(session, undefined, now),
     dispatcher,
-    backgroundQueue: new BackgroundQueue({ captures, jobs, tasks, regions, parcels, log }),
+    backgroundQueue: new BackgroundQueue({ captures, jobs, tasks, regions, parcels, now: () => session.now(), log }),
     regions,
     clearAway: (record) => clearAway(record, { store, cache, removeHtml: (name) => parcels.remove(name) }),
     responseCache,
@@ -165,6 +208,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       keys: new IdempotencyKeys(session),
       captures,
       followUps,
+      now,
       count: createIdempotencyMetrics(metrics),
       log,
     }),
@@ -174,4 +218,9 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     status: board,
     leaving,
   });
+  app.addHook('onClose', async () => {
+    await resultQueue.close();
+    await admissions.flush();
+  });
+  return app;
 }

@@ -3,6 +3,7 @@ import { runService } from '@webcapture/shared/lifecycle/run-service.ts';
 import { closeNats } from '@webcapture/shared/nats/close.ts';
 import { connectNats } from '@webcapture/shared/nats/connect.ts';
 import { waitUntilProvisioned } from '@webcapture/shared/nats/provision.ts';
+import { followServerClock } from '@webcapture/shared/nats/server-clock.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { openStore } from '@webcapture/shared/storage/open-store.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
@@ -31,15 +32,17 @@ await runService({
     });
     shutdown.add('NATS', () => closeNats(session));
     notReady = 'waiting for the controller to set up the streams';
-    const { db, live, cache, captures, tasks, files } = streamNames;
+    const { db, live, cache, captures, results, tasks, expiry, files } = streamNames;
     await waitUntilProvisioned(
       session,
-      { streams: [db, live, cache, captures, tasks, files] },
+      { streams: [db, live, cache, captures, results, tasks, expiry, files] },
       { log, signal: shutdown.signal },
     );
 
+    void followServerClock(session, { log, signal: shutdown.signal });
+
     // Files are shown, and removed with their captures.
-    const opened = await openStore(config.storage, { session, log, metrics, needs: ['get', 'delete'] });
+    const opened = await openStore(config.storage, { session, log, metrics, needs: ['create', 'get', 'delete'] });
     shutdown.add('the store of files', () => opened.close());
     const waiting = { signal: shutdown.signal, onWait: (what: string) => void (notReady = what) };
     await opened.ready(waiting);

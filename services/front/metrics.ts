@@ -3,6 +3,7 @@ import { formats, type Format } from '@webcapture/shared/contract/formats.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import type { ComponentStatus } from '@webcapture/shared/contract/status.ts';
 import { errorCodes, type ErrorCode } from '@webcapture/shared/errors/table.ts';
+import { settlementOutcomes, type SettlementOutcome } from './capture/settlement.ts';
 import { createComponentStatus } from '@webcapture/shared/telemetry/component-status.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { InFlight } from './capture/in-flight.ts';
@@ -12,6 +13,10 @@ export type CaptureOutcomeLabel = 'completed' | 'queued' | 'client_gone' | Error
 export interface FrontMetrics {
   /** A valid request of a known account has been answered. */
   capture(end: { outcome: CaptureOutcomeLabel; region: Region | 'none'; format: Format }): void;
+  /** A renderer's result was looked at; `tokens`: what it charged. */
+  settled(result: { outcome: SettlementOutcome; region: Region; tokens: number }): void;
+  /** What a renderer published is no result. */
+  malformedResult(): void;
   /** `code`: of the error that was answered. */
   request(end: {
     method: string;
@@ -75,6 +80,20 @@ export function createFrontMetrics(
     buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2],
     registers,
   });
+  const results = new Counter({
+    name: 'webcapture_front_results_total',
+    help: 'Results of renderers, by what became of them: settled (completed, failed), given back (returned), come again (repeated), of test captures (canary), or refused: their capture had ended otherwise (ended) or is gone (unknown), they are no results (malformed), of no job (forged), or without the right file (rejected).',
+    labelNames: ['outcome'],
+    registers,
+  });
+  for (const outcome of settlementOutcomes) results.inc({ outcome }, 0);
+  const tokens = new Counter({
+    name: 'webcapture_front_tokens_total',
+    help: 'Tokens charged for captures that this front has settled, by the region that rendered them.',
+    labelNames: ['region'],
+    registers,
+  });
+  for (const { region } of front.installed) tokens.inc({ region }, 0);
   new Gauge({
     name: 'webcapture_front_captures_in_flight',
     help: 'Captures of this front that wait or are being rendered.',
@@ -97,6 +116,11 @@ export function createFrontMetrics(
   });
   return {
     capture: (end) => captures.inc(end),
+    settled: ({ outcome, region, tokens: charged }) => {
+      results.inc({ outcome });
+      tokens.inc({ region }, charged);
+    },
+    malformedResult: () => results.inc({ outcome: 'malformed' }),
     request: ({ method, route, status, code, totalMs, ownMs }) => {
       if (code !== undefined) errors.inc({ code });
       const known = methods.has(method) ? method : 'other';

@@ -1,19 +1,20 @@
+import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
-import { heartbeatFreshMs, type RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
+import {
+  heartbeatFreshMs,
+  heldJobText,
+  maxHeldJobs,
+  type RendererHeartbeat,
+} from '@webcapture/shared/contract/heartbeat.ts';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { runService } from '@webcapture/shared/lifecycle/run-service.ts';
 import { closeNats } from '@webcapture/shared/nats/close.ts';
 import { connectNats } from '@webcapture/shared/nats/connect.ts';
-import { waitUntilProvisioned } from '@webcapture/shared/nats/provision.ts';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
-import { captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
-import { Cache } from '@webcapture/shared/state/cache.ts';
-import { Captures } from '@webcapture/shared/state/captures.ts';
-import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
-import { encodeResult } from '@webcapture/shared/state/results.ts';
-import { Tasks } from '@webcapture/shared/state/tasks.ts';
-import { removeHtml, takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
-import { openStore } from '@webcapture/shared/storage/open-store.ts';
+import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import { heldSubject } from '@webcapture/shared/nats/streams.ts';
+import { takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { openUploader } from '@webcapture/shared/storage/open-store.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
 import { startOpsServer } from '@webcapture/shared/telemetry/ops-server.ts';
 import { version } from '@webcapture/shared/lifecycle/version.ts';
@@ -23,10 +24,11 @@ import { openTempRoot } from './browser/temp-root.ts';
 import { readRendererConfig } from './config.ts';
 import { startEgressProxy } from './egress/proxy.ts';
 import { Heartbeat } from './job/heartbeat.ts';
-import { Lanes } from './job/lanes.ts';
 import { createRendererMetrics } from './job/metrics.ts';
 import { Recent } from './job/recent.ts';
-import { runJob } from './job/run-job.ts';
+import { JobSource } from './job/job-source.ts';
+import { ResultPublisher } from './job/publish-result.ts';
+import { giveBack, runJob, type JobDeps } from './job/run-job.ts';
 import { Slots } from './job/slots.ts';
 
 /** The longest capture there can be, with room to store it. */
@@ -58,23 +60,13 @@ await runService({
     const session = await connectNats({
       ...config.nats,
       name: `renderer ${config.pod}`,
-      inboxPrefix: '_INBOX.renderer',
+      inboxPrefix: `_INBOX.renderer.${config.region}`,
       log,
       signal: shutdown.signal,
     });
     shutdown.add('NATS', () => closeNats(session));
-    notReady = 'waiting for the controller to set up the streams';
-    // The durables come after all streams.
-    await waitUntilProvisioned(
-      session,
-      {
-        streams: [],
-        durables: [{ stream: streamNames.captures, durable: captureDurable(config.region, 'interactive') }],
-      },
-      { log, signal: shutdown.signal },
-    );
 
-    const files = await openStore(config.storage, { session, log, metrics, needs: ['create', 'get', 'delete'] });
+    const files = await openUploader(config.storage, { session, log, metrics, now: session.now });
     shutdown.add('the store of files', () => files.close());
     await files.ready({ signal: shutdown.signal, onWait: (what) => (notReady = what) });
 
@@ -97,35 +89,28 @@ await runService({
     browser = () => engine.browserState();
 
     const recent = new Recent();
-    const lanes = new Lanes((stream, durable, waitMs) => pullOne(session.nc, stream, durable, waitMs), config.region);
-    const jobDeps = {
+    const jobDeps: JobDeps = {
       engine,
-      // What a renderer may read is told by subject: no keys, no accounts.
-      captures: new Captures(session, 'by-subject'),
-      store: files.store,
-      cache: new Cache(session),
-      followUps: new FollowUps(new Tasks(session)),
-      takeHtml: (fileName: string) => takeHtml(session, fileName),
-      dropHtml: (fileName: string) => removeHtml(session, fileName),
-      announce: (job, record, bytes) => {
-        if (job.resultSubject === undefined) return;
-        const limit = session.nc.info?.max_payload ?? 0;
-        session.nc.publish(job.resultSubject, encodeResult(record, job.wantsBytes ? bytes : null, limit));
-      },
+      uploader: files,
+      results: new ResultPublisher(session, config.pod),
+      takeHtml: (name) => takeHtml(session, { region: config.region, name }, 'by-subject'),
+      clock: session.clock,
       onEnd: (end) => {
         const queueWaitMs = end.job.lane === 'interactive' ? end.queueMs : null;
         const { renderMs } = end;
-        if (renderMs !== null) recent.add({ failure: end.failure?.code ?? null, queueWaitMs, renderMs });
+        if (renderMs !== null) recent.add({ failure: end.failure, queueWaitMs, renderMs });
         rendererMetrics.ended(end);
       },
       log,
-    } satisfies Parameters<typeof runJob>[2];
-    const slots = new Slots({
+    };
+    const slots: Slots = new Slots({
       count: config.slots,
-      next: () => lanes.next(),
       run: (message, signal) => runJob(message, signal, jobDeps),
+      giveBack: (message, reason) => giveBack(message, reason, jobDeps),
       ready: () => engine.browserState() === 'up' && session.connected(),
-      log,
+      onFree: () => source?.ask(),
+      onTaken: (message) =>
+        session.nc.publish(heldSubject(config.region, config.pod), heldJobOf(config.region, message)),
     });
     const rendererMetrics = createRendererMetrics(metrics, {
       region: config.region,
@@ -133,10 +118,12 @@ await runService({
       busy: () => slots.busy,
       browserUp: () => engine.browserState() === 'up',
     });
+    const instance = randomUUID();
     const heartbeat = new Heartbeat(
       session,
       () => ({
         pod: config.pod,
+        instance,
         region: config.region,
         version,
         slots: config.slots,
@@ -144,14 +131,22 @@ await runService({
         browser: engine.browserState(),
         draining: slots.draining,
         recent: recent.summary(),
+        jobs: slots.held.slice(0, maxHeldJobs).map((message) => heldJobOf(config.region, message)),
         at: Date.now(),
       }),
       log,
     );
+    const source = new JobSource(session, {
+      region: config.region,
+      free: () => slots.free,
+      onJob: (message) => slots.take(message),
+      log,
+    });
     shutdown.add('heartbeat', () => heartbeat.stop());
     shutdown.add('slots', async () => {
       notReady = 'draining';
       const drained = slots.drain(drainMs - 2 * heartbeatFreshMs);
+      source.close();
       await heartbeat.sayNow();
       await drained;
     });
@@ -159,3 +154,8 @@ await runService({
     log.info({ region: config.region, slots: config.slots }, 'rendering');
   },
 });
+
+/** What the leader needs to hand the job back, should this renderer die. */
+function heldJobOf(region: Region, { consumer, delivery, sequence, consumerSequence }: PulledMessage): string {
+  return heldJobText({ queue: consumer.slice(region.length + 1), delivery, sequence, consumerSequence });
+}

@@ -1,9 +1,11 @@
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { benchDistance } from './distance/distance.ts';
 import { benchCacheHits } from './front/cache-hits.ts';
 import { benchLimitChecks } from './front/limit-checks.ts';
 import { benchListing } from './front/listing.ts';
 import { benchOwnTime } from './front/own-time.ts';
+import { benchScale, scaleParts } from './scale/scale.ts';
 import { benchSoak } from './soak/soak.ts';
 import { benchSpeed } from './speed/speed.ts';
 import { benchStorage } from './storage/storage.ts';
@@ -13,8 +15,11 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service, each
   speed     captures, beside a Playwright script and the floor under it
   front     cache hits, the front's own time, listing, limit checks
   storage   both stores, with files of 300 KB and 10 MB
+  distance  renderers 100 and 220 ms away from NATS, beside one next to it (not run without being named)
+  scale     what the service costs where it is large (some minutes; not run without being named)
   soak      memory over many captures (an hour; not run without being named)
 
+  --only NAME    of scale: ${scaleParts.join(', ')}
   --captures N   the soak ends after so many captures (2000)
   --minutes N    or minutes (60)
 `;
@@ -28,12 +33,15 @@ if (values.help) {
 const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   speed: [benchSpeed],
   front: [benchCacheHits, benchOwnTime, benchListing, benchLimitChecks],
+  scale: [() => benchScale(values.only)],
   storage: [benchStorage],
+  distance: [benchDistance],
   soak: [() => benchSoak({ captures: Number(values.captures), minutes: Number(values.minutes) })],
 };
 
 const unknown = asked.filter((name) => !(name in parts));
 if (unknown.length > 0) refuse(`There is no part ${unknown.join(', ')}.`);
+if (values.only !== undefined && !scaleParts.includes(values.only)) refuse(`Scale has no part ${values.only}.`);
 for (const name of asked.length === 0 ? ['speed', 'front', 'storage'] : asked) {
   for (const measure of parts[name] ?? []) await measure();
 }
@@ -44,6 +52,7 @@ function readArguments() {
       allowPositionals: true,
       options: {
         help: { type: 'boolean', short: 'h', default: false },
+        only: { type: 'string' },
         captures: { type: 'string', default: '2000' },
         minutes: { type: 'string', default: '60' },
       },

@@ -13,8 +13,9 @@ export async function expectBalance({ books, api }: Fleet): Promise<CaptureRecor
     ['queued', 'rendering'].includes(status) ||
     (status === 'completed' && ['queued', 'rendering'].includes(refresh?.state ?? ''));
   await until(
-    'every capture to have ended and the queue to be empty',
-    async () => !(await books.records()).some(isOpen) && (await books.queued()) === 0,
+    'every capture to have ended and the queues to be empty',
+    async () =>
+      (await books.queued()) === 0 && (await books.unsettled()) === 0 && !(await books.records()).some(isOpen),
     { deadlineMs: 60_000, intervalMs: 200 },
   );
   const records = await books.records();

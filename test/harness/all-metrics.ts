@@ -1,10 +1,14 @@
 import type { Metric, Registry } from 'prom-client';
 import { formats } from '@webcapture/shared/contract/formats.ts';
+import { settlementOutcomes } from '../../services/front/capture/settlement.ts';
 import { regions } from '@webcapture/shared/contract/regions.ts';
 import { errorCodes } from '@webcapture/shared/errors/table.ts';
 import { createStoreMetrics } from '@webcapture/shared/storage/store-metrics.ts';
+import { createHeartbeatFaults } from '@webcapture/shared/telemetry/heartbeat-faults.ts';
+import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
 import { ControllerMetrics } from '../../services/controller/apply/metrics.ts';
+import { AuditMetrics } from '../../services/controller/chores/record-audit.ts';
 import { KubeMetrics } from '../../services/controller/kube/metrics.ts';
 import { ReconcileMetrics } from '../../services/controller/reconcile/metrics.ts';
 import { WebhookMetrics } from '../../services/controller/webhooks/metrics.ts';
@@ -13,6 +17,8 @@ import { InFlight } from '../../services/front/capture/in-flight.ts';
 import { createIdempotencyMetrics } from '../../services/front/idempotency/metrics.ts';
 import { createFrontMetrics } from '../../services/front/metrics.ts';
 import { createRendererMetrics } from '../../services/renderer/job/metrics.ts';
+
+const silentLog = createLogger({ service: 'test', pod: 'test', level: 'fatal' });
 
 export type ServiceName = 'front' | 'renderer' | 'controller';
 
@@ -34,6 +40,7 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
   });
   createCacheMetrics(front);
   createIdempotencyMetrics(front);
+  createHeartbeatFaults(front, silentLog);
   createStoreMetrics(front);
 
   const renderer = createMetrics('renderer');
@@ -42,9 +49,11 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
 
   const controller = createMetrics('controller');
   void new ControllerMetrics(controller);
-  void new WebhookMetrics(controller);
+  void new WebhookMetrics(controller, () => 0);
   void new ReconcileMetrics(controller);
+  void new AuditMetrics(controller);
   void new KubeMetrics(controller, () => ({ pods: 0, deployments: 0, renderregions: 0 }));
+  createHeartbeatFaults(controller, silentLog);
   createStoreMetrics(controller);
   return { front, renderer, controller };
 }
@@ -74,10 +83,11 @@ export const labelValues: Readonly<Record<string, readonly string[] | RegExp>> =
   code: errorCodes,
   outcome: [
     ...errorCodes,
-    // Captures, then calls of the store and tasks, then webhooks.
+    // Captures, then results, then calls of the store and tasks, then webhooks.
     'completed',
     'queued',
     'client_gone',
+    ...settlementOutcomes,
     'ok',
     'done',
     'failed',

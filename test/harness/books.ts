@@ -88,6 +88,11 @@ export class Books {
     return (await this.#session.jsm.streams.info(streamNames.captures)).state.messages;
   }
 
+  /** Results of renderers that no front has settled yet. An interactive capture gets its record only then. */
+  async unsettled(): Promise<number> {
+    return (await this.#session.jsm.streams.info(streamNames.results)).state.messages;
+  }
+
   /** How many files the embedded store holds. */
   async files(): Promise<number> {
     const info = await this.#session.jsm.streams.info(streamNames.files, { subjects_filter: 'files.head.>' });

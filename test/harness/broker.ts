@@ -3,11 +3,26 @@ import { startNats, type NatsServer } from '../../deploy/local/nats.ts';
 import { freePort } from './free-port.ts';
 import { usersConfig } from './nats-users.ts';
 
+/** What a fleet has of NATS, be it one server or a cluster: what is done, is done to all servers. */
+export interface NatsBroker {
+  /** As WEBCAPTURE_NATS_URL takes it. */
+  readonly url: string;
+  readonly pids: readonly number[];
+  kill(signal?: NodeJS.Signals): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+  start(): Promise<void>;
+  restart(signal?: NodeJS.Signals): Promise<void>;
+  stop(): Promise<void>;
+  logs(): string;
+  /** What services tried that their users may not. */
+  violations(): readonly string[];
+}
+
 /**
  * A real nats-server of a fleet, with a user for each service that may do what the chart lets it; its port and its folder stay the
  * same over restarts.
  */
-export class Broker {
+export class Broker implements NatsBroker {
   readonly url: string;
   readonly #port: number;
   readonly #dataDir: string;
@@ -33,8 +48,8 @@ export class Broker {
     return new Broker(server, { dataDir, toolPath, lines });
   }
 
-  get pid(): number {
-    return this.#server.process.pid;
+  get pids(): readonly number[] {
+    return [this.#server.process.pid];
   }
 
   /** Ends the server: SIGKILL by default, as a power cut would. Returns when it is gone. */
@@ -73,7 +88,6 @@ export class Broker {
     return this.#lines.join('\n');
   }
 
-  /** What services tried that their users may not. */
   violations(): readonly string[] {
     return this.#lines.filter((line) => line.includes('Violation'));
   }

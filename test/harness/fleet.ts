@@ -6,8 +6,10 @@ import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { Api } from './api.ts';
 import { Books } from './books.ts';
 import { startTestBucket } from './bucket.ts';
-import { Broker } from './broker.ts';
+import { Broker, type NatsBroker } from './broker.ts';
+import { startDelayProxy } from './delay-proxy.ts';
 import { freePort } from './free-port.ts';
+import { startNatsCluster, type NatsCluster } from './nats-cluster.ts';
 import { userOf } from './nats-users.ts';
 import { once } from './once.ts';
 import { AnswerCheck } from './openapi.ts';
@@ -25,8 +27,12 @@ export interface FleetOptions {
   readonly slots?: number;
   readonly fronts?: number;
   readonly key?: string;
+  /** Servers of NATS: one, or a cluster of three that keeps three copies of all; by default what WEBCAPTURE_TEST_NODES says. */
+  readonly nodes?: 1 | 3;
   /** Where files are kept; by default what WEBCAPTURE_TEST_STORE says, else the embedded one. */
   readonly store?: TestStore;
+  /** How far from NATS the renderers of a region are, as the round trip in milliseconds; others stand beside it. */
+  readonly roundTripMs?: Partial<Record<Region, number>>;
   /** Variables for all services, on top of the fleet's own. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -48,7 +54,9 @@ export interface Fleet extends AsyncDisposable {
   readonly key: string;
   readonly api: Api;
   readonly books: Books;
-  readonly nats: Broker;
+  readonly nats: NatsBroker;
+  /** The cluster where there are three servers; throws where there is one. */
+  readonly cluster: NatsCluster;
   readonly fronts: readonly ServicePart[];
   readonly controller: ServicePart;
   readonly renderers: readonly ServicePart[];
@@ -90,13 +98,19 @@ async function assemble(
   stop: () => Promise<void>,
 ): Promise<Fleet> {
   const { regions = 'us-east:1', key = 'test-key-of-a-fleet', fronts: frontCount = 1 } = options;
-  const nats = await Broker.start(folder, tools.natsServer);
+  const cluster =
+    (options.nodes ?? testNodes()) === 3
+      ? await startNatsCluster({ folder, toolPath: tools.natsServer, users: true })
+      : undefined;
+  const nats = cluster ?? (await Broker.start(folder, tools.natsServer));
   cleanUp.push(() => nats.stop());
 
   const bucket = (options.store ?? testStore()) === 'gcs' ? await startTestBucket() : undefined;
   cleanUp.push(async () => bucket?.[Symbol.asyncDispose]());
   const storage = bucket && { WEBCAPTURE_GCS_BUCKET: bucket.bucket, WEBCAPTURE_GCS_ENDPOINT: bucket.endpoint };
-  const env = serviceEnv(folder, { natsUrl: nats.url, regions, extra: { ...storage, ...options.env } });
+  const replicas = cluster && { WEBCAPTURE_NATS_REPLICAS: '3' };
+  const extra = { ...storage, ...replicas, ...options.env };
+  const env = serviceEnv(folder, { natsUrl: nats.url, regions, extra });
   const ports = await Promise.all(Array.from({ length: frontCount }, () => freePort()));
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
   const controller = await ServicePart.prepare('controller', 'controller', {
@@ -122,6 +136,10 @@ async function assemble(
   }));
   const renderers: { region: Region; part: ServicePart }[] = [];
   for (const { region, count } of wanted) {
+    const roundTripMs = options.roundTripMs?.[region];
+    const distance =
+      roundTripMs === undefined ? null : await startDelayProxy({ upstream: addressOf(nats.url), roundTripMs });
+    if (distance !== null) cleanUp.push(async () => distance[Symbol.asyncDispose]());
     for (let index = 0; index < count; index++) {
       const part = await ServicePart.prepare(`renderer-${region}-${index}`, 'renderer', {
         WEBCAPTURE_REGION: region,
@@ -130,8 +148,9 @@ async function assemble(
         WEBCAPTURE_CHROMIUM_PATH: tools.chromium,
         WEBCAPTURE_CHROMIUM_SANDBOX: tools.sandbox,
         WEBCAPTURE_FILTERS_PATH: tools.filters,
-        ...userOf('renderer'),
+        ...userOf('renderer', region),
         ...env,
+        ...(distance === null ? {} : { WEBCAPTURE_NATS_URL: distance.url }),
       });
       renderers.push({ region, part });
     }
@@ -158,6 +177,10 @@ async function assemble(
     api: new Api({ url, key, check }),
     books,
     nats,
+    get cluster() {
+      if (cluster === undefined) throw new Error('the fleet has one server of NATS, no cluster');
+      return cluster;
+    },
     fronts,
     controller,
     renderers: renderers.map(({ part }) => part),
@@ -185,6 +208,13 @@ function testStore(): TestStore {
   return chosen;
 }
 
+/** `WEBCAPTURE_TEST_NODES`, so that what is tested on one server can be tested on three; one unless it was set outside. */
+function testNodes(): 1 | 3 {
+  const chosen = process.env['WEBCAPTURE_TEST_NODES'] ?? '1';
+  if (chosen !== '1' && chosen !== '3') throw new Error('WEBCAPTURE_TEST_NODES must be 1 or 3');
+  return chosen === '3' ? 3 : 1;
+}
+
 /** All that a service sees of the outside: nothing of the environment that the tests were started in gets through. */
 function serviceEnv(
   folder: string,
@@ -201,4 +231,9 @@ function serviceEnv(
     WEBCAPTURE_LOG_LEVEL: 'debug',
     ...options.extra,
   };
+}
+
+function addressOf(url: string): { readonly host: string; readonly port: number } {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
 }

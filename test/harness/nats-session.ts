@@ -11,7 +11,17 @@ import { freePort } from './free-port.ts';
 
 export const streamSettings: StreamSettings = {
   replicas: 1,
-  maxBytes: { db: -1, live: -1, cache: 16 * 1024 * 1024, captures: -1, tasks: -1, dead: -1, files: -1 },
+  maxBytes: {
+    db: -1,
+    live: -1,
+    cache: 16 * 1024 * 1024,
+    captures: -1,
+    results: -1,
+    tasks: -1,
+    expiry: -1,
+    dead: -1,
+    files: -1,
+  },
 };
 
 export const silentLog = createLogger({ service: 'test', pod: 'test', level: 'fatal' });
@@ -27,6 +37,8 @@ export interface TestNats extends AsyncDisposable {
   kill(): Promise<void>;
   /** The second half of a restart. */
   start(): Promise<void>;
+  /** Empties the disk of a server that was killed. */
+  wipe(): Promise<void>;
 }
 
 /** A real nats-server with a data folder of its own, connected and provisioned. */
@@ -62,6 +74,7 @@ export async function startTestNats(installed: readonly Region[] = regions): Pro
     connect,
     kill,
     start,
+    wipe: () => rm(dataDir, { recursive: true, force: true }),
     async restart() {
       await kill();
       await start();

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
 import type { ServiceName } from './part.ts';
 
 /** What a user of the server may do, and why; the chart makes its users of the same file. */
@@ -11,24 +12,29 @@ type Permissions = Readonly<
 >;
 
 const file = new URL('../../charts/webcapture/files/nats-permissions.json', import.meta.url);
-const permissions = JSON.parse(await readFile(file, 'utf8')) as Permissions;
+export const permissions = JSON.parse(await readFile(file, 'utf8')) as Permissions;
 
-const passwordOf = (service: ServiceName) => `password-of-${service}`;
+/** The renderers of each region have a user of their own. */
+const nameOf = (service: ServiceName, region?: Region) => (region === undefined ? service : `${service}-${region}`);
+const passwordOf = (user: string) => `password-of-${user}`;
 
-/** The variables by which a service signs in. */
-export const userOf = (service: ServiceName) => ({
-  WEBCAPTURE_NATS_USER: service,
-  WEBCAPTURE_NATS_PASSWORD: passwordOf(service),
-});
+/** The variables by which a service signs in; a renderer by its region. */
+export function userOf(service: 'front' | 'controller' | 'renderer', region?: Region) {
+  const user = nameOf(service, service === 'renderer' ? (region ?? 'us-east') : undefined);
+  return { WEBCAPTURE_NATS_USER: user, WEBCAPTURE_NATS_PASSWORD: passwordOf(user) };
+}
 
-const users = Object.entries(permissions).map(([service, { publish, subscribe }]) => ({
-  user: service,
-  password: passwordOf(service as ServiceName),
-  permissions: {
-    publish: { allow: publish.flatMap(({ subjects }) => subjects) },
-    subscribe: { allow: subscribe.flatMap(({ subjects }) => subjects) },
-  },
-}));
+function entryOf(service: ServiceName, region?: Region) {
+  const user = nameOf(service, region);
+  const subjects = (direction: 'publish' | 'subscribe') =>
+    permissions[service][direction].flatMap((permission) =>
+      permission.subjects.map((subject) => subject.replaceAll('{region}', region ?? '')),
+    );
+  const allowed = { publish: { allow: subjects('publish') }, subscribe: { allow: subjects('subscribe') } };
+  return { user, password: passwordOf(user), permissions: allowed };
+}
+
+const users = [entryOf('front'), entryOf('controller'), ...regions.map((region) => entryOf('renderer', region))];
 
 /** For a server's configuration: the services as the chart has them, and tests, which sign in as nobody, may do all. */
 export const usersConfig = `

@@ -1,8 +1,10 @@
 import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
 import { isMessageMissing } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { readBatch } from '@webcapture/shared/nats/read-batch.ts';
 import { laterSubject, streamNames, type TaskKind } from '@webcapture/shared/nats/streams.ts';
 import type { CaptureRef } from '@webcapture/shared/state/captures.ts';
+import { parseExpiry } from '@webcapture/shared/state/expiry-index.ts';
 
 /** When a task is to come, Unix ms without its milliseconds; null when none is scheduled. */
 export async function taskDueAt(
@@ -19,6 +21,13 @@ export async function taskDueAt(
     if (isMessageMissing(error)) return null;
     throw error;
   }
+}
+
+/** The times at which the leader will look whether a capture has expired, Unix ms. */
+export async function expiriesOf(session: NatsSession, uuid: string): Promise<number[]> {
+  const messages = await readBatch(session, streamNames.expiry, { seq: 1, next_by_subj: 'expiry.>', batch: 10_000 });
+  const entries = messages.flatMap(({ data }) => parseExpiry(data) ?? []);
+  return entries.filter((entry) => entry.uuid === uuid).map(({ expiresAt }) => expiresAt);
 }
 
 /** All jobs in the queue, in order. */

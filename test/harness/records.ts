@@ -77,16 +77,33 @@ export function newRecord(changes: Partial<CaptureRecord> = {}): CaptureRecord {
   };
 }
 
-/** A file of so many random bytes, to be stored. */
-export function newFile(size: number, changes: Partial<NewFile> = {}): NewFile {
+/** A file to be stored, under the name that it is to have. */
+export type NamedFile = NewFile & { readonly name: string };
+
+/** A file of so many random bytes, to be stored; from 33 bytes on it begins like a png of its size. */
+export function newFile(size: number, changes: Partial<Omit<NamedFile, 'object'>> = {}): NamedFile {
+  const name = changes.name ?? newFileName(randomUUIDv7(), 'png');
   const file = {
-    name: newFileName(randomUUIDv7(), 'png'),
+    name,
+    object: name,
+    region: 'us-east',
     account: 'acme',
-    bytes: randomBytes(size),
     contentType: 'image/png',
     expiresAt: Date.now() + 3_600_000,
     width: 3,
     height: 4,
+    ...changes,
   } as const;
-  return { ...file, ...changes };
+  return { ...file, bytes: changes.bytes ?? pngLike(size, file) };
+}
+
+/** Random bytes that begin like a png of that size; it cannot be decoded. */
+export function pngLike(size: number, { width, height }: { readonly width: number; readonly height: number }): Buffer {
+  const bytes = randomBytes(size);
+  if (size < 33) return bytes;
+  bytes.write('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 0, 'latin1');
+  bytes.writeUInt32BE(width, 16);
+  bytes.writeUInt32BE(height, 20);
+  bytes.set([8, 2, 0, 0, 0], 24);
+  return bytes;
 }

@@ -28,6 +28,7 @@ const longest: readonly string[] = [
   '/e2e/real-sites.test.ts',
   '/e2e/load.test.ts',
   '/e2e/errors.test.ts',
+  '/chaos/three-nodes.test.ts',
   '/chaos/renderer.test.ts',
   '/chaos/background.test.ts',
 ];

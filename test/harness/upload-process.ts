@@ -7,7 +7,8 @@ const [bucket = '', endpoint = '', name = '', size = '0'] = process.argv.slice(2
 const log = createLogger({ service: 'upload', pod: 'test', level: 'fatal' });
 const store = await openBucket({ bucket, endpoint, prefix: '' }, { log });
 await store.create({
-  name,
+  object: name,
+  region: 'us-east',
   account: 'acme',
   bytes: Buffer.alloc(Number(size), 'x'),
   contentType: 'image/png',

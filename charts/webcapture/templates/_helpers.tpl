@@ -56,6 +56,36 @@ webcapture.dev/region: {{ . }}
 {{- default (printf "%s-nats-auth" (include "webcapture.fullname" .)) .Values.nats.existingSecret -}}
 {{- end -}}
 
+{{/*
+What signs in to NATS, as a JSON list of {service, region, name, key, variable}: `key` is where the Secret has the password, `variable`
+where the embedded server reads it. Renderers have a user for each region. The chart's own Secret has one for every region that there
+can be: adding a region must not restart the embedded server, which without a volume loses what it holds. A Secret of the operator has those
+of the installed regions.
+*/}}
+{{- define "webcapture.natsLogins" -}}
+{{- $regions := list "us-east" "us-west" "eu-west" "eu-central" "asia-east" "asia-southeast" -}}
+{{- if .Values.nats.existingSecret -}}
+{{- $regions = list -}}
+{{- range concat .Values.regions .Values.otherRegions -}}{{- $regions = append $regions .name -}}{{- end -}}
+{{- end -}}
+{{- $logins := list (include "webcapture.natsLogin" (dict "root" . "service" "controller") | fromJson) -}}
+{{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" . "service" "front") | fromJson) -}}
+{{- range sortAlpha $regions -}}
+{{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" $ "service" "renderer" "region" .) | fromJson) -}}
+{{- end -}}
+{{- toJson $logins -}}
+{{- end -}}
+
+{{/* One of them, as a JSON object. Usage: dict "root" $ "service" "renderer" "region" "us-east"; only renderers have a region. */}}
+{{- define "webcapture.natsLogin" -}}
+{{- $suffix := "" -}}
+{{- with .region -}}{{- $suffix = printf "-%s" . -}}{{- end -}}
+{{- $id := printf "%s%s" .service $suffix -}}
+{{- $name := printf "%s%s" (index .root.Values.nats.users .service) $suffix -}}
+{{- $variable := printf "%s_PASSWORD" (upper $id | replace "-" "_") -}}
+{{- dict "service" .service "region" (default "" .region) "name" $name "key" (printf "%s-password" $id) "variable" $variable | toJson -}}
+{{- end -}}
+
 {{- define "webcapture.natsUrl" -}}
 {{- if .Values.nats.enabled -}}
 nats://{{ include "webcapture.fullname" . }}-nats:4222
@@ -95,17 +125,19 @@ http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{
 {{- join "," $parts -}}
 {{- end -}}
 
-{{/* What every pod of ours is told. Usage: dict "root" $ "service" "front" */}}
+{{/* What every pod of ours is told. Usage: dict "root" $ "service" "front"; of a renderer with its "region". */}}
 {{- define "webcapture.commonEnv" -}}
 {{- $root := .root -}}
+{{- $login := include "webcapture.natsLogin" . | fromJson -}}
+{{- $gcsSecret := include "webcapture.gcsSecret" . -}}
 - name: WEBCAPTURE_POD
   valueFrom: { fieldRef: { fieldPath: metadata.name } }
 - name: WEBCAPTURE_NATS_URL
   value: {{ include "webcapture.natsUrl" $root | quote }}
 - name: WEBCAPTURE_NATS_USER
-  value: {{ index $root.Values.nats.users .service | quote }}
+  value: {{ $login.name | quote }}
 - name: WEBCAPTURE_NATS_PASSWORD
-  valueFrom: { secretKeyRef: { name: {{ include "webcapture.natsSecret" $root }}, key: {{ .service }}-password } }
+  valueFrom: { secretKeyRef: { name: {{ include "webcapture.natsSecret" $root }}, key: {{ $login.key }} } }
 - name: WEBCAPTURE_REGIONS
   value: {{ include "webcapture.regions" $root | quote }}
 - name: WEBCAPTURE_LOG_LEVEL
@@ -134,12 +166,23 @@ http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{
 - name: WEBCAPTURE_GCS_PROJECT
   value: {{ . | quote }}
 {{- end }}
-{{- if .existingSecret }}
+{{- end }}
+{{- if $gcsSecret }}
 - name: GOOGLE_APPLICATION_CREDENTIALS
   value: /var/run/secrets/webcapture/gcs/key.json
 {{- end }}
 {{- end }}
-{{- end }}
+{{- end -}}
+
+{{/* The Secret with the key file of a service's own account on the bucket, if any. Usage: dict "root" $ "service" "front" */}}
+{{- define "webcapture.gcsSecret" -}}
+{{- with .root.Values.storage -}}
+{{- if eq .type "gcs" -}}
+{{- $own := "" -}}
+{{- if eq $.service "renderer" -}}{{- $own = (default dict .gcs.renderer).existingSecret -}}{{- end -}}
+{{- default .gcs.existingSecret $own -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{/* What fronts and controllers must be told alike. */}}
@@ -160,18 +203,18 @@ http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{
 {{- end }}
 {{- end -}}
 
-{{/* Volumes and mounts of every pod: /tmp is all that may be written. */}}
+{{/* Volumes and mounts of every pod: /tmp is all that may be written. Usage: dict "root" $ "service" "front" */}}
 {{- define "webcapture.mounts" -}}
 - { name: tmp, mountPath: /tmp }
-{{- if and (eq .Values.storage.type "gcs") .Values.storage.gcs.existingSecret }}
+{{- if include "webcapture.gcsSecret" . }}
 - { name: gcs, mountPath: /var/run/secrets/webcapture/gcs, readOnly: true }
 {{- end }}
 {{- end -}}
 
 {{- define "webcapture.gcsVolume" -}}
-{{- if and (eq .Values.storage.type "gcs") .Values.storage.gcs.existingSecret }}
+{{- with include "webcapture.gcsSecret" . }}
 - name: gcs
-  secret: { secretName: {{ .Values.storage.gcs.existingSecret }} }
+  secret: { secretName: {{ . }} }
 {{- end }}
 {{- end -}}
 

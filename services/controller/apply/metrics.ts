@@ -18,13 +18,17 @@ export class ControllerMetrics {
   readonly #leader: Gauge;
   readonly #waiting: Gauge<'region' | 'lane'>;
   readonly #oldest: Gauge<'region' | 'lane'>;
+  readonly #resultsWaiting: Gauge;
+  readonly #resultsOldest: Gauge;
   readonly #slots: Gauge<'region'>;
   readonly #busy: Gauge<'region'>;
   readonly #healthy: Gauge<'region'>;
   readonly #wanted: Gauge<'region'>;
   readonly #canary: Gauge<'region'>;
   readonly #settled: Counter<'reason'>;
+  readonly #handedBack: Counter;
   readonly #tasks: Counter<'kind' | 'outcome'>;
+  readonly #expiryLag: Gauge;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -37,6 +41,11 @@ export class ControllerMetrics {
       'queue_oldest_age_seconds',
       'For how long the capture that has waited longest has been in the queue; 0 while none waits.',
       ['region', 'lane'],
+    );
+    this.#resultsWaiting = gauge('queue_results_waiting', 'Results of renderers that no front has settled yet.');
+    this.#resultsOldest = gauge(
+      'queue_results_oldest_age_seconds',
+      'For how long the oldest result that no front has settled yet has been in the queue; 0 while there is none.',
     );
     this.#slots = gauge('region_slots', 'Slots of the renderers that are alive.', ['region']);
     this.#busy = gauge('region_slots_busy', 'Slots that render.', ['region']);
@@ -51,6 +60,15 @@ export class ControllerMetrics {
       ['region'],
     );
     this.#canary = gauge('canary_seconds', 'Time of the last test capture that completed.', ['region']);
+    this.#expiryLag = gauge(
+      'expiry_lag_seconds',
+      'For how long the oldest capture whose time is over has waited to be cleared away, to the minute; of the leader.',
+    );
+    this.#handedBack = new Counter({
+      name: 'webcapture_jobs_handed_back_total',
+      help: 'Jobs of renderers that fell silent, which the leader of the fleet gave back to the queue.',
+      registers,
+    });
     this.#settled = new Counter({
       name: 'webcapture_captures_settled_total',
       help: 'Captures that the controller ended as failed, because no renderer did.',
@@ -73,6 +91,14 @@ export class ControllerMetrics {
 
   /** Shows what was read. */
   facts(facts: Facts): void {
+    const results = facts.queue.kind === 'answered' ? facts.queue.results : null;
+    if (results === null) {
+      this.#resultsWaiting.remove();
+      this.#resultsOldest.remove();
+    } else {
+      this.#resultsWaiting.set(results.waiting);
+      this.#resultsOldest.set((results.oldestMs ?? 0) / 1000);
+    }
     for (const { region, pods, waiting, canary, ...told } of facts.regions) {
       const { healthy, wanted } = countRenderers({ pods, ...told }) ?? {
         healthy: pods.filter(isHealthy).length,
@@ -109,6 +135,14 @@ export class ControllerMetrics {
 
   task(kind: TaskKind, outcome: 'done' | 'failed'): void {
     this.#tasks.inc({ kind, outcome });
+  }
+
+  expiryLag(seconds: number): void {
+    this.#expiryLag.set(seconds);
+  }
+
+  handedBack(): void {
+    this.#handedBack.inc();
   }
 
   settled(reason: SettleReason): void {

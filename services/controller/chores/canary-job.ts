@@ -1,12 +1,9 @@
-import { randomUUIDv7 } from 'node:crypto';
-import { captureJobVersion, type CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { systemAccount } from '@webcapture/shared/contract/account.ts';
+import { captureJobVersion } from '@webcapture/shared/contract/capture-job.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import type { UnsignedJob } from '@webcapture/shared/state/job-of.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
-
-/** Whom the service's own captures belong to. They cost nothing. */
-export const systemAccount = 'system';
 
 export const canaryViewport = { width: 320, height: 200, deviceScaleFactor: 1 } as const;
 
@@ -42,43 +39,33 @@ const options: RenderOptions = {
   },
 };
 
-/** A small capture of our own html, as a front would queue it. */
+/** A small capture of our own html, as a front would queue it; times are the server's. It has no record. */
 export function newCanary(
   region: Region,
-  deadlineMs: number,
-  resultSubject: string,
-): { readonly job: CaptureJob; readonly record: CaptureRecord } {
-  const uuid = randomUUIDv7();
-  const acceptedAt = Date.now();
-  const deadline = acceptedAt + deadlineMs;
-  const common = {
+  {
+    deadlineMs,
+    now,
+    replySubject,
+  }: { readonly deadlineMs: number; readonly now: number; readonly replySubject: string },
+  uuid: string,
+): UnsignedJob {
+  const deadline = now + deadlineMs;
+  const object = newFileName(uuid, options.format);
+  return {
+    version: captureJobVersion,
     uuid,
-    account: systemAccount,
+    revision: 0,
     region,
+    ticket: { account: systemAccount, uuid, revision: 0, region, object },
+    reply: { subject: replySubject, wants: 'result' },
+    resultTtlSeconds: Math.ceil(deadlineMs / 1000),
+    account: systemAccount,
     lane: 'interactive',
-    fileName: newFileName(uuid, options.format),
-    acceptedAt,
+    acceptedAt: now,
     startBy: deadline,
     deadline,
+    file: { object, lifetimeMs: fileLifetimeMs },
+    source: { kind: 'html', html },
     options,
-  } as const;
-  return {
-    job: {
-      ...common,
-      version: captureJobVersion,
-      revision: 0,
-      resultSubject,
-      wantsBytes: false,
-      source: { kind: 'html', html },
-    },
-    record: {
-      ...common,
-      status: 'queued',
-      url: 'about:blank',
-      askedRegion: region,
-      tokenCost: 0,
-      lifetimeMs: fileLifetimeMs,
-      expiresAt: acceptedAt + fileLifetimeMs,
-    },
   };
 }

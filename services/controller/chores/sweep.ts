@@ -4,10 +4,11 @@ import { isNotProvisioned } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
-import { parseJob, type Jobs } from '@webcapture/shared/state/jobs.ts';
+import type { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { stateOf } from '@webcapture/shared/state/transitions.ts';
 import { duration } from '../decide/verdict.ts';
 import type { Term } from '../leader/election.ts';
+import { convertOldJob, readQueuedJob } from './queued-job.ts';
 import { readJobs } from './read-jobs.ts';
 import type { Settlement, Settler } from './settler.ts';
 
@@ -22,6 +23,7 @@ export interface SweepParts {
   readonly captures: Captures;
   readonly jobs: Jobs;
   readonly settler: Settler;
+  /** Unix milliseconds by the server's clock. */
   readonly now?: () => number;
 }
 
@@ -38,7 +40,7 @@ export class Sweep {
 
   constructor(parts: SweepParts) {
     this.#parts = parts;
-    this.#now = parts.now ?? Date.now;
+    this.#now = parts.now ?? (() => parts.session.now());
   }
 
   async pass(term: Pick<Term, 'holds'>): Promise<void> {
@@ -68,16 +70,23 @@ export class Sweep {
   }
 
   async #look(message: StoredMsg, term: Pick<Term, 'holds'>): Promise<void> {
-    const job = tryParse(message.data);
+    const job = readQueuedJob(message.data);
+    if (job === null) return;
+    const { captures, jobs, settler } = this.#parts;
     const now = this.#now() - graceMs;
-    if (job === null || now <= Math.min(job.startBy, job.deadline)) return;
-    const record = await this.#parts.captures.get(job.account, job.uuid);
-    const due = whatIsDue(job, record === null ? null : stateOf(record.value, job.revision), now);
-    if (due === null || !term.holds()) return;
-    if (due === 'remove' && record !== null) await this.#parts.settler.follow(record.value);
-    if (due === 'remove' || (await this.#parts.settler.settle(job, due))) {
-      await this.#parts.jobs.remove({ sequence: message.seq });
+    if (now <= Math.min(job.startBy, job.deadline)) {
+      if (!term.holds() || !(await convertOldJob(job, message.seq, { captures, jobs, unlessBegun: true }))) return;
+      await jobs.remove({ sequence: message.seq });
+      return;
     }
+    const record = await captures.get(job.account, job.uuid);
+    // An interactive capture has no record before it ends: until its deadline its front, if it lives, sees to it.
+    const state =
+      record === null ? (job.draft === undefined ? null : 'rendering') : stateOf(record.value, job.revision);
+    const due = whatIsDue(job, state, now);
+    if (due === null || !term.holds()) return;
+    if (due === 'remove' && record !== null) await settler.follow(record.value);
+    if (due === 'remove' || (await settler.settle(job, due))) await jobs.remove({ sequence: message.seq });
   }
 }
 
@@ -103,13 +112,4 @@ export function whatIsDue(
   if (!overdue) return null;
   const message = `The capture did not end within ${duration(job.deadline - job.acceptedAt)}.`;
   return { reason: 'deadline', unlessBegun: false, failure: { code: 'CAPTURE_TIMEOUT', message } };
-}
-
-/** Null for what is no job of this version: a renderer's hand-backs bring it among the dead letters. */
-function tryParse(data: Uint8Array): CaptureJob | null {
-  try {
-    return parseJob(data);
-  } catch {
-    return null;
-  }
 }

@@ -22,7 +22,17 @@ export type QueueFacts =
       readonly missing: readonly string[];
       /** Captures that wait and that nobody has been handed yet. */
       readonly waiting: Readonly<Partial<Record<Region, LaneDepths>>>;
+      /** Background shards of each region in which a capture waits, or is held by a renderer, which may have died. */
+      readonly shards: Readonly<Partial<Record<Region, readonly number[]>>>;
+      /** Results that no front has settled yet; null when they could not be counted. */
+      readonly results: ResultsDepth | null;
     };
+
+export interface ResultsDepth {
+  readonly waiting: number;
+  /** Age of the oldest in milliseconds; null when none waits. */
+  readonly oldestMs: number | null;
+}
 
 export type LaneDepths = Readonly<Record<Lane, number>> & {
   /** Age of the interactive capture that has waited longest, in milliseconds; null when none waits. */

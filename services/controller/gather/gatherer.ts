@@ -7,7 +7,7 @@ import { connectionId } from '@webcapture/shared/nats/watch-guard.ts';
 import type { Fleet } from '@webcapture/shared/state/fleet.ts';
 import type { Clusters } from '../kube/clusters.ts';
 import type { CanaryFacts, Facts, QueueFacts, RegionFacts, StorageFacts } from './facts.ts';
-import { readQueue } from './read-queue.ts';
+import { readQueue, type KnownDepths } from './read-queue.ts';
 
 export interface GathererParts {
   readonly session: NatsSession;
@@ -25,6 +25,7 @@ export interface GathererParts {
 export class Gatherer {
   readonly #parts: GathererParts;
   readonly #now: () => number;
+  readonly #depths: KnownDepths = new Map();
   #connection = '';
   #fleetKnownFrom = 0;
 
@@ -36,7 +37,7 @@ export class Gatherer {
   async read(): Promise<Facts> {
     const { session, streams, regions, storage } = this.#parts;
     const names = regions.map(({ region }) => region);
-    const queue = await readQueue(session, streams, names);
+    const queue = await readQueue(session, streams, names, { known: this.#depths });
     const fleetKnown = this.#isFleetKnown(queue);
     return {
       at: Date.now(),

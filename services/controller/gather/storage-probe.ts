@@ -21,14 +21,19 @@ export class StorageProbe {
   readonly #store: FileStore;
   readonly #log: Logger;
   readonly #limitMs: number;
+  readonly #now: () => number;
   #facts: StorageFacts | null = null;
   #running: Promise<void> | null = null;
   #step: Step = 'write';
 
-  constructor(store: FileStore, { log, limitMs = 5000 }: { log: Logger; limitMs?: number }) {
+  constructor(
+    store: FileStore,
+    { log, limitMs = 5000, now = Date.now }: { log: Logger; limitMs?: number; now?: () => number },
+  ) {
     this.#store = store;
     this.#log = log;
     this.#limitMs = limitMs;
+    this.#now = now;
   }
 
   /** What the last probe showed; null before the first has ended. */
@@ -64,7 +69,7 @@ export class StorageProbe {
       await this.#store.remove(name);
     } catch (error) {
       // Whatever was written goes, if that can be; what is wrong is told without waiting for it.
-      void this.#store.remove(name, { deadline: Date.now() + this.#limitMs }).catch(() => undefined);
+      void this.#store.remove(name, { deadline: this.#now() + this.#limitMs }).catch(() => undefined);
       throw error;
     }
   }
@@ -73,13 +78,15 @@ export class StorageProbe {
     const bytes = randomBytes(64);
     this.#step = 'write';
     await this.#store.create({
-      name,
+      object: name,
+      // Any one: it is of this process, not of a renderer.
+      region: 'us-east',
       account: 'probe',
       bytes,
       contentType: 'image/png',
-      expiresAt: Date.now() + leftoverMs,
+      expiresAt: this.#now() + leftoverMs,
       // Before the limit, so that the store can tell what was wrong.
-      deadline: Date.now() + 0.8 * this.#limitMs,
+      deadline: this.#now() + 0.8 * this.#limitMs,
       width: 1,
       height: 1,
     });

@@ -4,7 +4,7 @@ import type { Entries } from '@webcapture/shared/nats/entries.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { LatestReading } from '../apply/latest-reading.ts';
 import { DeletionCosts } from '../decide/deletion-cost.ts';
-import { runElection, type Term } from '../leader/election.ts';
+import { runElection, type ElectionOptions, type Term } from '../leader/election.ts';
 import type { LeaseTimes } from '../leader/lease.ts';
 import { repeat } from '../repeat.ts';
 import { applyCosts } from './apply-costs.ts';
@@ -30,6 +30,7 @@ export interface KubernetesParts {
   readonly latest: LatestReading;
   readonly registry: Registry;
   readonly log: Logger;
+  readonly onHang: NonNullable<ElectionOptions['onHang']>;
   readonly times: KubeTimes;
 }
 
@@ -92,7 +93,7 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
   await Promise.all([
     inventory.run(signal),
     repeat({ what: 'saying what Kubernetes shows', everyMs: 0, signal, log }, speak),
-    runElection({ what: 'the cluster', lease, times: times.lease, log, lead }, signal),
+    runElection({ what: 'the cluster', lease, times: times.lease, log, lead, onHang: parts.onHang }, signal),
   ]);
   await connection.close();
 }

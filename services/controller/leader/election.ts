@@ -34,12 +34,22 @@ export interface ElectionOptions {
   readonly log: Logger;
   /** What the leader does; ends soon after the term's signal. The next term waits for it. */
   readonly lead: (term: Term) => Promise<void>;
+  /**
+   * Called with true when the work of a term that is over does not end: until it does (then with false), this process cannot lead
+   * again, and should be replaced.
+   */
+  readonly onHang?: (what: string, isHung: boolean) => void;
+  /** How long the work of a term that is over may take to end. */
+  readonly hangAfterMs?: number;
 }
 
 const watchdogMs = 50;
 
 /** After this long the work of a term that is over is given up; then the lease is left to expire by itself. */
 const endLimitMs = 3000;
+
+/** What a leader does has time limits of its own, all of them shorter. */
+const hangMs = 30_000;
 
 /** Stands for a leadership until `signal` aborts, then gives it up. Never throws. */
 export async function runElection(options: ElectionOptions, signal: AbortSignal): Promise<void> {
@@ -90,8 +100,11 @@ class RunningTerm {
   readonly #aborter = new AbortController();
   readonly #watchdog: NodeJS.Timeout;
   readonly #work: Promise<void>;
+  readonly #options: ElectionOptions;
 
-  constructor({ lease, lead, log }: ElectionOptions) {
+  constructor(options: ElectionOptions) {
+    const { lease, lead, log } = options;
+    this.#options = options;
     const { signal } = this.#aborter;
     this.#watchdog = setInterval(() => {
       if (!lease.holds()) this.#aborter.abort(new Error('the term is over'));
@@ -104,7 +117,16 @@ class RunningTerm {
   async end(): Promise<void> {
     clearInterval(this.#watchdog);
     this.#aborter.abort(new Error('the term is over'));
+    const { what, log, onHang, hangAfterMs = hangMs } = this.#options;
+    let isHung = false;
+    const timer = setTimeout(() => {
+      isHung = true;
+      log.error(`the work of a term as leader of ${what} does not end; this process cannot lead any more`);
+      onHang?.(what, true);
+    }, hangAfterMs);
     await this.#work;
+    clearTimeout(timer);
+    if (isHung) onHang?.(what, false);
   }
 }
 

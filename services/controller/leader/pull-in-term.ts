@@ -1,33 +1,49 @@
-import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
+import type { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
+import { PullSubscription } from '@webcapture/shared/nats/pull.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { Term } from './election.ts';
 
-const pullMs = 2000;
-
-/**
- * Waits a while for a message of a durable; null when there was none. A term that ends does not wait for the wait: what
- * comes late goes to the successor.
- */
-export async function pullInTerm(
-  session: NatsSession,
-  stream: string,
-  durable: string,
-  term: Term,
-): Promise<PulledMessage | null> {
-  const pulling = pullOne(session.nc, stream, durable, pullMs);
-  const message = await unlessAborted(pulling, term.signal);
-  if (term.holds()) return message;
-  pulling.then((late) => late?.handBack(1)).catch(() => undefined);
-  return null;
+export interface PullInTermOptions {
+  readonly inbox: PullInbox;
+  readonly stream: string;
+  readonly durable: string;
+  /** How many messages are held at a time. */
+  readonly parallel: number;
+  /** Told when nothing can be had: a consumer that is not there, a permission that is missing. */
+  readonly log: Logger;
 }
 
-/** The promise's result, or null as soon as the signal aborts. Leaves no listener behind. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> {
-  return new Promise((resolve, reject) => {
-    const abort = () => resolve(null);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+/**
+ * Hands the messages of a durable to `handle`, which must not throw, for as long as the term lasts. At its end the requests are
+ * taken back, so that what comes later goes to the successor, and what is being handled is waited for.
+ */
+export async function pullInTerm(
+  { inbox, stream, durable, parallel, log }: PullInTermOptions,
+  term: Term,
+  handle: (message: PulledMessage) => Promise<void>,
+): Promise<void> {
+  if (term.signal.aborted) return;
+  const running = new Set<Promise<void>>();
+  const subscription = new PullSubscription(inbox, {
+    stream,
+    durable,
+    onMessage: (message) => {
+      if (!term.holds()) return message.handBack(1);
+      const work = handle(message).finally(() => {
+        running.delete(work);
+        subscription.request(1);
+      });
+      running.add(work);
+    },
+    onProblem: (error) => {
+      log.warn({ err: error, stream, durable }, 'no messages can be pulled from a consumer; trying on');
+    },
   });
+  subscription.request(parallel);
+  await new Promise<void>((resolve) => {
+    term.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  subscription.close();
+  await Promise.all(running);
 }

@@ -39,6 +39,8 @@ export function decideFile(file: ListedFile, record: CaptureRecord | null, now: 
     now > time ? { act: 'remove', why } : keep('recent');
   if (record === null) return removeAfter(file.storedAt + noRecordGraceMs, 'no_record');
   if (isOpen(record)) return keep('open');
+  // A refresh has an object of its own until its result is settled.
+  if (record.fileName !== file.name && isOpen(record, record.refresh?.revision ?? -1)) return keep('open');
   if (record.fileName !== file.name) return removeAfter(file.storedAt + graceMs, 'other_file');
   if (record.status !== 'completed') return removeAfter(file.storedAt + graceMs, 'ended');
   return now <= record.expiresAt ? keep('in_use') : removeAfter(record.expiresAt + graceMs, 'overdue');

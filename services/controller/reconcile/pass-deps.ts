@@ -25,7 +25,7 @@ export function passDeps(
     store: parts.store,
     finder: new RecordFinder(parts.session),
     // As the task would have done that got lost.
-    endCapture: ({ account, uuid }: CaptureRecord) => expireCapture({ kind: 'expiry', account, uuid }, parts),
+    endCapture: (record: CaptureRecord) => expireCapture(record, parts),
     ...stride,
   };
 }

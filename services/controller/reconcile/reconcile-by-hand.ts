@@ -4,6 +4,7 @@ import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { Cache } from '@webcapture/shared/state/cache.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { clearAway } from '@webcapture/shared/state/clear-away.ts';
+import { ExpiryIndex } from '@webcapture/shared/state/expiry-index.ts';
 import { Tasks } from '@webcapture/shared/state/tasks.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import { removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
@@ -70,6 +71,7 @@ function walk({ session, store, report, signal }: ByHandDeps, how: Walk): Promis
     store,
     captures: new Captures(session),
     tasks: new Tasks(session),
+    expiryIndex: new ExpiryIndex(session),
     clearAway: (record: Parameters<typeof clearAway>[0]) =>
       clearAway(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
   };

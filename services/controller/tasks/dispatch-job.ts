@@ -12,6 +12,8 @@ import type { TaskOf } from './run-tasks.ts';
 /** The record of a capture that is accepted is written within this. */
 const unwrittenMs = 120_000;
 
+const publishTimeoutMs = 10_000;
+
 export interface DispatchDeps {
   readonly captures: Pick<Captures, 'get'>;
   readonly jobs: Pick<Jobs, 'publish'>;
@@ -42,10 +44,11 @@ export async function dispatchJob(
   const job = jobOf(record, revision);
   const endBy = overdueAt(job.deadline);
   if (now() < endBy) {
-    if (state === 'queued') await jobs.publish(job);
+    if (state === 'queued') await jobs.publish(job, { deadline: now() + publishTimeoutMs, bringsHtml: true });
     await tasks.schedule(task, endBy);
     return;
   }
   const due = whatIsDue(job, state, now());
-  if (due !== null && due !== 'remove') await settler.settle(job, { ...due, unlessBegun: false });
+  if (due !== null && due !== 'remove')
+    await settler.settle({ account, uuid, revision }, { ...due, unlessBegun: false });
 }

@@ -1,5 +1,6 @@
 import type { Term } from '../leader/election.ts';
 import type { ControllerParts } from '../parts.ts';
+import { maxDeliveries } from '../webhooks/receiver-limits.ts';
 import { deliverWebhook } from './deliver-webhook.ts';
 import { dispatchJob } from './dispatch-job.ts';
 import { expireCapture } from './expire-capture.ts';
@@ -11,11 +12,11 @@ export async function doTasks(parts: ControllerParts, term: Term): Promise<void>
   const refreshDeps = { ...parts, defaultLimits: parts.config.defaultLimits };
   await Promise.all([
     runTasks({ kind: 'dispatch', parallel: 4, run: (task) => dispatchJob(task, parts) }, parts, term),
-    // Thousands may be due at one moment, and a bucket takes 50 ms to remove a file.
+    // Of what was deleted or failed; what the version before has scheduled comes here as well.
     runTasks({ kind: 'expiry', parallel: 32, run: (task) => expireCapture(task, parts) }, parts, term),
     runTasks(
-      // A receiver may take ten seconds for each: others need not wait for it.
-      { kind: 'webhook', parallel: 32, perAccount: 8, run: (task) => deliverWebhook(task, parts, term) },
+      // A receiver may take ten seconds for each: see ReceiverLimits.
+      { kind: 'webhook', parallel: maxDeliveries, run: (task) => deliverWebhook(task, parts, term) },
       parts,
       term,
     ),

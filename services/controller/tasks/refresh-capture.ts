@@ -16,7 +16,7 @@ export interface RefreshDeps extends DispatchDeps {
   readonly captures: Pick<Captures, 'get' | 'change'>;
   readonly accounts: Pick<Accounts, 'get'>;
   readonly admissions: Pick<Admissions, 'admit' | 'release'>;
-  readonly fleet: Pick<Fleet, 'serving'>;
+  readonly fleet: Pick<Fleet, 'load'>;
   readonly regions: readonly Region[];
   readonly defaultLimits: AccountLimits;
 }
@@ -88,7 +88,7 @@ async function accountOf(id: string, { accounts, defaultLimits }: RefreshDeps): 
 /** A named region, always; else where it was rendered, if there is a renderer, or else where there is one. */
 function regionFor({ askedRegion, region }: CaptureRecord, { fleet, regions }: RefreshDeps): Region {
   if (askedRegion !== 'auto') return askedRegion;
-  return [region, ...regions].find((each) => fleet.serving(each).length > 0) ?? region;
+  return [region, ...regions].find((each) => fleet.load(each).renderers > 0) ?? region;
 }
 
 /** The first time of the rhythm that is still to come. */

@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { webhookEvents, type WebhookEvent } from '@webcapture/shared/contract/webhook.ts';
 
 /** What came of a try: told, to be tried again, or not to be tried any more. */
@@ -10,8 +10,17 @@ export class WebhookMetrics {
   readonly #attempts: Counter<'event' | 'outcome'>;
   readonly #seconds: Histogram;
 
-  constructor(registry: Registry) {
+  /** `unavailable`: how many receivers are so. */
+  constructor(registry: Registry, unavailable: () => number) {
     const registers = [registry];
+    void new Gauge({
+      name: 'webcapture_webhook_receivers_unavailable',
+      help: 'Receivers of webhooks that did not answer several times in a row and are tried one at a time; of the leader.',
+      registers,
+      collect() {
+        this.set(unavailable());
+      },
+    });
     this.#attempts = new Counter({
       name: 'webcapture_webhook_attempts_total',
       help: 'Tries to deliver a notice, by what came of them.',

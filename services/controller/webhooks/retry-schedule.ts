@@ -25,3 +25,7 @@ export function nextAttemptAt(attempts: number, firstAt: number, now: number): n
   const distance = offset - (tryOffsets[attempts - 1] ?? 0);
   return Math.max(firstAt + offset, now + distance / 2);
 }
+
+/** When an attempt was due at the earliest, Unix milliseconds. */
+export const attemptDueAt = ({ attempt, firstAt }: { readonly attempt: number; readonly firstAt: number }): number =>
+  firstAt + (tryOffsets[attempt - 1] ?? 0);

@@ -1,7 +1,7 @@
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
-import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
+import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import {
   withDefaultLimits,
   type Account,
@@ -11,7 +11,8 @@ import {
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
 import { hashKey, type KeyRecord, type Keys, type Scope } from '@webcapture/shared/state/keys.ts';
 import { bearerToken } from './bearer-token.ts';
-import { ShortMemory } from './short-memory.ts';
+import { TtlCache } from './ttl-cache.ts';
+import type { UnknownKeys } from './unknown-keys.ts';
 
 /** A key that cannot be looked up within this, by default, is refused: limits and revocations hold also when NATS is away. */
 const lookupMs = 3000;
@@ -22,6 +23,8 @@ const maxAgeMs = 400;
 export interface AuthenticatorDeps {
   readonly keys: Pick<Keys, 'get'>;
   readonly accounts: Pick<Accounts, 'get'>;
+  /** Bounds what keys that nobody knows may cost; undefined: each is looked up. */
+  readonly unknownKeys?: Pick<UnknownKeys, 'mayExist' | 'found'> | undefined;
   /** Limits of accounts for which none are written down. */
   readonly defaultLimits: AccountLimits;
   readonly now?: () => number;
@@ -40,8 +43,8 @@ export class Authenticator {
   readonly #deps: AuthenticatorDeps;
   readonly #now: () => number;
   readonly #lookupMs: number;
-  readonly #keys = new ShortMemory<KeyRecord>(maxAgeMs);
-  readonly #accounts = new ShortMemory<AccountRecord>(maxAgeMs);
+  readonly #keys = new TtlCache<KeyRecord>(maxAgeMs);
+  readonly #accounts = new TtlCache<AccountRecord>(maxAgeMs);
 
   constructor(deps: AuthenticatorDeps) {
     this.#deps = deps;
@@ -54,7 +57,8 @@ export class Authenticator {
    *
    * @param refusal the code for a key that lacks the scope, and for a suspended account: POST /capture knows no 403
    * @throws ServiceError UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED; `refusal` when the key lacks the scope or its
-   *   account is suspended; INTERNAL_ERROR, within a few seconds, when keys cannot be looked up
+   *   account is suspended; RATE_LIMIT_EXCEEDED when more unknown keys arrive than can be looked up; INTERNAL_ERROR,
+   *   within a few seconds, when keys cannot be looked up
    */
   async authenticate(
     authorization: string | undefined,
@@ -119,10 +123,17 @@ export class Authenticator {
   }
 
   #keyOf(hash: string, deadline: number): Promise<KeyRecord | null> {
-    return this.#keys.get(hash, () => readValue(() => this.#deps.keys.get(hash), deadline));
+    const { keys, unknownKeys } = this.#deps;
+    const read = async () => {
+      if ((await unknownKeys?.mayExist(hash)) === false) return null;
+      const found = await keys.get(hash);
+      unknownKeys?.found(hash, found !== null);
+      return found;
+    };
+    return this.#keys.get(hash, () => readValue(read, deadline));
   }
 }
 
 async function readValue<T>(get: () => Promise<{ readonly value: T } | null>, deadline: number): Promise<T | null> {
-  return (await retryWhileAway(get, { deadline }))?.value ?? null;
+  return (await retryTransient(get, { deadline }))?.value ?? null;
 }

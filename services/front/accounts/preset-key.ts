@@ -1,7 +1,10 @@
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
+import { backoffMs, delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { Accounts } from '@webcapture/shared/state/accounts.ts';
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
 import { hashKey, scopes, type Keys } from '@webcapture/shared/state/keys.ts';
+import type { NatsLink } from '../nats-link.ts';
 
 const demoAccount = 'demo';
 
@@ -40,4 +43,38 @@ export async function ensurePresetKey(key: string, { accounts, keys }: Stores): 
   // A record of an older version is not in the index yet.
   if (record !== undefined && (await keys.find(record.account, record.id)) !== null) return;
   await keys.put(hash, record ?? { id, account: demoAccount, name: 'Preset key', scopes, createdAt });
+}
+
+/** How often it is looked for without a reason. */
+const recheckMs = 30_000;
+
+/**
+ * Ensures the preset key now and then, and after each reconnection, for NATS may have come back with an empty disk; until
+ * the signal aborts. Never throws.
+ */
+export async function keepPresetKey(
+  key: string,
+  stores: Stores,
+  deps: { readonly link: Pick<NatsLink, 'onReconnect'>; readonly log: Logger; readonly signal: AbortSignal },
+): Promise<void> {
+  const { link, log, signal } = deps;
+  let reconnected = new AbortController();
+  const unsubscribe = link.onReconnect(() => reconnected.abort());
+  for (let failures = 0; !signal.aborted;) {
+    await delay(
+      failures === 0 ? recheckMs : backoffMs(failures, 100, 5000),
+      AbortSignal.any([signal, reconnected.signal]),
+    );
+    if (signal.aborted) break;
+    reconnected = new AbortController();
+    try {
+      await ensurePresetKey(key, stores);
+      failures = 0;
+    } catch (error) {
+      // The streams of an empty disk are not there until the controller has made them.
+      failures++;
+      log.debug({ err: error }, 'the preset key could not be ensured; trying again');
+    }
+  }
+  unsubscribe();
 }

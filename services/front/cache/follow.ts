@@ -6,11 +6,12 @@ import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
 import { answers, type Cache, type CacheClaim } from '@webcapture/shared/state/cache.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import { isOpen } from '@webcapture/shared/state/transitions.ts';
-import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
 
 export interface FollowDeps {
   readonly cache: Pick<Cache, 'get'>;
   readonly captures: Pick<Captures, 'get'>;
+  /** Unix ms, by the server's clock. */
+  readonly now: () => number;
   /** Tells of every write to the entry. */
   readonly onWrite: (listener: () => void) => () => void;
 }
@@ -26,9 +27,6 @@ export type FollowEnd =
  * heard of before it can be read, then ever more rarely.
  */
 const pollMs = { first: 50, last: 2000 };
-
-/** A claim whose capture has no record for so long belongs to a front that died between the two. */
-const recordMs = 15_000;
 
 /** After its deadline somebody settles the leader's record; for so long it may take. */
 const settleMs = 3000;
@@ -48,6 +46,7 @@ export async function follow(
 ): Promise<FollowEnd> {
   let wake = new AbortController();
   let waitMs = pollMs.first;
+  let claimedUntil = leader.until;
   const wakeUp = () => {
     waitMs = pollMs.first;
     wake.abort();
@@ -57,9 +56,11 @@ export async function follow(
   try {
     while (!clientGone.aborted) {
       wake = new AbortController();
-      const end = await look(account, place, leader, deps);
-      if (end !== null) return end;
-      if (Date.now() >= leader.until + settleMs) return { kind: 'over' };
+      const seen = await look(account, place, leader, deps);
+      if ('kind' in seen) return seen;
+      // Its front puts the end of the claim off when the capture is queued.
+      if (seen.claim !== null) ({ until: claimedUntil } = seen.claim);
+      if (deps.now() >= claimedUntil + settleMs) return { kind: 'over' };
       await delay(waitMs, wake.signal);
       waitMs = Math.min(2 * waitMs, pollMs.last);
     }
@@ -70,25 +71,23 @@ export async function follow(
   }
 }
 
-/** Null while the leader is under way, as far as one can tell. */
+/** How it ended; or, while the leader is under way as far as one can tell, its claim, if that could be read. */
 async function look(
   account: string,
   place: CachePlace,
   leader: CacheClaim,
-  { cache, captures }: FollowDeps,
-): Promise<FollowEnd | null> {
-  const entry = await unlessAway(cache.get(account, place.name), 'reading the cache');
-  const answer = entry === undefined ? null : answers(entry, place.ttl, Date.now());
+  deps: FollowDeps,
+): Promise<FollowEnd | { readonly claim: CacheClaim | null }> {
+  const entry = await unlessAway(deps.cache.get(account, place.name), 'reading the cache');
+  const answer = entry === undefined ? null : answers(entry, place.ttl, deps.now());
   if (answer !== null) return { kind: 'completed', record: answer };
-  const found = await unlessAway(captures.get(account, leader.uuid), 'reading a capture');
-  if (found === undefined) return null;
-  if (found === null) {
-    const isGivenUp = entry !== undefined && entry.claim?.uuid !== leader.uuid;
-    const isLost = Date.now() - (timeOfUuid(leader.uuid) ?? 0) > recordMs;
-    return isGivenUp || isLost ? { kind: 'over' } : null;
-  }
+  const found = await unlessAway(deps.captures.get(account, leader.uuid), 'reading a capture');
+  const claim = entry?.claim?.uuid === leader.uuid ? entry.claim : null;
+  if (found === undefined) return { claim };
+  // A capture that a client waits for has no record until it ends.
+  if (found === null) return entry !== undefined && claim === null ? { kind: 'over' } : { claim };
   const record = found.value;
-  if (isOpen(record)) return null;
+  if (isOpen(record)) return { claim };
   if (record.failure !== undefined && record.failure.cancelled !== true) {
     return { kind: 'failed', failure: record.failure };
   }

@@ -1,4 +1,3 @@
-import { randomUUIDv7 } from 'node:crypto';
 import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
@@ -8,6 +7,7 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { answers, cacheSubject, cacheSubjects, type Cache, type CacheEntry } from '@webcapture/shared/state/cache.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import { isOpen } from '@webcapture/shared/state/transitions.ts';
+import { uuidV7 } from '@webcapture/shared/state/uuid.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
@@ -46,6 +46,8 @@ export interface CacheAsk {
 export interface CacheLead {
   readonly uuid: string;
   readonly place: CachePlace;
+  /** To be called when its job is queued: from then on it ends, whatever becomes of this front. */
+  readonly onQueued: () => void;
 }
 
 export interface CacheAnswer extends CaptureEnd {
@@ -60,6 +62,12 @@ const maxEntries = 10_000;
 
 /** Looking an answer up may cost this much before it is a miss. */
 const lookupMs = 1500;
+
+/**
+ * A claim whose capture is not queued within this lapses: its front has died, or something else has come between. It costs
+ * a second rendering, no more.
+ */
+const acceptMs = 10_000;
 
 /** So many captures may fail under a follower before it answers with the last failure. */
 const maxFailures = 2;
@@ -94,7 +102,7 @@ export class ResponseCache {
       const entry = await this.#recent.get(cacheSubject(account, place.name), () =>
         withDeadline(this.#deps.cache.get(account, place.name), lookupMs, 'reading the cache'),
       );
-      return answers(entry, place.ttl, Date.now());
+      return answers(entry, place.ttl, this.#deps.session.now());
     } catch (error) {
       if (!isTransient(error)) throw error;
       return null;
@@ -120,9 +128,10 @@ export class ResponseCache {
     let isFollower = false;
     let instead: string | undefined;
     for (let failures = 0; ;) {
-      const lead: CacheLead = { uuid: randomUUIDv7(), place };
+      const uuid = uuidV7(this.#deps.session.now());
+      const lead: CacheLead = { uuid, place, onQueued: () => this.#extend(ask, uuid, place) };
       const entry = await this.#claim(ask, lead, instead);
-      const answer = entry === null ? null : answers(entry, place.ttl, Date.now());
+      const answer = entry === null ? null : answers(entry, place.ttl, this.#deps.session.now());
       if (answer !== null) {
         if (await this.#isWhole(answer, ask, place)) return this.#found(answer, isFollower ? 'followed' : 'hit');
         continue;
@@ -134,6 +143,7 @@ export class ResponseCache {
       ask.onWait?.(true);
       const end = await follow(account, place, leader, ask.clientGone, {
         ...this.#deps,
+        now: this.#deps.session.now,
         onWrite: (listener) => this.#recent.onWrite(cacheSubject(account, place.name), listener),
       }).finally(() => ask.onWait?.(false));
       if (end.kind === 'client-gone') return null;
@@ -156,7 +166,7 @@ export class ResponseCache {
   /** What stands after claiming; null when the cache is away: then the capture is rendered whatever others do. */
   async #claim(ask: CacheAsk, lead: CacheLead, instead: string | undefined): Promise<CacheEntry | null> {
     const { name, ttl } = lead.place;
-    const claim = { uuid: lead.uuid, until: Date.now() + ask.lastsMs };
+    const claim = { uuid: lead.uuid, until: this.#deps.session.now() + acceptMs };
     try {
       const claiming = this.#deps.cache.claim(ask.account, name, claim, { maxAge: ttl, instead });
       return await withDeadline(claiming, lookupMs, 'claiming a place in the cache');
@@ -181,6 +191,14 @@ export class ResponseCache {
     } finally {
       if (isOver) this.#release(account, lead);
     }
+  }
+
+  /** Nobody waits for this: a claim that lapses costs a second rendering. */
+  #extend({ account, lastsMs }: CacheAsk, uuid: string, { name }: CachePlace): void {
+    const claim = { uuid, until: this.#deps.session.now() + lastsMs };
+    this.#deps.cache.extend(account, name, claim).catch((error: unknown) => {
+      this.#deps.log.debug({ err: error, uuid }, 'a claim in the cache could not be extended');
+    });
   }
 
   /** Those who follow need not wait for the claim to lapse. Nobody waits for this. */

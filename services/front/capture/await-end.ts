@@ -1,33 +1,49 @@
-import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
-import { isOpen } from '@webcapture/shared/state/transitions.ts';
-import type { ResultAnnouncement } from '@webcapture/shared/state/results.ts';
+import type { UnsignedJob } from '@webcapture/shared/state/job-of.ts';
+import type { Jobs, QueuedJob } from '@webcapture/shared/state/jobs.ts';
+import { attemptAfter } from '@webcapture/shared/state/tickets.ts';
+import { fail, isOpen } from '@webcapture/shared/state/transitions.ts';
+import { hasSignature, signatureBytes, UploadRejectedError } from '@webcapture/shared/storage/verify-upload.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { NatsLink } from '../nats-link.ts';
-import type { Mailbox } from './mailbox.ts';
+import type { Mailbox, ReceivedReply } from './reply-inbox.ts';
+import type { ReturnedJob, Settlement, Settlements } from './settlement.ts';
 
 export interface AwaitDeps {
-  readonly captures: Pick<Captures, 'get' | 'fail' | 'cancelQueued'>;
+  readonly captures: Pick<Captures, 'get' | 'end'>;
+  readonly jobs: Pick<Jobs, 'publish' | 'isTaken' | 'remove'>;
+  readonly settlements: Pick<Settlements, 'settle'>;
   readonly link: Pick<NatsLink, 'onReconnect'>;
+  /** Unix milliseconds by the server's clock. */
+  readonly now: () => number;
   readonly log: Logger;
 }
 
-/** How often the record is read, in case the announcement was lost. */
-const pollMs = 2000;
+/** How often the record is read, in case the reply was lost and another front has settled the result. */
+const pollIntervalMs = 2000;
 
-/** Renderers drop a job at its time by themselves, and their word counts: they are given this much to say it. */
+/** Results that are on their way when the time is up still count. */
 const graceMs = 500;
 
-/** One reading or settling of the record. */
-const callMs = 4000;
+/** One reading or writing of the record. */
+const callTimeoutMs = 4000;
 
 /** When the state could not be read for so long after the deadline, the front gives up. */
 const giveUpMs = 10_000;
+
+/** How long the store may refuse to take the file of a result before the capture fails. */
+const settleTimeoutMs = 10_000;
+
+/** A reply may be quicker than the file that it tells of. */
+const retryDelayMs = 50;
+
+/** A newer renderer may be on its way. */
+const unknownVersionDelayMs = 2000;
 
 const failures = {
   queue: {
@@ -42,80 +58,152 @@ const failures = {
 } as const satisfies Record<string, CaptureFailure>;
 
 /** How a capture ended, as far as this front knows. */
-export interface AwaitedEnd extends ResultAnnouncement {
-  /** This front ended it: its job may still lie in the queue. */
-  readonly endedHere: boolean;
+export interface AwaitedEnd {
+  /** Still open when the client went away from a capture that is being rendered. */
+  readonly record: CaptureRecord;
+  /** The file, when it came along with the reply. */
+  readonly bytes: Buffer | null;
 }
 
 /**
- * Waits until a queued capture has ended, and ends it when its time is up. The announcement is only a hint that comes
- * early: the record is read every two seconds, and at once after a reconnection, so a lost one costs little. When the
- * client goes away, a capture that has not begun is cancelled; one that has is left to end by itself, and the record is
- * answered as it stands, still open.
+ * Waits until an interactive capture has ended, and ends it when its time is up. The renderer replies here; should the
+ * reply get lost, another front settles the result, and the record, which is read every two seconds and at once after a
+ * reconnection, tells. When the client goes away, a capture that no renderer has taken is cancelled; one that is being
+ * rendered is left to end by itself.
  *
  * @throws ServiceError INTERNAL_ERROR when the record could not be read although the deadline has passed
  */
-export async function awaitEnd(
-  job: CaptureJob,
-  mailbox: Mailbox,
-  clientGone: AbortSignal,
-  deps: AwaitDeps,
-): Promise<AwaitedEnd> {
-  const { uuid } = job;
-  let wake = new AbortController();
-  let lookedAt = job.acceptedAt;
-  const wakeUp = () => wake.abort();
-  mailbox.onDelivery(wakeUp);
-  clientGone.addEventListener('abort', wakeUp);
-  const stopListening = deps.link.onReconnect(wakeUp);
-  try {
-    for (;;) {
-      if (mailbox.announcement !== undefined) return { ...mailbox.announcement, endedHere: false };
-      if (!clientGone.aborted) {
-        await delay(Math.max(1, Math.min(pollMs, nextTurn(job, lookedAt) - Date.now())), wake.signal);
-        if (mailbox.announcement !== undefined) continue;
+export class EndWaiter {
+  readonly #job: UnsignedJob;
+  readonly #draft: CaptureRecord;
+  readonly #mailbox: Mailbox;
+  readonly #deps: AwaitDeps;
+  #queued: QueuedJob;
+  #attempt = 1;
+
+  constructor(
+    job: UnsignedJob,
+    { queued, draft, mailbox }: { queued: QueuedJob; draft: CaptureRecord; mailbox: Mailbox },
+    deps: AwaitDeps,
+  ) {
+    this.#job = job;
+    this.#queued = queued;
+    this.#draft = draft;
+    this.#mailbox = mailbox;
+    this.#deps = deps;
+  }
+
+  async wait(clientGone: AbortSignal): Promise<AwaitedEnd> {
+    const { link, log, now } = this.#deps;
+    let wake = new AbortController();
+    const wakeUp = () => wake.abort();
+    this.#mailbox.onDelivery(wakeUp);
+    clientGone.addEventListener('abort', wakeUp);
+    const stopListening = link.onReconnect(wakeUp);
+    let lookedAt = this.#job.acceptedAt;
+    try {
+      for (;;) {
+        for (let reply = this.#mailbox.take(); reply !== undefined; reply = this.#mailbox.take()) {
+          const end = await this.#settle(reply);
+          if (end !== null) return end;
+        }
+        if (!clientGone.aborted) {
+          await delay(Math.max(1, Math.min(pollIntervalMs, this.#nextTurn(lookedAt) - now())), wake.signal);
+        }
+        wake = new AbortController();
+        if (!this.#mailbox.isEmpty) continue;
+        lookedAt = now();
+        try {
+          const looking = this.#look(lookedAt, clientGone.aborted);
+          const record = await withDeadline(looking, callTimeoutMs, 'reading a capture');
+          if (record !== null && (!isOpen(record) || clientGone.aborted)) return { record, bytes: null };
+        } catch (error) {
+          if (!isTransient(error)) throw error;
+          log.warn({ err: error, uuid: this.#job.uuid }, 'the state of a capture could not be read; trying again');
+          if (now() >= this.#job.deadline + giveUpMs || clientGone.aborted) throw unreadable(error);
+          await delay(100);
+        }
       }
-      wake = new AbortController();
-      lookedAt = Date.now();
+    } finally {
+      stopListening();
+      clientGone.removeEventListener('abort', wakeUp);
+    }
+  }
+
+  /** Null while the capture has not ended by that. */
+  async #settle({ result, region, at, bytes }: ReceivedReply): Promise<AwaitedEnd | null> {
+    const { settlements, now, log } = this.#deps;
+    const deadline = Math.min(now() + settleTimeoutMs, this.#job.deadline + graceMs);
+    for (let attempt = 1; ; attempt++) {
       try {
-        const looking = look(job, lookedAt, clientGone.aborted, deps.captures);
-        const record = await withDeadline(looking, callMs, 'reading a capture');
-        if (record === null)
-          throw new ServiceError('INTERNAL_ERROR', 'The capture was removed while it was under way.');
-        if (mailbox.announcement !== undefined) continue;
-        // What was written here comes back as the very same object.
-        const endedHere = Object.values(failures).some((failure) => failure === record.failure);
-        if (!isOpen(record) || clientGone.aborted) return { record, bytes: null, endedHere };
+        const settlement = await settlements.settle(result, { region, at, deadline, isAwaited: true });
+        const { returned } = settlement;
+        if (returned?.ticket.uuid === this.#job.uuid) await this.#publishAgain(returned);
+        return this.#endOf(settlement, bytes);
       } catch (error) {
-        if (!isTransient(error)) throw error;
-        deps.log.warn({ err: error, uuid }, 'the state of a capture could not be read; trying again');
-        if (Date.now() >= job.deadline + giveUpMs || clientGone.aborted) throw unreadable(error);
-        await delay(100);
+        const isOver = now() >= deadline;
+        log.warn({ err: error, uuid: this.#job.uuid, attempt }, 'a result could not be settled');
+        if (isOver && error instanceof ServiceError && error.code === 'STORAGE_FAILED') {
+          return this.#fail({ code: error.code, message: toServiceError(error).message });
+        }
+        // Another front settles it when it can.
+        if (isOver || !(isTransient(error) || error instanceof ServiceError || isMissing(error))) return null;
+        await delay(Math.min(1000, retryDelayMs * 2 ** (attempt - 1)));
       }
     }
-  } finally {
-    stopListening();
-    clientGone.removeEventListener('abort', wakeUp);
+  }
+
+  #endOf({ outcome, record }: Settlement, bytes: Buffer | null): AwaitedEnd | null {
+    if (record === null || record.uuid !== this.#job.uuid || isOpen(record)) return null;
+    const isOfRecord = outcome === 'completed' || outcome === 'repeated';
+    return { record, bytes: isOfRecord && bytes !== null && isFileOf(record, bytes) ? bytes : null };
+  }
+
+  async #publishAgain({ ticket, reason }: ReturnedJob): Promise<void> {
+    // Given back before under the same ticket.
+    if (attemptAfter(ticket) <= this.#attempt) return;
+    if (reason === 'unknown_version') await delay(unknownVersionDelayMs);
+    const attempt = attemptAfter(ticket);
+    const job = { ...this.#job, ticket: { ...this.#job.ticket, attempt } };
+    this.#queued = await this.#deps.jobs.publish(job, { attempt: `returned-${attempt}` });
+    this.#attempt = attempt;
+  }
+
+  /** Reads the record, or ends the capture when it is time for that. Null: it has not ended. */
+  async #look(now: number, clientIsGone: boolean): Promise<CaptureRecord | null> {
+    const { account, uuid, startBy, deadline } = this.#job;
+    if (now >= deadline + graceMs) return (await this.#fail(failures.rendering)).record;
+    const record = (await this.#deps.captures.get(account, uuid))?.value ?? null;
+    if (record !== null || (!clientIsGone && now < startBy + graceMs)) return record;
+    if (await this.#deps.jobs.isTaken(this.#job, this.#queued)) return clientIsGone ? this.#draft : null;
+    return (await this.#fail(clientIsGone ? failures.client : failures.queue)).record;
+  }
+
+  async #fail(failure: CaptureFailure): Promise<AwaitedEnd> {
+    const { captures, jobs, log } = this.#deps;
+    const { record } = await captures.end(this.#job.ticket, fail(0, failure));
+    if (record === null) throw new ServiceError('INTERNAL_ERROR', 'The capture was removed while it was under way.');
+    // Nobody waits for it. A renderer that gets it all the same works in vain: its result finds that the capture has ended.
+    jobs
+      .remove(this.#queued)
+      .catch((error: unknown) => log.debug({ err: error }, 'a job was not taken out of the queue'));
+    return { record, bytes: null };
+  }
+
+  /** When the record has to be looked at next, whatever else happens. */
+  #nextTurn(lookedAt: number): number {
+    const { startBy, deadline } = this.#job;
+    return (lookedAt < startBy + graceMs ? startBy : deadline) + graceMs;
   }
 }
 
-/** Reads the record, or settles it when it is time for that. */
-async function look(
-  job: CaptureJob,
-  now: number,
-  clientIsGone: boolean,
-  captures: AwaitDeps['captures'],
-): Promise<CaptureRecord | null> {
-  if (now >= job.deadline + graceMs) return captures.fail(job, failures.rendering);
-  if (clientIsGone) return captures.cancelQueued(job, failures.client);
-  if (now >= job.startBy + graceMs) return captures.cancelQueued(job, failures.queue);
-  return (await captures.get(job.account, job.uuid))?.value ?? null;
+/** Whether bytes that came with a reply look like the file. If not, the answer is read from the store, where it was verified. */
+function isFileOf({ outcome }: CaptureRecord, bytes: Buffer): boolean {
+  if (outcome === undefined) return false;
+  return bytes.length === outcome.fileSizeBytes && hasSignature(outcome.mimeType, bytes.subarray(0, signatureBytes));
 }
 
-/** When the record has to be looked at next, whatever else happens. */
-function nextTurn({ startBy, deadline }: CaptureJob, lookedAt: number): number {
-  return (lookedAt < startBy + graceMs ? startBy : deadline) + graceMs;
-}
+const isMissing = (error: unknown) => error instanceof UploadRejectedError && error.reason === 'missing';
 
 function unreadable(cause: unknown): ServiceError {
   return new ServiceError(

@@ -6,7 +6,7 @@ import { toServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { isStreamFull } from '@webcapture/shared/nats/api-errors.ts';
-import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
+import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { backgroundWaitMs, dispatchAfterMs, overdueAt } from '@webcapture/shared/state/capture-times.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import { jobOf } from '@webcapture/shared/state/job-of.ts';
@@ -27,6 +27,8 @@ export interface BackgroundQueueDeps {
   readonly tasks: Pick<Tasks, 'schedule'>;
   readonly regions: Pick<RegionBoard, 'choose'>;
   readonly parcels: HtmlParcels;
+  /** Unix milliseconds by the server's clock. */
+  readonly now: () => number;
   readonly log: Logger;
 }
 
@@ -62,7 +64,7 @@ export class BackgroundQueue {
    * @throws ServiceError REGION_UNAVAILABLE, QUEUE_FULL, STORAGE_FAILED, INTERNAL_ERROR; then nothing is rendered
    */
   async enqueue(request: AcceptedRequest, { uuid, account, isolation, place }: EnqueueOptions): Promise<CaptureRecord> {
-    const { captures, regions, parcels, tasks } = this.#deps;
+    const { captures, regions, parcels, tasks, now } = this.#deps;
     const region = await regions.choose(request.region);
     const record = buildRecord(request, {
       uuid,
@@ -74,13 +76,14 @@ export class BackgroundQueue {
     });
     const { html, persistence, deadline, expiresAt } = record;
     if (html !== undefined && request.source.kind === 'html') {
-      await parcels.put(html, request.source.html, persistence === undefined ? deadline : expiresAt);
+      const until = persistence === undefined ? deadline : expiresAt;
+      await parcels.put({ region, name: html }, request.source.html, until);
     }
     const guard = { kind: 'dispatch', account, uuid, revision: 0 } as const;
-    const accept = { deadline: Date.now() + acceptMs };
+    const accept = { deadline: now() + acceptMs, now };
     try {
-      await tasks.schedule(guard, Date.now() + dispatchAfterMs, accept.deadline);
-      await retryWhileAway(() => captures.create(record), accept);
+      await tasks.schedule(guard, this.#deps.now() + dispatchAfterMs, accept.deadline);
+      await retryTransient(() => captures.create(record), accept);
     } catch (error) {
       // The record may have been written, and only the answer got lost: the client is told that nothing was accepted.
       void this.#takeBack(record, 0, error);
@@ -97,9 +100,9 @@ export class BackgroundQueue {
    * @throws ServiceError QUEUE_FULL, INTERNAL_ERROR
    */
   async enqueueRefresh(record: CaptureRecord, region: Region, isolation?: Isolation): Promise<CaptureRecord | null> {
-    const { captures, tasks } = this.#deps;
+    const { captures, tasks, now } = this.#deps;
     const { account, uuid } = record;
-    const acceptedAt = Date.now();
+    const acceptedAt = now();
     const order = refreshOrderOf(record, {
       by: 'request',
       region,
@@ -108,11 +111,11 @@ export class BackgroundQueue {
     });
     const { revision } = order;
     const guard = { kind: 'dispatch', account, uuid, revision } as const;
-    const accept = { deadline: acceptedAt + acceptMs };
+    const accept = { deadline: acceptedAt + acceptMs, now };
     let queued: CaptureRecord | null;
     try {
-      await tasks.schedule(guard, Date.now() + dispatchAfterMs, accept.deadline);
-      const changing = retryWhileAway(() => captures.change(record, startRefresh(order)), accept);
+      await tasks.schedule(guard, now() + dispatchAfterMs, accept.deadline);
+      const changing = captures.change(record, startRefresh(order), accept);
       queued = await withDeadline(changing, acceptMs, 'queueing a refresh');
     } catch (error) {
       throw queueAway(error);
@@ -125,7 +128,7 @@ export class BackgroundQueue {
     const { jobs, tasks, log } = this.#deps;
     const job = jobOf(record, revision);
     try {
-      await publishJob(jobs, job, Date.now() + acceptMs);
+      await publishJob(jobs, job, this.#deps.now() + acceptMs);
     } catch (error) {
       if (error instanceof Error && isStreamFull(error.cause)) {
         // Whoever asks for it now is to see that it was refused; but the client need not wait for long.
@@ -151,7 +154,7 @@ export class BackgroundQueue {
       if (html !== undefined && revision === 0) await this.#deps.parcels.remove(html);
     };
     try {
-      await retryWhileAway(settle, { deadline: Date.now() + takeBackMs });
+      await retryTransient(settle, { deadline: this.#deps.now() + takeBackMs, now: this.#deps.now });
     } catch (failure) {
       this.#deps.log.warn({ err: failure, uuid }, 'a capture that was not accepted could not be settled');
     }

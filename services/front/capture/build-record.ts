@@ -25,7 +25,7 @@ export interface Acceptance {
 export function buildRecord(request: AcceptedRequest, acceptance: Acceptance): CaptureRecord {
   const { uuid, account, region, isolation, waitMs, cache } = acceptance;
   const { source, options, lifetimeMs, persistence, webhookUrl } = request;
-  const acceptedAt = timeOfUuid(uuid) ?? Date.now();
+  const acceptedAt = timeOfUuid(uuid) ?? 0;
   const startBy = acceptedAt + waitMs;
   return {
     uuid,

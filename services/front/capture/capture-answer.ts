@@ -16,15 +16,17 @@ export interface AnswerOptions {
   readonly cdnUrl: string;
   /** When the request came, on the clock of `performance.now()`. */
   readonly startedAt: number;
+  /** Unix milliseconds by the server's clock. */
+  readonly now: () => number;
 }
 
 /** The answer to whoever waited for a capture that has completed. */
 export function answerOfEnd({ record, bytes, fromCache }: CacheAnswer, options: AnswerOptions): CaptureAnswer {
-  const { wantsFile, cdnUrl, startedAt } = options;
+  const { wantsFile, cdnUrl, startedAt, now } = options;
   const { uuid, region, outcome } = record;
   if (wantsFile && outcome !== undefined) return { uuid, region, data: null, file: { record, outcome, bytes } };
   const fromCacheMs = fromCache ? Math.round(performance.now() - startedAt) : undefined;
-  return { uuid, region, data: resultView(record, { cdnUrl, now: Date.now(), fromCacheMs }) };
+  return { uuid, region, data: resultView(record, { cdnUrl, now: now(), fromCacheMs }) };
 }
 
 /** The answer to a background capture. */

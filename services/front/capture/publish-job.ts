@@ -1,7 +1,6 @@
-import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { isStreamFull, isTransient } from '@webcapture/shared/nats/api-errors.ts';
-import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
+import type { UnsignedJob } from '@webcapture/shared/state/job-of.ts';
 import type { Jobs, QueuedJob } from '@webcapture/shared/state/jobs.ts';
 
 /**
@@ -11,24 +10,17 @@ import type { Jobs, QueuedJob } from '@webcapture/shared/state/jobs.ts';
 export const acceptMs = 8000;
 
 /**
- * Puts a job into the queue, trying until `deadline` (Unix ms). One that failed may lie there all the same.
+ * Puts a job into the queue, trying until `deadline` (Unix ms, by the server's clock). One that failed may lie there all
+ * the same.
  *
  * @throws ServiceError QUEUE_FULL; INTERNAL_ERROR when the queue cannot be reached
  */
-export async function publishJob(jobs: Pick<Jobs, 'publish'>, job: CaptureJob, deadline: number): Promise<QueuedJob> {
-  const publish = async () => {
-    try {
-      return await jobs.publish(job);
-    } catch (error) {
-      // The server's error looks as if it were away; but a full queue is refused at once, not asked again and again.
-      if (!isStreamFull(error)) throw error;
-      throw new ServiceError('QUEUE_FULL', 'The queue of captures is full. Try again later.', { cause: error });
-    }
-  };
+export async function publishJob(jobs: Pick<Jobs, 'publish'>, job: UnsignedJob, deadline: number): Promise<QueuedJob> {
   try {
-    return await retryWhileAway(publish, { deadline });
+    return await jobs.publish(job, { deadline });
   } catch (error) {
-    throw queueAway(error);
+    if (!isStreamFull(error)) throw queueAway(error);
+    throw new ServiceError('QUEUE_FULL', 'The queue of captures is full. Try again later.', { cause: error });
   }
 }
 

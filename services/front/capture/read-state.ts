@@ -14,13 +14,22 @@ const readMs = 3000;
  * @throws ServiceError CAPTURE_NOT_FOUND, or INTERNAL_ERROR when the record cannot be read
  */
 export async function readState(
-  { captures, followUps }: { captures: Pick<Captures, 'get' | 'fail'>; followUps: Pick<FollowUps, 'arrange'> },
+  {
+    captures,
+    followUps,
+    now,
+  }: {
+    readonly captures: Pick<Captures, 'get' | 'fail'>;
+    readonly followUps: Pick<FollowUps, 'arrange'>;
+    /** Unix milliseconds by the server's clock. */
+    readonly now: () => number;
+  },
   account: string,
   uuid: string,
 ): Promise<CaptureRecord> {
   const read = async () => {
     const record = (await captures.get(account, uuid))?.value;
-    if (record === undefined || !isOpen(record) || Date.now() <= record.deadline + readMs) return record;
+    if (record === undefined || !isOpen(record) || now() <= record.deadline + readMs) return record;
     const ended = await captures.fail(record, abandoned);
     if (ended !== null) await followUps.arrange(ended);
     return ended ?? undefined;

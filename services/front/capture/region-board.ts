@@ -1,6 +1,6 @@
 import type { InstalledRegion } from '@webcapture/shared/config/regions.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
-import { heartbeatIntervalMs, type RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
+import { heartbeatIntervalMs } from '@webcapture/shared/contract/heartbeat.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import type { Fleet } from '@webcapture/shared/state/fleet.ts';
@@ -17,7 +17,7 @@ const pollMs = 25;
 export interface RegionBoardDeps {
   readonly installed: readonly InstalledRegion[];
   readonly home: Region;
-  readonly fleet: Pick<Fleet, 'serving'>;
+  readonly fleet: Pick<Fleet, 'load'>;
   readonly inFlight: InFlight;
   /** Captures that wait, by region. */
   readonly queued: () => Readonly<Record<string, number>>;
@@ -59,19 +59,13 @@ export class RegionBoard {
   loads(): readonly RegionLoad[] {
     const { installed, fleet, inFlight, queued } = this.#deps;
     const waiting = queued();
-    return installed.map(({ region, minRenderers }) => {
-      const pods = fleet.serving(region);
-      return {
-        region,
-        mayBeEmpty: minRenderers === 0,
-        renderers: pods.length,
-        slots: pods.reduce((sum, pod) => sum + pod.slots, 0),
-        busy: pods.reduce((sum, pod) => sum + pod.busy, 0),
-        queued: waiting[region] ?? 0,
-        inFlight: inFlight.of(region),
-        renderMs: meanRenderMs(pods),
-      };
-    });
+    return installed.map(({ region, minRenderers }) => ({
+      region,
+      mayBeEmpty: minRenderers === 0,
+      ...fleet.load(region),
+      queued: waiting[region] ?? 0,
+      inFlight: inFlight.of(region),
+    }));
   }
 
   #unavailable(asked: 'auto' | Region, reason: 'not-installed' | 'no-renderer'): ServiceError {
@@ -89,11 +83,4 @@ export class RegionBoard {
           `No renderer of the region ${asked} is available now. Try again in a minute, or use auto.`,
         );
   }
-}
-
-/** Each renderer's own mean counts as often as it has captured. */
-function meanRenderMs(pods: readonly Pick<RendererHeartbeat, 'recent'>[]): number | null {
-  const ended = pods.reduce((sum, { recent }) => sum + recent.ended, 0);
-  const spent = pods.reduce((sum, { recent }) => sum + recent.ended * (recent.meanRenderMs ?? 0), 0);
-  return ended === 0 || spent === 0 ? null : spent / ended;
 }

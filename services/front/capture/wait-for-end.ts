@@ -33,7 +33,7 @@ export async function waitForEnd(
   };
   const end = await responseCache.answer(cacheable, async (lead) => {
     // Only what is rendered counts against the limits.
-    const uuid = await nameCapture(lead?.uuid);
+    const uuid = await nameCapture({ uuid: lead?.uuid });
     const until = dispatcher.deadlineOf(accepted, timeOfUuid(uuid) ?? deps.now());
     const place = await takePlace(
       { account, id: uuid, tokens: accepted.tokenCost, lane: 'interactive', until, waitSeconds: null },
@@ -50,7 +50,12 @@ export async function waitForEnd(
         clientGone,
         place: lead?.place,
         onAccepted: (created) => tellCapture((record = created), request, reply),
-        onWait,
+        // A front that dies before this leaves nothing that others would have to wait for.
+        beforeQueued: () => nameCapture({ uuid, lastsMs: cacheable.lastsMs }),
+        onWait: (waiting) => {
+          if (waiting) lead?.onQueued();
+          onWait(waiting);
+        },
       });
       ({ record } = rendered);
       return rendered;

@@ -1,7 +1,7 @@
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
-import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
+import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 
 /**
  * Makes a call of the kind that may be repeated, again and again while NATS is away, for at most `ms` milliseconds.
@@ -11,7 +11,7 @@ import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
  */
 export async function reach<T>(call: () => Promise<T>, ms: number, refusal: string): Promise<T> {
   try {
-    return await withDeadline(retryWhileAway(call, { deadline: Date.now() + ms }), ms, 'asking NATS');
+    return await withDeadline(retryTransient(call, { deadline: Date.now() + ms }), ms, 'asking NATS');
   } catch (cause) {
     if (!isTransient(cause) && !isWriteConflict(cause)) throw cause;
     throw new ServiceError('INTERNAL_ERROR', `${refusal} Send the request again in a few seconds.`, { cause });

@@ -1,4 +1,3 @@
-import { randomUUIDv7 } from 'node:crypto';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { backoffMs, delay } from '@webcapture/shared/lifecycle/delay.ts';
@@ -7,6 +6,7 @@ import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import type { IdempotencyEntry, IdempotencyKeys, KeptAnswer } from '@webcapture/shared/state/idempotency.ts';
 import { isOpen } from '@webcapture/shared/state/transitions.ts';
+import { uuidV7 } from '@webcapture/shared/state/uuid.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import { readState } from '../capture/read-state.ts';
 import { reach } from '../http/reach.ts';
@@ -18,6 +18,8 @@ export interface IdempotencyDeps {
   readonly captures: Pick<Captures, 'get' | 'fail'>;
   readonly followUps: Pick<FollowUps, 'arrange'>;
   readonly count: (result: IdempotencyResult) => void;
+  /** Unix ms, by the server's clock: claims of other fronts lapse by it. */
+  readonly now: () => number;
   readonly log: Logger;
 }
 
@@ -35,8 +37,15 @@ export interface IdempotentAsk {
   readonly onWait?: (waiting: boolean) => void;
 }
 
-/** The uuid to render under: asked for right before, and with `uuid` when it has to be that one. */
-export type NameCapture = (uuid?: string) => Promise<string>;
+/**
+ * The uuid to render under: asked for right before, and with `uuid` when it has to be that one. A capture that a client
+ * waits for has no record until it ends: right before it is queued it is named again, and `lastsMs` tells how long it may
+ * take, so that nobody renders in its place meanwhile.
+ */
+export type NameCapture = (options?: {
+  readonly uuid?: string | undefined;
+  readonly lastsMs?: number;
+}) => Promise<string>;
 
 /** The answer of this request, or that of an earlier one. */
 type IdempotentAnswer<T> =
@@ -70,13 +79,13 @@ export class Idempotency {
     run: (nameCapture: NameCapture) => Promise<T | null>,
   ): Promise<IdempotentAnswer<T> | null> {
     const { account, key, clientGone } = ask;
-    if (key === undefined) return first(await run(async (uuid = randomUUIDv7()) => uuid));
+    if (key === undefined) return first(await run(async ({ uuid = uuidV7(this.#deps.now()) } = {}) => uuid));
     const bodyHash = sha256(canonical(ask.body));
     let hasWaited = false;
     let instead: string | undefined;
     try {
       for (let attempt = 1; !clientGone.aborted; attempt++) {
-        const wanted = { bodyHash, claim: newClaim() };
+        const wanted = { bodyHash, claim: newClaim(this.#deps.now()) };
         const entry = await reach(() => this.#deps.keys.claim(account, key, wanted, instead), callMs, away);
         if (entry.bodyHash !== bodyHash) throw this.#mismatch();
         if (entry.claim.uuid === wanted.claim.uuid) {
@@ -119,7 +128,7 @@ export class Idempotency {
     const { answer, claim } = entry;
     if (answer !== null) return answer;
     const record = await this.#recordOf(ask.account, claim.uuid);
-    if (record === null) return claim.until < Date.now() ? 'over' : null;
+    if (record === null) return claim.until < this.#deps.now() ? 'over' : null;
     const found = ask.answerOf(record);
     if (found !== null) {
       await this.#keep(ask, claim.uuid, found);
@@ -134,17 +143,17 @@ export class Idempotency {
     run: (nameCapture: NameCapture) => Promise<T | null>,
     result: IdempotencyResult,
   ): Promise<T | 'lost' | null> {
-    const { keys, log, count } = this.#deps;
+    const { keys, log, now, count } = this.#deps;
     count(result);
-    const hold = new Hold(keys, { account: ask.account, key: ask.key, uuid: claim.uuid }, log);
+    const hold = new Hold(keys, { account: ask.account, key: ask.key, uuid: claim.uuid }, { log, now });
     try {
-      const answer = await run((uuid) => reach(() => hold.nameCapture(uuid), callMs, away));
-      if (answer === null) await this.#giveUp(ask, hold.uuid);
+      const answer = await run((options = {}) => reach(() => hold.nameCapture(options), callMs, away));
+      if (answer === null) await this.#giveUp(ask, hold.uuid, hold.isNamed);
       else await this.#keep(ask, hold.uuid, answer);
       return answer;
     } catch (error) {
       if (error instanceof LostHold) return 'lost';
-      await this.#giveUp(ask, hold.uuid);
+      await this.#giveUp(ask, hold.uuid, false);
       throw error;
     } finally {
       hold.end();
@@ -163,13 +172,17 @@ export class Idempotency {
   }
 
   /** Makes the key free at once, unless the capture can still bring an answer, or did. */
-  async #giveUp({ account, key }: { account: string; key: string }, uuid: string): Promise<void> {
+  async #giveUp(
+    { account, key }: { account: string; key: string },
+    uuid: string,
+    mayBeRendered: boolean,
+  ): Promise<void> {
     const { captures, keys, log } = this.#deps;
     try {
       await reach(
         async () => {
           const status = (await captures.get(account, uuid))?.value.status;
-          if (status === undefined || status === 'failed') await keys.release(account, key, uuid);
+          if ((status === undefined && !mayBeRendered) || status === 'failed') await keys.release(account, key, uuid);
         },
         keepMs,
         away,

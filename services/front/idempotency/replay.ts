@@ -16,11 +16,11 @@ export async function replay(
   { uuid, region, data }: KeptAnswer,
   request: FastifyRequest<object>,
   reply: FastifyReply,
-  { captures, followUps, store }: Pick<FrontDeps, 'captures' | 'followUps' | 'store'>,
+  { captures, followUps, store, now }: Pick<FrontDeps, 'captures' | 'followUps' | 'store' | 'now'>,
 ): Promise<FastifyReply> {
   tellCapture({ uuid, region }, request, reply);
   if (data !== null) return reply.header('idempotent-replayed', 'true').send(success(data));
-  const record = await readState({ captures, followUps }, request.facts.account ?? '', uuid).catch(orGone);
+  const record = await readState({ captures, followUps, now }, request.facts.account ?? '', uuid).catch(orGone);
   const { outcome } = record;
   if (outcome === undefined || (await store.stat(record.fileName)) === null) throw gone();
   void reply.header('idempotent-replayed', 'true');

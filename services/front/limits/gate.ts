@@ -3,7 +3,7 @@ import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { backoffMs, delay } from '@webcapture/shared/lifecycle/delay.ts';
 import { isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
-import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
+import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import type { Account } from '@webcapture/shared/state/accounts.ts';
 import type { AdmissionRequest, AdmissionVerdict } from '@webcapture/shared/state/admission.ts';
 import type { Admissions } from '@webcapture/shared/state/admissions.ts';
@@ -23,6 +23,8 @@ export interface GateDeps {
   readonly log: Logger;
   /** Ends what goes on in the background. */
   readonly signal: AbortSignal;
+  /** The clock of the times in requests, Unix ms: the server's. */
+  readonly now?: (() => number) | undefined;
   /** See {@link checkMs}. */
   readonly checkMs?: number | undefined;
 }
@@ -43,7 +45,7 @@ export class Gate {
   async enter(account: Account, request: AdmissionRequest): Promise<AdmissionVerdict> {
     const withinMs = this.#deps.checkMs ?? checkMs;
     const deadline = Date.now() + withinMs;
-    const admitted = retryWhileAway(() => this.#deps.admissions.admit(account.id, account, request), { deadline });
+    const admitted = retryTransient(() => this.#deps.admissions.admit(account.id, account, request), { deadline });
     try {
       return await withDeadline(admitted, withinMs, 'checking the limits');
     } catch (cause) {
@@ -79,20 +81,29 @@ export class Gate {
 
   #releaseInBackground(account: string, { id, until }: AdmissionRequest): void {
     const { admissions, signal } = this.#deps;
-    this.#inBackground(() => retryWhileAway(() => admissions.release(account, id), { deadline: until, signal }));
+    const deadline = this.#onOwnClock(until);
+    this.#inBackground(() => retryTransient(() => admissions.release(account, id), { deadline, signal }));
   }
 
   async #releaseAtEnd(account: string, { id, until }: AdmissionRequest): Promise<void> {
     const { admissions, captures, signal } = this.#deps;
-    for (let attempt = 1; Date.now() < until && !signal.aborted; attempt++) {
+    const deadline = this.#onOwnClock(until);
+    for (let attempt = 1; Date.now() < deadline && !signal.aborted; attempt++) {
       const read = () => captures.get(account, id);
-      const found = await retryWhileAway(read, { deadline: until, signal });
-      if (found === null || !isOpen(found.value)) {
-        await retryWhileAway(() => admissions.release(account, id), { deadline: until, signal });
+      const found = await retryTransient(read, { deadline, signal });
+      // A capture that a client waits for has no record before it ends.
+      if (found !== null && !isOpen(found.value)) {
+        await retryTransient(() => admissions.release(account, id), { deadline, signal });
         return;
       }
       await delay(backoffMs(attempt, 100, 2000), signal);
     }
+  }
+
+  /** A time by the server's clock as one by this process's, which may differ. */
+  #onOwnClock(time: number): number {
+    const { now = Date.now } = this.#deps;
+    return Date.now() + (time - now());
   }
 
   /** Nobody waits for it, and when it fails, the place lapses by itself. */

@@ -53,7 +53,7 @@ export function captureRoute(app: FastifyInstance, deps: FrontDeps): void {
       try {
         const gone = clientGone(reply);
         const wantsFile = body.responseType === 'file';
-        const view = { wantsFile, cdnUrl: config.cdnUrl, startedAt: facts.startedAt };
+        const view = { wantsFile, cdnUrl: config.cdnUrl, startedAt: facts.startedAt, now: deps.now };
         const ask: IdempotentAsk = {
           account: account.id,
           key,

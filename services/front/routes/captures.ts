@@ -35,7 +35,7 @@ export function capturesRoutes(app: FastifyInstance, deps: FrontDeps): void {
       request.facts.record = record;
       return reply
         .header('cache-control', 'no-store')
-        .send(success(captureView(record, { cdnUrl: config.cdnUrl, now: Date.now() })));
+        .send(success(captureView(record, { cdnUrl: config.cdnUrl, now: deps.now() })));
     },
   });
 }

@@ -39,7 +39,7 @@ export function deleteCaptureRoute(app: FastifyInstance, deps: FrontDeps): void 
       const { uuid } = request.params;
       request.facts.record = await readState(deps, account.id, uuid);
       // Should this front die, or the change come after it was given up: the leader looks what has become of it.
-      const look = () => tasks.schedule({ kind: 'expiry', account: account.id, uuid }, Date.now() + dispatchAfterMs);
+      const look = () => tasks.schedule({ kind: 'expiry', account: account.id, uuid }, deps.now() + dispatchAfterMs);
       await reach(look, guardMs, 'The capture cannot be deleted right now.');
       const record = await changeCapture(deps, account.id, uuid, remove);
       request.facts.record = record;
@@ -49,7 +49,7 @@ export function deleteCaptureRoute(app: FastifyInstance, deps: FrontDeps): void 
       await followUps.arrange(record);
       // The leader does the same again, so what fails here is only late.
       await clearAway(record).catch((error: unknown) => log.warn({ err: error }, 'a file was not removed at once'));
-      const view = captureView(record, { cdnUrl: config.cdnUrl, now: Date.now() });
+      const view = captureView(record, { cdnUrl: config.cdnUrl, now: deps.now() });
       return reply.header('cache-control', 'no-store').send(success(view));
     },
   });

@@ -35,7 +35,7 @@ export function filesRoutes(app: FastifyInstance, { store, links, now }: FrontDe
     const { name } = request.params;
     const file = isFileName(name) ? await store.stat(name) : null;
     if (file === null) throw new ServiceError('NOT_FOUND', 'There is no file of this name, or it has expired.');
-    if (isNotModified(request.headers, file)) return reply.code(304).headers(headersOf(file)).send();
+    if (isNotModified(request.headers, file)) return reply.code(304).headers(headersOf(file, now())).send();
     // A link is signed for GET only.
     if (links !== null && request.method === 'GET') return redirect(reply, await links.linkTo(file), now());
 
@@ -43,12 +43,16 @@ export function filesRoutes(app: FastifyInstance, { store, links, now }: FrontDe
     // RFC 9110, 14.2: a range is for GET only.
     const range =
       request.method === 'GET' && isRangeMeant(ifRange?.toString(), file) ? byteRange(asked, file.size) : null;
-    if (range === 'unsatisfiable') return answerUnsatisfiable(reply, file);
+    if (range === 'unsatisfiable') return answerUnsatisfiable(reply, file, now());
 
     const { start, end } = range ?? { start: 0, end: file.size - 1 };
     const body = request.method === 'HEAD' ? undefined : await fileBody(store, file, range ?? undefined);
     if (range !== null) void reply.code(206).header('content-range', `bytes ${start}-${end}/${file.size}`);
-    void reply.headers({ ...headersOf(file), 'content-type': file.contentType, 'content-length': end - start + 1 });
+    void reply.headers({
+      ...headersOf(file, now()),
+      'content-type': file.contentType,
+      'content-length': end - start + 1,
+    });
     if (body !== undefined) giveUpWhenStalled(reply);
     return reply.send(body);
   };
@@ -62,13 +66,13 @@ export function filesRoutes(app: FastifyInstance, { store, links, now }: FrontDe
   });
 }
 
-function headersOf(file: StoredFile): Record<string, string> {
+function headersOf(file: StoredFile, now: number): Record<string, string> {
   return {
     ...fileHeaders,
     etag: `"${file.etag}"`,
     'last-modified': new Date(file.storedAt).toUTCString(),
     'accept-ranges': 'bytes',
-    'cache-control': cacheControl(file, Date.now()),
+    'cache-control': cacheControl(file, now),
     'content-disposition': contentDisposition(file),
     'access-control-allow-origin': '*',
     'access-control-expose-headers': 'Content-Length, Content-Range, ETag',
@@ -85,9 +89,9 @@ function redirect(reply: FastifyReply, { url, opensUntil }: SignedLink, now: num
     .redirect(url, 302);
 }
 
-function answerUnsatisfiable(reply: FastifyReply, file: StoredFile): FastifyReply {
+function answerUnsatisfiable(reply: FastifyReply, file: StoredFile, now: number): FastifyReply {
   return reply
     .code(416)
-    .headers({ ...headersOf(file), 'content-range': `bytes */${file.size}`, 'cache-control': 'no-store' })
+    .headers({ ...headersOf(file, now), 'content-range': `bytes */${file.size}`, 'cache-control': 'no-store' })
     .send();
 }

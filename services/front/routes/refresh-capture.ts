@@ -48,7 +48,7 @@ export function refreshCaptureRoute(app: FastifyInstance, deps: FrontDeps): void
       request.facts.record = record;
       assertHasFile(record, deps.now());
       const after = isRefreshable(record) ? await refresh(record, account, reply, deps) : record;
-      const view = captureView(after, { cdnUrl: config.cdnUrl, now: Date.now() });
+      const view = captureView(after, { cdnUrl: config.cdnUrl, now: deps.now() });
       return reply.header('cache-control', 'no-store').send(success(view));
     },
   });

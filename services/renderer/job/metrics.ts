@@ -30,7 +30,7 @@ export function createRendererMetrics(
   }
   const seconds = new Histogram({
     name: 'webcapture_renderer_render_seconds',
-    help: 'From the start of rendering to the settled record.',
+    help: 'From the delivery of the job to its published result.',
     labelNames: ['region', 'format'],
     buckets: [0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 40, 80, 160],
     registers,
@@ -42,13 +42,6 @@ export function createRendererMetrics(
     buckets: [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200, 43_200],
     registers,
   });
-  const tokens = new Counter({
-    name: 'webcapture_renderer_tokens_total',
-    help: 'Tokens that the captures cost which completed on this renderer.',
-    labelNames: ['region'],
-    registers,
-  });
-  tokens.inc({ region }, 0);
   const limits = new Counter({
     name: 'webcapture_renderer_network_limits_total',
     help: 'Captures that met a limit of their network: too many connections, too much downloaded or uploaded.',
@@ -61,10 +54,9 @@ export function createRendererMetrics(
   gauge('webcapture_renderer_browser_up', '1 when the browser answers.', () => Number(renderer.browserUp()));
   return {
     limitMet: (limit) => limits.inc({ region, limit }),
-    ended: ({ job, failure, queueMs, renderMs, tokens: cost }) => {
+    ended: ({ job, failure, queueMs, renderMs }) => {
       const { format } = job.options;
-      captures.inc({ region, format, outcome: failure?.code ?? 'completed' });
-      tokens.inc({ region }, cost);
+      captures.inc({ region, format, outcome: failure ?? 'completed' });
       if (renderMs === null) return;
       seconds.observe({ region, format }, renderMs / 1000);
       waits.observe({ region, lane: job.lane }, queueMs / 1000);

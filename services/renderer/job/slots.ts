@@ -1,30 +1,51 @@
-import { ConsumerMissingError } from '@webcapture/shared/nats/pull.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
-import { backoffMs, delay } from '@webcapture/shared/lifecycle/delay.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+
+/** What a slot does with a job. */
+export interface Work {
+  /** The slot is free again: what is left to be done needs no browser. Never rejects. */
+  readonly rendered: Promise<void>;
+  /** All of it is done. Never rejects. */
+  readonly done: Promise<void>;
+}
 
 export interface SlotsOptions {
   readonly count: number;
-  /** The next job, or null when there is none for now. Called only while a slot is free. */
-  readonly next: () => Promise<PulledMessage | null>;
-  /** Runs a job to its end, whatever that is; must not throw. */
-  readonly run: (message: PulledMessage, signal: AbortSignal) => Promise<void>;
-  /** False while the browser is not up: then nothing is pulled. */
+  /** Takes a job to its end, whatever that is. */
+  readonly run: (message: PulledMessage, signal: AbortSignal) => Work;
+  /** Gives a job back for which there is no slot. */
+  readonly giveBack: (message: PulledMessage, reason: 'shutting_down' | 'no_free_slot') => Promise<void>;
+  /** False while the browser is not up: then no slot counts as free, and what comes is given back. */
   readonly ready: () => boolean;
-  readonly log: Logger;
+  /** A slot has become free. */
+  readonly onFree: () => void;
+  /** A job was taken. */
+  readonly onTaken?: (message: PulledMessage) => void;
 }
 
-/** The slots of a renderer: each pulls a job when it is free, runs it, and pulls the next. */
+/** Jobs whose file is still being stored, for each slot: beyond that the slot waits, or pictures would fill the memory. */
+const storedBehind = 2;
+
+const readyIntervalMs = 100;
+
+/** The slots of a renderer: each renders one job at a time, and takes the next one while the file of the last is being stored. */
 export class Slots {
   readonly #options: SlotsOptions;
-  readonly #pulling = new AbortController();
   readonly #running = new AbortController();
-  readonly #loops: Promise<void>[];
+  readonly #watch: NodeJS.Timeout;
+  readonly #works = new Set<Promise<void>>();
+  readonly #held = new Set<PulledMessage>();
   #busy = 0;
+  #wasReady: boolean;
+  #isDraining = false;
 
   constructor(options: SlotsOptions) {
     this.#options = options;
-    this.#loops = Array.from({ length: options.count }, () => this.#serve());
+    this.#wasReady = options.ready();
+    this.#watch = setInterval(() => {
+      const isReady = options.ready();
+      if (isReady && !this.#wasReady) options.onFree();
+      this.#wasReady = isReady;
+    }, readyIntervalMs);
   }
 
   get busy(): number {
@@ -32,51 +53,56 @@ export class Slots {
   }
 
   get draining(): boolean {
-    return this.#pulling.signal.aborted;
+    return this.#isDraining;
   }
 
-  /** Pulls no more, lets what runs end within `graceMs`, then aborts it: aborted jobs go back to the queue. */
+  /** Jobs that are not acknowledged yet. */
+  get held(): readonly PulledMessage[] {
+    return [...this.#held];
+  }
+
+  /** Slots that wait for a job. */
+  get free(): number {
+    const { count, ready } = this.#options;
+    if (this.#isDraining || !ready()) return 0;
+    return Math.max(0, Math.min(count - this.#busy, (1 + storedBehind) * count - this.#works.size));
+  }
+
+  take(message: PulledMessage): void {
+    const { run, giveBack, count, onFree, onTaken, ready } = this.#options;
+    if (this.#isDraining || this.#busy >= count || !ready()) {
+      // What was requested is used up: it is asked for again as soon as it is ready, however soon that is.
+      if (!ready()) this.#wasReady = false;
+      this.#track(giveBack(message, this.#isDraining ? 'shutting_down' : 'no_free_slot'));
+      return;
+    }
+    this.#busy++;
+    this.#held.add(message);
+    onTaken?.(message);
+    const { rendered, done } = run(message, this.#running.signal);
+    void rendered.then(() => {
+      this.#busy--;
+      onFree();
+    });
+    this.#track(
+      done.then(() => {
+        this.#held.delete(message);
+        onFree();
+      }),
+    );
+  }
+
+  /** Takes no more, lets what runs end within `graceMs`, then aborts it: aborted jobs go back to the queue. */
   async drain(graceMs: number): Promise<void> {
-    this.#pulling.abort();
+    this.#isDraining = true;
+    clearInterval(this.#watch);
     const timer = setTimeout(() => this.#running.abort(new Error('the renderer is stopping')), graceMs);
-    await Promise.all(this.#loops);
+    while (this.#works.size > 0) await Promise.all(this.#works);
     clearTimeout(timer);
   }
 
-  async #serve(): Promise<void> {
-    const { signal } = this.#pulling;
-    for (let failures = 0; !signal.aborted;) {
-      if (!this.#options.ready()) {
-        await delay(100, signal);
-        continue;
-      }
-      let message: PulledMessage | null;
-      try {
-        message = await this.#options.next();
-        failures = 0;
-      } catch (error) {
-        failures++;
-        if (failures === 1 || failures % 20 === 0) this.#reportPullFailure(error);
-        await delay(backoffMs(failures, 50, 2000), signal);
-        continue;
-      }
-      if (message === null) continue;
-      if (signal.aborted) {
-        // It came while the drain began: another renderer may have it at once.
-        message.handBack(1);
-        return;
-      }
-      this.#busy++;
-      try {
-        await this.#options.run(message, this.#running.signal);
-      } finally {
-        this.#busy--;
-      }
-    }
-  }
-
-  #reportPullFailure(error: unknown): void {
-    const text = error instanceof ConsumerMissingError ? 'waiting for the queue to be set up' : 'cannot pull captures';
-    this.#options.log.warn({ err: error }, text);
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => this.#works.delete(tracked));
+    this.#works.add(tracked);
   }
 }

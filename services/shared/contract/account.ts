@@ -80,3 +80,6 @@ export const usageSchema = Type.Object({
 });
 
 export type UsageView = Static<typeof usageSchema>;
+
+/** Whom the service's own captures belong to. They cost nothing and have no record. */
+export const systemAccount = 'system';

@@ -16,6 +16,8 @@ export interface CaptureOutcome {
   readonly height: number;
   readonly capturedAt: number;
   readonly report: CaptureReport;
+  /** What the renderer called the file: tells its result when it comes again. Absent in records of version 0.1. */
+  readonly object?: string;
 }
 
 export interface CaptureFailure {

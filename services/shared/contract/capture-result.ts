@@ -10,7 +10,7 @@ const enumOf = <const T extends readonly string[]>(values: T, options: object = 
 const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });
 
 /** How good a capture is. */
-const reportSchema = Type.Object({
+export const reportSchema = Type.Object({
   httpStatus: Type.Union([Type.Integer(), Type.Null()], { description: 'Status of the page; null for html.' }),
   finalUrl: Type.String({ description: 'Where the page ended up after redirects; about:blank for html.' }),
   title: Type.String({ description: 'Title of the page, at most 512 characters.' }),

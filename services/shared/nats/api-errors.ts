@@ -15,6 +15,44 @@ const codes = {
   consumerExists: 10148,
 } as const;
 
+/**
+ * What a server answers while it starts, stops, changes its leader or is short of something for a moment, although its HTTP-like
+ * status is not 503: the same call may work later. (Full disks and used-up limits are among them, since files expire: whoever
+ * retries has a deadline.)
+ */
+const transientCodes: ReadonlySet<number> = new Set([
+  10002, // the account's limits are used up
+  10005, // too few servers of the cluster are up
+  10007, // this server has not been given the stream yet
+  10009, // this server is not the leader any more
+  10028, // memory of the server is used up
+  10041, // the replicas could not agree
+  10047, // disk of the server is used up
+  10096, // the stream is just being closed
+  10118, // the stream is offline
+  10119, // the consumer is offline
+  10176, // parts of an atomic batch were lost, e.g. with a leader that stopped; nothing of it was written
+  10194, // the stream is offline, with a reason
+  10195, // the consumer is offline, with a reason
+  10202, // the cluster is being changed
+  10210, // too many atomic batches are under way
+]);
+
+/** Answered with status 503, but the same call will never work. */
+const lasting503: ReadonlySet<number> = new Set([
+  10010, // needs a cluster
+  10036, // is not supported in a cluster
+]);
+
+/** Of answers to direct gets, which have no code: the server is busy, or its store not there yet. */
+const transientStatuses: ReadonlySet<number> = new Set([408, 429, 503]);
+
+/**
+ * The one thing that the server's error for a failed write says in words alone: it is just closing the stream, as a server that
+ * stops does. All else under that code is about what may be stored.
+ */
+const storeClosed = 'store is closed';
+
 const codeOf = (error: unknown): number | undefined => (error instanceof JetStreamApiError ? error.code : undefined);
 
 /** Somebody else wrote first: the compare-and-set failed, nothing was written. */
@@ -23,9 +61,21 @@ export function isWriteConflict(error: unknown): boolean {
   return code === codes.wrongLastSequence || code === codes.wrongLastSequenceUnknown;
 }
 
-/** The stream holds all that it may (`max_bytes` with `discard: new`). */
+/** The stream holds all that it may (`max_bytes` with `discard: new`): asking again and again does not help. */
 export function isStreamFull(error: unknown): boolean {
-  return codeOf(error) === codes.storeFailed;
+  return codeOf(error) === codes.storeFailed && !isStoreClosed(error) && !isSubjectTaken(error);
+}
+
+function isStoreClosed(error: unknown): boolean {
+  return error instanceof Error && error.message.includes(storeClosed);
+}
+
+/**
+ * The subject has a message, in a stream where each may have one (`discard_new_per_subject`): nothing was written. The
+ * server has one code for this and for a full stream; only the words differ (ErrMaxMsgsPerSubject of server/store.go).
+ */
+export function isSubjectTaken(error: unknown): boolean {
+  return codeOf(error) === codes.storeFailed && (error as Error).message.includes('per subject');
 }
 
 export function isMessageMissing(error: unknown): boolean {
@@ -57,6 +107,11 @@ export function isNoResponders(error: unknown): boolean {
  */
 export function isTransient(error: unknown): boolean {
   if (isNoResponders(error) || error instanceof TimeoutError || error instanceof DeadlineError) return true;
-  if (error instanceof JetStreamApiError) return error.status === 503 || isNotProvisioned(error);
+  if (error instanceof JetStreamApiError) {
+    if (error.code === codes.storeFailed) return isStoreClosed(error);
+    if (lasting503.has(error.code)) return false;
+    return error.status === 503 || isNotProvisioned(error) || transientCodes.has(error.code);
+  }
+  if (error instanceof JetStreamStatusError) return transientStatuses.has(error.code);
   return error instanceof ConnectionError || error instanceof jserrors.JetStreamNotEnabled;
 }

@@ -1,7 +1,9 @@
 import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
+import type { Status } from '@nats-io/nats-core';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { backoffMs, delay } from '../lifecycle/delay.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { ServerClock } from './server-clock.ts';
 
 /** The oldest nats-server that has all we rely on: atomic batches, message TTL and schedules. */
 export const minNatsVersion = '2.14.0';
@@ -11,8 +13,16 @@ export interface NatsSession {
   readonly nc: NatsConnection;
   readonly js: JetStreamClient;
   readonly jsm: JetStreamManager;
+  /** What the subjects begin with that this connection may hear answers on. */
+  readonly inboxPrefix: string;
+  /** The server's clock; see `followServerClock` and `learn` for what keeps it right. */
+  readonly clock: ServerClock;
+  /** Unix milliseconds by the server's clock: by it go all times that two processes compare. */
+  readonly now: () => number;
   /** Whether the connection stands right now. */
   connected(): boolean;
+  /** Calls the listener with all that happens to the connection, after `connected` knows it, until the returned function is called. */
+  onStatus(listener: (status: Status) => void): () => void;
 }
 
 export interface NatsOptions {
@@ -26,6 +36,8 @@ export interface NatsOptions {
    * the answers to its own service alone. By default the client's `_INBOX`.
    */
   readonly inboxPrefix?: string;
+  /** By default one of its own. */
+  readonly clock?: ServerClock;
   readonly log: Logger;
   /** Ends the wait for a server that does not answer. */
   readonly signal: AbortSignal;
@@ -56,7 +68,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsSession> {
         // Each request would build an error with its stack ahead of need.
         noAsyncTraces: true,
       });
-      return await openSession(nc, log);
+      return await openSession(nc, options);
     } catch (error) {
       if (error instanceof UnfitServerError || isAuthorizationError(error)) throw error;
       log.warn({ err: error, server: options.url }, 'waiting for NATS');
@@ -67,7 +79,10 @@ export async function connectNats(options: NatsOptions): Promise<NatsSession> {
 
 class UnfitServerError extends Error {}
 
-async function openSession(nc: NatsConnection, log: Logger): Promise<NatsSession> {
+async function openSession(
+  nc: NatsConnection,
+  { log, clock = new ServerClock(), inboxPrefix = '_INBOX' }: Pick<NatsOptions, 'log' | 'clock' | 'inboxPrefix'>,
+): Promise<NatsSession> {
   const version = nc.info?.version ?? 'unknown';
   if (olderThan(version, minNatsVersion)) {
     await nc.close();
@@ -79,21 +94,43 @@ async function openSession(nc: NatsConnection, log: Logger): Promise<NatsSession
   const js = jetstream(nc);
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   let connected = true;
-  void followStatus(nc, log, (now) => (connected = now));
-  return { nc, js, jsm, connected: () => connected };
+  const listeners = new Set<(status: Status) => void>();
+  void followStatus(nc, log, (now, status) => {
+    connected = now;
+    if (status !== null) for (const listener of listeners) listener(status);
+  });
+  return {
+    nc,
+    js,
+    jsm,
+    inboxPrefix,
+    clock,
+    now: clock.now,
+    connected: () => connected,
+    onStatus: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
 }
 
-async function followStatus(nc: NatsConnection, log: Logger, onChange: (connected: boolean) => void): Promise<void> {
+async function followStatus(
+  nc: NatsConnection,
+  log: Logger,
+  onStatus: (connected: boolean, status: Status | null) => void,
+): Promise<void> {
+  let connected = true;
   for await (const status of nc.status()) {
     if (status.type === 'disconnect') {
-      onChange(false);
+      connected = false;
       log.warn('lost the connection to NATS; reconnecting');
     } else if (status.type === 'reconnect') {
-      onChange(true);
+      connected = true;
       log.info('connected to NATS again');
     }
+    onStatus(connected, status);
   }
-  onChange(false);
+  onStatus(false, null);
 }
 
 /** Whether the dotted version `a` comes before `b`; what is no version counts as older. */

@@ -66,8 +66,9 @@ export class Entries {
   /** Removes the value, whatever it is; watchers hear of it. With `revision`, only when nobody wrote since. */
   async delete(key: string, revision?: number): Promise<void> {
     const fields = headers();
-    fields.set('KV-Operation', 'PURGE');
-    fields.set('Nats-Rollup', 'sub');
+    // One message a subject is kept: the marker replaces the value. A roll-up would do the same, but a stream that allows
+    // them lets whoever may write one key remove all others (`Nats-Rollup: all`).
+    fields.set('KV-Operation', 'DEL');
     // The marker itself goes after a while, or deleted keys would pile up.
     fields.set('Nats-TTL', '60s');
     await this.#publish(key, '', fields, revision);

@@ -8,6 +8,13 @@ export interface PulledMessage {
   readonly delivery: number;
   /** Sequence in the stream. */
   readonly sequence: number;
+  /** What this delivery is called by its consumer. */
+  readonly consumer: string;
+  readonly consumerSequence: number;
+  /** When the server stored it, in Unix milliseconds by its clock. */
+  readonly timestamp: number;
+  /** How many more messages waited for this consumer when this one was delivered. */
+  readonly pending: number;
   /** Keeps it from being delivered again for another ack wait. */
   working(): void;
   /** Done with it. Awaits the server's word: an ack that nobody confirmed may be lost when the server dies. */
@@ -21,12 +28,16 @@ export interface PulledMessage {
 /** Wraps a message that a pull request brought; see the server's ADR-4 and ADR-13 for the reply subject and the words. */
 export function pulledMessage(nc: NatsConnection, message: Msg): PulledMessage {
   const reply = message.reply ?? '';
-  const { delivery, sequence } = parseAckSubject(reply);
+  const { consumer, delivery, sequence, consumerSequence, timestamp, pending } = parseAckSubject(reply);
   return {
     subject: message.subject,
     data: message.data,
     delivery,
     sequence,
+    consumer,
+    consumerSequence,
+    timestamp,
+    pending,
     working: () => nc.publish(reply, '+WPI'),
     ack: async (timeoutMs = 2000) => {
       await nc.request(reply, '+ACK', { timeout: timeoutMs });
@@ -37,12 +48,39 @@ export function pulledMessage(nc: NatsConnection, message: Msg): PulledMessage {
   };
 }
 
+/** What the server says of a delivery in the subject of its acknowledgement. */
+export interface Delivery {
+  readonly stream: string;
+  readonly consumer: string;
+  /** 1 on the first delivery. */
+  readonly delivery: number;
+  /** Sequence in the stream. */
+  readonly sequence: number;
+  readonly consumerSequence: number;
+  /** When it was stored, Unix milliseconds. */
+  readonly timestamp: number;
+  /** Messages that were still to be delivered. */
+  readonly pending: number;
+}
+
 /**
  * `$JS.ACK.<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending>`; newer servers put
  * `<domain>.<account>` before the stream and may append a token.
  */
-export function parseAckSubject(subject: string): { delivery: number; sequence: number } {
+export function parseAckSubject(subject: string): Delivery {
   const tokens = subject.split('.');
-  const offset = tokens.length >= 11 ? 2 : 0;
-  return { delivery: Number(tokens[4 + offset] ?? 1), sequence: Number(tokens[5 + offset] ?? 0) };
+  const [stream = '', consumer = '', delivery = 1, sequence = 0, consumerSequence = 0, nanoseconds = 0, pending = 0] =
+    tokens.slice(tokens.length >= 11 ? 4 : 2);
+  return {
+    stream,
+    consumer,
+    delivery: Number(delivery),
+    sequence: Number(sequence),
+    consumerSequence: Number(consumerSequence),
+    timestamp: Math.floor(Number(nanoseconds) / 1e6),
+    pending: Number(pending),
+  };
 }
+
+/** Whether a message was delivered by a consumer: what else comes to an inbox is the server's word about a request. */
+export const isDelivery = (message: Msg): boolean => message.reply?.startsWith('$JS.ACK.') === true;

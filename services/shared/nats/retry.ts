@@ -1,20 +1,77 @@
+import { DeadlineError, withDeadline } from '../lifecycle/deadline.ts';
 import { backoffMs, delay } from '../lifecycle/delay.ts';
-import { isTransient } from './api-errors.ts';
+import { isTransient, isWriteConflict } from './api-errors.ts';
+
+/** Until when a call may be made, with all its attempts. */
+export interface RetryLimits {
+  /** Unix milliseconds, by `now`. */
+  readonly deadline: number;
+  /** Ends it before the next attempt. */
+  readonly signal?: AbortSignal;
+  /** How long one attempt may take, as long as there is so much time left. */
+  readonly attemptTimeoutMs?: number;
+  /** By default the local clock; that of the session when the deadline came from another process. */
+  readonly now?: () => number;
+}
+
+/** The limits that a caller may give; with a default deadline. */
+export type CallLimits = Partial<RetryLimits>;
+
+/** A server that restarts does not answer what it was asked before: asking again is quicker than waiting. */
+const usualAttemptMs = 3000;
+
+/** How long a write may take when its caller does not say. */
+const usualCallMs = 10_000;
+
+/** Less than this is no time for a request. */
+const leastMs = 5;
+
+const usualDelay = (attempt: number) => backoffMs(attempt, 50, 1000);
+
+/** Of many who write at the same time one succeeds each time, so the others need not wait for long. */
+const conflictDelay = (attempt: number) => Math.random() * Math.min(attempt * 4, 200);
 
 /**
- * Makes a call again while the server is away, until `deadline` (Unix ms) or the signal ends it; then throws the last
- * error. For calls that are safe to repeat: reads, compare-and-sets that are read anew, publishes with a message id.
+ * Makes a call again when it fails with a transient error, until the deadline or the signal ends it; then throws the last error.
+ * Each attempt is handed the time that is left for it, and is given up when that is over: no attempt outlives the deadline, and none
+ * begins after it. For calls that are safe to repeat: reads, compare-and-sets that are read anew, publishes with a message id.
+ *
+ * @throws DeadlineError when the deadline had passed before the first attempt
  */
-export async function retryWhileAway<T>(
-  call: () => Promise<T>,
-  limits: { deadline: number; signal?: AbortSignal },
+export function retryTransient<T>(call: (timeoutMs: number) => Promise<T>, limits: RetryLimits): Promise<T> {
+  return attempts(call, limits, (error, attempt) => (isTransient(error) ? usualDelay(attempt) : null));
+}
+
+/**
+ * Makes a compare-and-set (read, decide, write) again while somebody else writes first, or while it fails with a transient error:
+ * `call` reads anew each time, so it finds what an attempt wrote whose answer was lost. By default for ten seconds.
+ */
+export function compareAndSet<T>(call: (timeoutMs: number) => Promise<T>, limits: CallLimits = {}): Promise<T> {
+  return attempts(call, withDefaultDeadline(limits), (error, attempt) => {
+    if (isWriteConflict(error)) return conflictDelay(attempt);
+    return isTransient(error) ? usualDelay(attempt) : null;
+  });
+}
+
+function withDefaultDeadline({ now = Date.now, deadline = now() + usualCallMs, ...rest }: CallLimits): RetryLimits {
+  return { ...rest, now, deadline };
+}
+
+/** @param delayAfter how long to wait after an error; null when there is no sense in trying again */
+async function attempts<T>(
+  call: (timeoutMs: number) => Promise<T>,
+  { deadline, signal, attemptTimeoutMs = usualAttemptMs, now = Date.now }: RetryLimits,
+  delayAfter: (error: unknown, attempt: number) => number | null,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
+    const timeoutMs = Math.min(attemptTimeoutMs, deadline - now());
+    if (timeoutMs <= 0) throw new DeadlineError('a call of NATS', 0);
     try {
-      return await call();
+      return await withDeadline(call(timeoutMs), timeoutMs, 'a call of NATS');
     } catch (error) {
-      if (!isTransient(error) || Date.now() >= limits.deadline || limits.signal?.aborted === true) throw error;
-      await delay(backoffMs(attempt, 50, 1000), limits.signal);
+      const waitMs = delayAfter(error, attempt);
+      if (waitMs === null || signal?.aborted === true || deadline - now() < waitMs + leastMs) throw error;
+      if (!(await delay(waitMs, signal))) throw error;
     }
   }
 }

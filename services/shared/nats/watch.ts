@@ -1,23 +1,31 @@
-import { Kvm } from '@nats-io/kv';
+import { Kvm, type KvEntry } from '@nats-io/kv';
 import { withDeadline } from '../lifecycle/deadline.ts';
 import { backoffMs, delay } from '../lifecycle/delay.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { NatsSession } from './connect.ts';
 import { guardWatch } from './watch-guard.ts';
 
-/** A value that was written, or null when it was deleted or has expired. */
-export type Change<T> = { readonly key: string; readonly value: T | null };
+/** A value that was written, or null when it was deleted or has expired; `revision` tells one write from another. */
+export type Change<T> = { readonly key: string; readonly value: T | null; readonly revision: number };
 
 /**
  * Follows the keys of a bucket that match `filter`: first the values that are there, then every change, for as long as
  * `signal` does not abort. `reset` comes before each full reading (the first, and after a watch that broke), so that
  * what is gone meanwhile can be forgotten. Never throws: a watch that breaks is set up again, also after each
- * reconnection, and when a bucket that is written all the time has been silent for `maxSilenceMs`.
+ * reconnection, and when a bucket that is written all the time has been silent for `maxSilenceMs`. A value that is no
+ * JSON, or longer than `maxBytes`, is left out: it must not end the watch for all others.
  */
 export async function watchKeys<T>(
   session: NatsSession,
-  options: { bucket: string; filter: string; log: Logger; signal: AbortSignal; maxSilenceMs?: number },
-  on: { reset: () => void; change: (change: Change<T>) => void },
+  options: {
+    bucket: string;
+    filter: string;
+    log: Logger;
+    signal: AbortSignal;
+    maxSilenceMs?: number;
+    maxBytes?: number;
+  },
+  on: { reset: () => void; change: (change: Change<T>) => void; malformed?: (key: string) => void },
 ): Promise<void> {
   for (let attempt = 1; !options.signal.aborted; attempt++) {
     try {
@@ -31,8 +39,9 @@ export async function watchKeys<T>(
         attempt = 1;
         for await (const entry of watch) {
           guard.heard();
-          const value = entry.operation === 'PUT' && entry.length > 0 ? entry.json<T>() : null;
-          on.change({ key: entry.key, value });
+          const value = valueOf<T>(entry, options.maxBytes);
+          if (value === undefined) on.malformed?.(entry.key);
+          else on.change({ key: entry.key, value, revision: entry.revision });
         }
       } finally {
         guard.end();
@@ -45,6 +54,17 @@ export async function watchKeys<T>(
       );
     }
     await delay(backoffMs(attempt, 100, 5000), options.signal);
+  }
+}
+
+/** Undefined: malformed. */
+function valueOf<T>(entry: KvEntry, maxBytes = Infinity): T | null | undefined {
+  if (entry.operation !== 'PUT' || entry.length === 0) return null;
+  if (entry.length > maxBytes) return undefined;
+  try {
+    return entry.json<T>();
+  } catch {
+    return undefined;
   }
 }
 

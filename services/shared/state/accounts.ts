@@ -1,7 +1,7 @@
 import type { Isolation } from '../contract/isolation.ts';
-import { isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
+import { compareAndSet } from '../nats/retry.ts';
 import { isKeyPart, keysMatching, pageOf, readMany } from '../nats/read-many.ts';
 import type { AccountLimits } from './admission.ts';
 
@@ -20,8 +20,6 @@ export interface AccountRecord extends Partial<AccountLimits> {
 
 /** An account with every limit filled in. */
 export type Account = AccountRecord & AccountLimits;
-
-const attempts = 20;
 
 export class Accounts {
   readonly #session: NatsSession;
@@ -47,17 +45,13 @@ export class Accounts {
 
   /** Compare-and-set until it holds. Returns the record that stands afterwards, or null when there is no account. */
   async change(id: string, next: (record: AccountRecord) => AccountRecord): Promise<AccountRecord | null> {
-    for (let attempt = 1; ; attempt++) {
+    return compareAndSet(async () => {
       const found = await this.get(id);
       if (found === null) return null;
       const wanted = next(found.value);
-      try {
-        await this.#db.update(`account.${id}`, wanted, found.revision);
-        return wanted;
-      } catch (error) {
-        if (!isWriteConflict(error) || attempt >= attempts) throw error;
-      }
-    }
+      await this.#db.update(`account.${id}`, wanted, found.revision);
+      return wanted;
+    });
   }
 
   /** A part of all accounts, newest first. */

@@ -22,20 +22,43 @@ export interface UsageSum {
 
 type Lane = 'interactive' | 'background';
 
-/**
- * A place taken by a capture in flight: its tokens, and when it lapses (Unix ms) should its front die. An interactive
- * capture holds it to its end, a background one until the books have its reservation.
- */
+/** A reservation under its own name: its tokens, and when it lapses (Unix ms) should it never be released. */
 type Hold = readonly [tokens: number, until: number, lane: Lane];
 
-/** Kept per account as one value, changed by compare-and-set: limits hold over all fronts. */
+/**
+ * What one front has reserved for captures that the value does not name: how many, their tokens, and until when (Unix
+ * ms) they count should the front die. `write` numbers the writes of the front, so that it can find out whether one
+ * that was not answered took place.
+ */
+type FrontReservations = readonly [
+  interactive: number,
+  background: number,
+  tokens: number,
+  expires: number,
+  write: number,
+];
+
+/**
+ * Kept per account as one value, changed by compare-and-set: limits hold over all fronts. Its size is bounded: near a
+ * limit some reservations are named, so that any front can find out which of them have ended; all others are counted by
+ * front.
+ */
 export interface AdmissionState {
+  /**
+   * When it was written (Unix ms), by the clock of the account: the farthest that the clock of any front has come. All
+   * times in the value are by this clock. A value of an older version has none.
+   */
+  readonly at?: number;
   /** Theoretical arrival time of GCRA, Unix ms. */
   readonly tat: number;
   readonly holds: Readonly<Record<string, Hold>>;
+  readonly fronts?: Readonly<Record<string, FrontReservations>>;
 }
 
 export const freshAdmissionState: AdmissionState = { tat: 0, holds: {} };
+
+/** How many reservations of an account may be named. */
+export const maxNamed = 64;
 
 export interface AdmissionRequest {
   /** Names the hold. */
@@ -58,10 +81,41 @@ export interface AdmissionVerdict {
   readonly retryAfterMs: number;
 }
 
+/** What is reserved, over all fronts. */
+interface Reserved {
+  interactive: number;
+  background: number;
+  tokens: number;
+}
+
+function reservedIn({ holds, fronts = {} }: AdmissionState): Reserved {
+  const reserved = { interactive: 0, background: 0, tokens: 0 };
+  for (const [tokens, , lane] of Object.values(holds)) {
+    reserved[lane]++;
+    reserved.tokens += tokens;
+  }
+  for (const [interactive, background, tokens] of Object.values(fronts)) {
+    reserved.interactive += interactive;
+    reserved.background += background;
+    reserved.tokens += tokens;
+  }
+  return reserved;
+}
+
+/** The state without reservations that have lapsed, and without those of fronts that have died. */
+function withoutLapsed(state: AdmissionState, now: number): AdmissionState {
+  const holds = Object.entries(state.holds).filter(([, [, until]]) => until > now);
+  const fronts = Object.entries(state.fronts ?? {}).filter(([, [, , , expires]]) => expires > now);
+  return { ...state, holds: Object.fromEntries(holds), fronts: Object.fromEntries(fronts) };
+}
+
 /**
- * Decides on requests in their order and returns the state with the holds of those that were admitted.
+ * Decides on requests in their order and returns the state with reservations, by name, for those that were admitted.
  * The rate limit is GCRA (the virtual scheduling algorithm of ITU-T I.371): a request passes when its theoretical
  * arrival time is at most `burst` intervals ahead. Quota is checked after it, then the caps.
+ *
+ * @param now by the clock of the account
+ * @param admitted ids that have a reservation among those which the state only counts
  */
 export function admit(
   state: AdmissionState,
@@ -69,11 +123,17 @@ export function admit(
   usage: UsageSum,
   requests: readonly AdmissionRequest[],
   now: number,
+  admitted: { has(id: string): boolean } = new Set(),
 ): { state: AdmissionState; verdicts: AdmissionVerdict[] } {
   const intervalMs = 60_000 / limits.ratePerMinute;
   const windowMs = intervalMs * limits.burst;
-  const holds = new Map(Object.entries(state.holds).filter(([, [, until]]) => until > now));
-  let tat = Math.max(state.tat, now);
+  const current = withoutLapsed(state, now);
+  const holds = new Map(Object.entries(current.holds));
+  const reserved = reservedIn(current);
+  // No admission leaves it further ahead than the window: what lies beyond comes of limits that have been raised since,
+  // or of a front of an older version whose clock is ahead, and nobody is to wait for that.
+  let tat = Math.min(Math.max(state.tat, now), now + windowMs);
+  let isChanged = state.tat > tat;
   const verdicts = requests.map((request) => {
     const refused = refusal(request);
     const aheadMs = Math.max(0, tat - now);
@@ -84,27 +144,32 @@ export function admit(
       retryAfterMs: refused === 'rate' ? Math.max(0, tat + intervalMs - windowMs - now) : 0,
     };
   });
-  return { state: { tat, holds: Object.fromEntries(holds) }, verdicts };
+  return { state: { ...current, tat: isChanged ? tat : state.tat, holds: Object.fromEntries(holds) }, verdicts };
 
   function refusal(request: AdmissionRequest): AdmissionVerdict['refused'] {
-    // An earlier try, whose answer was lost, has admitted it.
-    if (holds.has(request.id)) return null;
+    // An earlier attempt, whose answer was lost, has admitted it.
+    if (holds.has(request.id) || admitted.has(request.id)) return null;
     if (request.unrated !== true) {
       if (tat + intervalMs - now > windowMs + 1e-6) return 'rate';
       tat += intervalMs;
+      isChanged = true;
     }
-    const inLane = [...holds.values()].filter(([, , lane]) => lane === request.lane).length;
-    const held = [...holds.values()].reduce((sum, [tokens]) => sum + tokens, 0);
-    if (usage.tokens + usage.reserved + held + request.tokens > limits.tokenQuota) return 'quota';
-    if (request.lane === 'interactive' && inLane >= limits.maxInFlight) return 'in-flight';
-    if (request.lane === 'background' && usage.queued + inLane >= limits.maxQueued) return 'queued';
-    holds.set(request.id, [request.tokens, request.until, request.lane]);
+    const { lane, tokens, until } = request;
+    if (usage.tokens + usage.reserved + reserved.tokens + tokens > limits.tokenQuota) return 'quota';
+    if (lane === 'interactive' && reserved.interactive >= limits.maxInFlight) return 'in-flight';
+    if (lane === 'background' && usage.queued + reserved.background >= limits.maxQueued) return 'queued';
+    holds.set(request.id, [tokens, until, lane]);
+    reserved[lane]++;
+    reserved.tokens += tokens;
     return null;
   }
 }
 
 /** Refreshes by interval, which no rate limits, that a fleet may book for one account within a moment. */
 const refreshesAtOnce = 100;
+
+/** What an account may be admitted for within a minute at the most. */
+const minuteOf = ({ ratePerMinute, burst }: AccountLimits) => ratePerMinute + burst + refreshesAtOnce;
 
 /**
  * Whether the account could use up its quota, or its room in the background, within about a minute: by requests as fast
@@ -117,24 +182,33 @@ export function isNearLimit(
   usage: UsageSum,
   requests: readonly AdmissionRequest[],
 ): boolean {
-  const holds = Object.values(state.holds);
-  const held = holds.reduce((sum, [tokens]) => sum + tokens, 0);
+  const reserved = reservedIn(state);
   const asked = requests.reduce((sum, { tokens }) => sum + tokens, 0);
-  const minute = limits.ratePerMinute + limits.burst + refreshesAtOnce;
+  const minute = minuteOf(limits);
   const soon = 2 * (minute + limits.maxInFlight);
-  if (usage.tokens + usage.reserved + held + asked + soon > limits.tokenQuota) return true;
+  if (usage.tokens + usage.reserved + reserved.tokens + asked + soon > limits.tokenQuota) return true;
   const later = requests.filter(({ lane }) => lane === 'background').length;
-  const inLane = holds.filter(([, , lane]) => lane === 'background').length;
-  return later > 0 && usage.queued + inLane + later + minute > limits.maxQueued;
+  return later > 0 && usage.queued + reserved.background + later + minute > limits.maxQueued;
 }
 
-/** Captures that clients wait for, by the holds that have not lapsed. */
+/**
+ * Whether the reservations of the account come near one of its caps. Up to a quarter of the captures in flight the cap
+ * is out of reach even while some that have ended are still counted.
+ */
+export function isNearCap(state: AdmissionState, limits: AccountLimits, usage: UsageSum): boolean {
+  const { interactive, background } = reservedIn(state);
+  if (4 * interactive > limits.maxInFlight) return true;
+  return background > 0 && usage.queued + background + minuteOf(limits) > limits.maxQueued;
+}
+
+/** Captures that clients wait for, by the reservations that have not lapsed. */
 export function inFlightOf(state: AdmissionState, now: number): number {
-  return Object.values(state.holds).filter(([, until, lane]) => until > now && lane === 'interactive').length;
+  return reservedIn(withoutLapsed(state, now)).interactive;
 }
 
-/** The state without the holds that have ended. */
-export function release(state: AdmissionState, ids: readonly string[]): AdmissionState {
-  const holds = Object.entries(state.holds).filter(([id]) => !ids.includes(id));
-  return { tat: state.tat, holds: Object.fromEntries(holds) };
+/** The state without reservations that have ended. */
+export function release(state: AdmissionState, ids: Iterable<string>): AdmissionState {
+  const holds = { ...state.holds };
+  for (const id of ids) delete holds[id];
+  return { ...state, holds };
 }

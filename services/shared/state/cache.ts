@@ -1,8 +1,8 @@
 import type { CachePlace } from '../contract/capture-job.ts';
 import type { CaptureRecord } from '../contract/capture-record.ts';
-import { isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
+import { compareAndSet, type CallLimits } from '../nats/retry.ts';
 
 /** A capture that answers for all equal ones until `until` (Unix ms): its time to live, or its file's, is over then. */
 interface CachedCapture {
@@ -24,21 +24,21 @@ export interface CacheEntry {
 
 const nothing: CacheEntry = { done: null, claim: null };
 
-const attempts = 20;
-
 /**
  * Cached captures by account and name, changed by compare-and-set. The server removes an entry when its time is over,
  * and the oldest ones when the bucket is full. Throws what the server answers, or its absence.
  */
 export class Cache {
   readonly #entries: Entries;
+  readonly #now: () => number;
 
   constructor(session: NatsSession) {
+    this.#now = session.now;
     this.#entries = new Entries(session, 'cache');
   }
 
   /** What stands under the name now. */
-  async get(account: string, name: string, now: number = Date.now()): Promise<CacheEntry> {
+  async get(account: string, name: string, now: number = this.#now()): Promise<CacheEntry> {
     return standing((await this.#entries.get<CacheEntry>(key(account, name)))?.value, now);
   }
 
@@ -52,7 +52,7 @@ export class Cache {
     name: string,
     claim: CacheClaim,
     terms: { readonly maxAge: number; readonly instead?: string | undefined },
-    now: number = Date.now(),
+    now: number = this.#now(),
   ): Promise<CacheEntry> {
     return this.#change(account, name, now, (entry) => {
       const isTaken = entry.claim !== null && entry.claim.uuid !== terms.instead;
@@ -60,23 +60,37 @@ export class Cache {
     });
   }
 
+  /** Puts the end of a capture's own claim off; one that it does not have any more stays as it is. */
+  async extend(account: string, name: string, { uuid, until }: CacheClaim, now: number = this.#now()): Promise<void> {
+    await this.#change(account, name, now, (entry) =>
+      entry.claim?.uuid === uuid && entry.claim.until < until ? { ...entry, claim: { uuid, until } } : null,
+    );
+  }
+
   /** Puts a completed capture there. A newer one stays; so does the claim of another capture. */
-  async fill(account: string, place: CachePlace, record: CaptureRecord, now: number = Date.now()): Promise<void> {
+  async fill(
+    account: string,
+    place: CachePlace,
+    record: CaptureRecord,
+    now: number = this.#now(),
+    limits?: CallLimits,
+  ): Promise<void> {
     const until = Math.min(capturedAt(record) + place.ttl * 1000, record.expiresAt);
-    await this.#change(account, place.name, now, (entry) => {
+    const next = (entry: CacheEntry) => {
       const claim = entry.claim?.uuid === record.uuid ? null : entry.claim;
       const isNewer = entry.done === null || capturedAt(entry.done.record) <= capturedAt(record);
       return { done: isNewer && until > now ? { record, until } : entry.done, claim };
-    });
+    };
+    await this.#change(account, place.name, now, next, limits);
   }
 
   /** Gives up the claim of a capture that failed. */
-  async release(account: string, name: string, uuid: string, now: number = Date.now()): Promise<void> {
+  async release(account: string, name: string, uuid: string, now: number = this.#now()): Promise<void> {
     await this.#change(account, name, now, (entry) => (entry.claim?.uuid === uuid ? { ...entry, claim: null } : null));
   }
 
   /** Removes an answer whose file is gone. */
-  async drop(account: string, name: string, uuid: string, now: number = Date.now()): Promise<void> {
+  async drop(account: string, name: string, uuid: string, now: number = this.#now()): Promise<void> {
     await this.#change(account, name, now, (entry) =>
       entry.done?.record.uuid === uuid ? { ...entry, done: null } : null,
     );
@@ -88,19 +102,16 @@ export class Cache {
     name: string,
     now: number,
     next: (entry: CacheEntry) => CacheEntry | null,
+    limits?: CallLimits,
   ): Promise<CacheEntry> {
-    for (let attempt = 1; ; attempt++) {
+    return compareAndSet(async () => {
       const found = await this.#entries.get<CacheEntry>(key(account, name));
       const entry = standing(found?.value, now);
       const wanted = next(entry);
       if (wanted === null) return entry;
-      try {
-        await this.#write(key(account, name), wanted, found, now);
-        return wanted;
-      } catch (error) {
-        if (!isWriteConflict(error) || attempt >= attempts) throw error;
-      }
-    }
+      await this.#write(key(account, name), wanted, found, now);
+      return wanted;
+    }, limits);
   }
 
   async #write(name: string, { done, claim }: CacheEntry, found: Entry<CacheEntry> | null, now: number): Promise<void> {

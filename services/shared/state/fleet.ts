@@ -1,11 +1,15 @@
-import { heartbeatFreshMs, type RendererHeartbeat } from '../contract/heartbeat.ts';
+import {
+  fleetKey,
+  heartbeatFreshMs,
+  maxHeartbeatBytes,
+  parseHeartbeat,
+  type RendererHeartbeat,
+} from '../contract/heartbeat.ts';
 import type { Region } from '../contract/regions.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import type { Entries } from '../nats/entries.ts';
 import { watchKeys } from '../nats/watch.ts';
 import type { Logger } from '../telemetry/logger.ts';
-
-const fleetKey = (region: Region, pod: string) => `fleet.${region}.${pod}`;
 
 /** Says that a renderer is alive; the word expires by itself soon after it has stopped being fresh. */
 export async function sayHeartbeat(live: Entries, heartbeat: RendererHeartbeat): Promise<void> {
@@ -24,76 +28,184 @@ const memoryMs = 15 * 60_000;
 /** A watch of heartbeats that has brought none for so long has died; well before the last one stops being fresh. */
 const maxSilenceMs = 3500;
 
+/** What a renderer may write under names of its own must not fill the memory of all others. */
+const maxPodsPerRegion = 10_000;
+const maxSilentPerRegion = 1000;
+
+/** How late sums may notice that a renderer has fallen silent. */
+const sweepMs = 250;
+
 interface Seen {
   readonly heartbeat: RendererHeartbeat;
+  /** Of the process before this one under the same name. */
+  readonly previousInstance: string | undefined;
+  readonly revision: number;
   readonly heardAt: number;
 }
 
+/** The renderers of a region that take captures now, together. */
+export interface FleetLoad {
+  readonly renderers: number;
+  readonly slots: number;
+  /** Of these slots, as the renderers last said. */
+  readonly busy: number;
+  /** How long a capture took on average of late, each renderer as often as it has captured; null when there was none. */
+  readonly renderMs: number | null;
+}
+
+/** A renderer that fell silent, as it said last. */
+export type SilentRenderer = RendererHeartbeat & { readonly forMs: number };
+
+interface RegionSums {
+  renderers: number;
+  slots: number;
+  busy: number;
+  ended: number;
+  /** Whole milliseconds, so that what is added and subtracted again leaves nothing. */
+  spentMs: number;
+  fresh: number;
+  silent: number;
+}
+
+/** `malformed` and `too_many` are ignored; a `conflict` is a pod whose name two processes use at the same time. */
+export type HeartbeatFault = 'malformed' | 'too_many' | 'conflict';
+
 /**
- * The renderers that are alive, kept in memory from their heartbeats. Freshness is judged on this process's own clock,
- * by when a heartbeat arrived, so that no pod's clock matters.
+ * The renderers that are alive, kept in memory from their heartbeats, with sums by region that are kept up to date with
+ * each heartbeat: to ask for them costs the same for any number of pods. Freshness is judged on this process's own clock,
+ * by when a heartbeat arrived, so that no pod's clock matters. Heartbeats are not trusted.
  */
 export class Fleet {
-  readonly #pods = new Map<string, Seen>();
+  /** Both from the one that was heard first to the one heard last. */
+  readonly #fresh = new Map<string, Seen>();
+  readonly #silent = new Map<string, Seen>();
+  readonly #sums = new Map<Region, RegionSums>();
   readonly #now: () => number;
+  readonly #onFault: (fault: HeartbeatFault, key: string) => void;
+  #sweptAt = -Infinity;
 
-  constructor(now: () => number = () => performance.now()) {
+  constructor(
+    now: () => number = () => performance.now(),
+    onFault: (fault: HeartbeatFault, key: string) => void = () => undefined,
+  ) {
     this.#now = now;
+    this.#onFault = onFault;
   }
 
   /** Follows the heartbeats until the signal aborts. */
   async follow(session: NatsSession, deps: { log: Logger; signal: AbortSignal }): Promise<void> {
-    await watchKeys<RendererHeartbeat>(
+    await watchKeys<unknown>(
       session,
-      { bucket: 'live', filter: 'fleet.>', maxSilenceMs, ...deps },
+      { bucket: 'live', filter: 'fleet.>', maxSilenceMs, maxBytes: maxHeartbeatBytes, ...deps },
       {
         // What is here stays until it is stale: a broken watch is no reason to call the whole fleet dead.
         reset: () => undefined,
-        change: ({ key, value }) => this.hear(key, value),
+        change: ({ key, value, revision }) => this.hear(key, value, revision),
+        malformed: (key) => this.#onFault('malformed', key),
       },
     );
   }
 
-  /** Takes in one heartbeat; null means that the renderer is gone. */
-  hear(key: string, heartbeat: RendererHeartbeat | null): void {
-    const known = this.#pods.get(key);
-    if (heartbeat === null) {
+  /** Takes in one heartbeat; null means that the renderer is gone. `revision` tells one heartbeat of a pod from another. */
+  hear(key: string, value: unknown, revision: number): void {
+    const now = this.#now();
+    this.#sweep(now, sweepMs);
+    const fresh = this.#fresh.get(key);
+    const known = fresh ?? this.#silent.get(key);
+    if (value === null) {
       // A fresh one has said goodbye. Of one that had fallen silent the last word has expired, and it is still missed.
-      if (known !== undefined && this.#age(known) <= heartbeatFreshMs) this.#pods.delete(key);
+      if (fresh !== undefined && now - fresh.heardAt <= heartbeatFreshMs) this.#forget(key, fresh);
       return;
     }
+    const heartbeat = parseHeartbeat(key, value);
+    if (heartbeat === null) return this.#onFault('malformed', key);
     // A watch that starts again tells the last heartbeats once more, which is no sign of life.
-    if (known?.heartbeat.at === heartbeat.at) return;
-    this.#pods.set(key, { heartbeat, heardAt: this.#now() });
+    if (known?.revision === revision) return;
+    const sums = this.#sumsOf(heartbeat.region);
+    if (fresh === undefined && sums.fresh >= maxPodsPerRegion) return this.#onFault('too_many', key);
+    const { instance } = heartbeat;
+    const isSame = known === undefined || known.heartbeat.instance === instance;
+    // A successor is one change of the instance; a second process under the name lets it change back.
+    if (!isSame && instance !== undefined && instance === known.previousInstance) this.#onFault('conflict', key);
+    if (fresh !== undefined) this.#forget(key, fresh);
+    else if (this.#silent.delete(key)) sums.silent--;
+    const previousInstance = isSame ? known?.previousInstance : known.heartbeat.instance;
+    this.#fresh.set(key, { heartbeat, previousInstance, revision, heardAt: now });
+    sums.fresh++;
+    this.#count(heartbeat, 1);
+  }
+
+  /** Of those that take captures now. */
+  load(region: Region): FleetLoad {
+    this.#sweep(this.#now(), sweepMs);
+    const { renderers, slots, busy, ended, spentMs } = this.#sumsOf(region);
+    return { renderers, slots, busy, renderMs: ended === 0 || spentMs === 0 ? null : spentMs / ended };
   }
 
   /** All renderers with a fresh heartbeat, of one region or of all. */
   fresh(region?: Region): readonly RendererHeartbeat[] {
-    const fresh: RendererHeartbeat[] = [];
-    for (const [key, seen] of this.#pods) {
-      const age = this.#age(seen);
-      if (age > memoryMs) this.#pods.delete(key);
-      else if (age <= heartbeatFreshMs && isIn(seen, region)) fresh.push(seen.heartbeat);
-    }
-    return fresh;
+    this.#sweep(this.#now(), 0);
+    const all = [...this.#fresh.values()].map(({ heartbeat }) => heartbeat);
+    return region === undefined ? all : all.filter((heartbeat) => heartbeat.region === region);
   }
 
   /** Renderers that fell silent without a goodbye within the last minutes, and for how long each has been silent. */
-  silent(region?: Region): readonly { readonly pod: string; readonly forMs: number }[] {
-    return [...this.#pods.values()]
-      .map((seen) => ({ seen, forMs: this.#age(seen) }))
-      .filter(({ seen, forMs }) => forMs > heartbeatFreshMs && isIn(seen, region))
-      .map(({ seen, forMs }) => ({ pod: seen.heartbeat.pod, forMs }));
+  silent(region?: Region): readonly SilentRenderer[] {
+    const now = this.#now();
+    this.#sweep(now, 0);
+    return [...this.#silent.values()]
+      .filter(({ heartbeat }) => region === undefined || heartbeat.region === region)
+      .map(({ heartbeat, heardAt }) => ({ ...heartbeat, forMs: now - heardAt }));
   }
 
-  /** Those that take captures now. */
+  /** Those that take captures now, each by itself. */
   serving(region: Region): readonly RendererHeartbeat[] {
-    return this.fresh(region).filter((pod) => pod.browser === 'up' && !pod.draining);
+    return this.fresh(region).filter(isServing);
   }
 
-  #age(seen: Seen): number {
-    return this.#now() - seen.heardAt;
+  /** Sorts out who has fallen silent, unless that was done within `everyMs`; looks at nobody else. */
+  #sweep(now: number, everyMs: number): void {
+    if (now - this.#sweptAt < everyMs) return;
+    this.#sweptAt = now;
+    for (const [key, seen] of this.#fresh) {
+      if (now - seen.heardAt <= heartbeatFreshMs) break;
+      this.#forget(key, seen);
+      const sums = this.#sumsOf(seen.heartbeat.region);
+      if (sums.silent >= maxSilentPerRegion) continue;
+      sums.silent++;
+      this.#silent.set(key, seen);
+    }
+    for (const [key, { heartbeat, heardAt }] of this.#silent) {
+      if (now - heardAt <= memoryMs) break;
+      this.#silent.delete(key);
+      this.#sumsOf(heartbeat.region).silent--;
+    }
+  }
+
+  #forget(key: string, { heartbeat }: Seen): void {
+    this.#fresh.delete(key);
+    this.#sumsOf(heartbeat.region).fresh--;
+    this.#count(heartbeat, -1);
+  }
+
+  #count(heartbeat: RendererHeartbeat, sign: 1 | -1): void {
+    if (!isServing(heartbeat)) return;
+    const sums = this.#sumsOf(heartbeat.region);
+    const { ended, meanRenderMs = 0 } = heartbeat.recent;
+    sums.renderers += sign;
+    sums.slots += sign * heartbeat.slots;
+    sums.busy += sign * heartbeat.busy;
+    sums.ended += sign * ended;
+    sums.spentMs += sign * Math.round(ended * meanRenderMs);
+  }
+
+  #sumsOf(region: Region): RegionSums {
+    const known = this.#sums.get(region);
+    if (known !== undefined) return known;
+    const sums = { renderers: 0, slots: 0, busy: 0, ended: 0, spentMs: 0, fresh: 0, silent: 0 };
+    this.#sums.set(region, sums);
+    return sums;
   }
 }
 
-const isIn = (seen: Seen, region: Region | undefined) => region === undefined || seen.heartbeat.region === region;
+const isServing = ({ browser, draining }: RendererHeartbeat) => browser === 'up' && !draining;

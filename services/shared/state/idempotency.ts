@@ -1,9 +1,9 @@
 import type { CaptureResult } from '../contract/capture-result.ts';
 import type { PendingCapture } from '../contract/capture-state.ts';
 import type { Region } from '../contract/regions.ts';
-import { isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries } from '../nats/entries.ts';
+import { compareAndSet } from '../nats/retry.ts';
 import { sha256 } from './canonical.ts';
 
 /** The request that answers for all with its key. While its front lives, `until` (Unix ms) is put off again and again. */
@@ -32,8 +32,6 @@ export interface IdempotencyEntry {
 
 /** How long an answer is kept: 24 hours. */
 const ttlSeconds = 86_400;
-
-const attempts = 20;
 
 /**
  * Idempotency keys by account, changed by compare-and-set. The server removes them 24 hours after the last change.
@@ -88,20 +86,16 @@ export class IdempotencyKeys {
     next: (entry: IdempotencyEntry | null) => IdempotencyEntry | null,
   ): Promise<IdempotencyEntry | null> {
     const name = idempotencyKey(account, key);
-    for (let attempt = 1; ; attempt++) {
+    return compareAndSet(async () => {
       const found = await this.#entries.get<IdempotencyEntry>(name);
       const entry = found?.value ?? null;
       const wanted = next(entry);
       if (wanted === entry) return entry;
-      try {
-        if (wanted === null) await this.#entries.delete(name, found?.revision);
-        else if (found === null) await this.#entries.create(name, wanted, { ttlSeconds });
-        else await this.#entries.update(name, wanted, found.revision, { ttlSeconds });
-        return wanted;
-      } catch (error) {
-        if (!isWriteConflict(error) || attempt >= attempts) throw error;
-      }
-    }
+      if (wanted === null) await this.#entries.delete(name, found?.revision);
+      else if (found === null) await this.#entries.create(name, wanted, { ttlSeconds });
+      else await this.#entries.update(name, wanted, found.revision, { ttlSeconds });
+      return wanted;
+    });
   }
 }
 

@@ -1,45 +1,85 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { TimeoutError } from '@nats-io/nats-core';
-import { captureJobVersion, type CaptureJob } from '../contract/capture-job.ts';
-import { delay } from '../lifecycle/delay.ts';
-import { isMessageMissing } from '../nats/api-errors.ts';
+import { captureJobVersion, type CaptureJob, type JobEnvelope } from '../contract/capture-job.ts';
+import { isMessageMissing, isNotProvisioned } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { backgroundShards, captureSubject, streamNames } from '../nats/streams.ts';
+import { retryTransient } from '../nats/retry.ts';
+import { backgroundShards, captureDurable, captureSubject, signalSubject, streamNames } from '../nats/streams.ts';
+import { bringHtml } from '../storage/html-parcel.ts';
 import { backgroundShardOf } from './captures.ts';
+import type { UnsignedJob } from './job-of.ts';
+import type { RegionSignal } from './signals.ts';
+import type { Tickets } from './tickets.ts';
 
 /** Where a published job lies. */
 export interface QueuedJob {
   readonly sequence: number;
 }
 
+export interface PublishOptions {
+  /** Unix milliseconds by the server's clock; by default ten seconds from now. */
+  readonly deadline?: number;
+  /** Absent unless it was queued before; else the name of this time. What has been queued under it is not queued again. */
+  readonly attempt?: string;
+  /** Its html may have been put for another region, or by version 0.1, which knew no regions there. */
+  readonly bringsHtml?: boolean;
+}
+
+const publishTimeoutMs = 10_000;
+
 /** The queue of captures, from the side that fills it. */
 export class Jobs {
   readonly #session: NatsSession;
+  readonly #tickets: Pick<Tickets, 'sign'>;
 
-  constructor(session: NatsSession) {
+  constructor(session: NatsSession, tickets: Pick<Tickets, 'sign'>) {
     this.#session = session;
+    this.#tickets = tickets;
   }
 
   /**
    * Queues a capture. A publish that timed out may have landed; the message id makes sending it again harmless.
-   * Throws the server's error, or a timeout after three tries.
+   * Throws the server's error, or a timeout at the deadline.
    */
-  async publish(job: CaptureJob): Promise<QueuedJob> {
+  async publish(job: UnsignedJob, { deadline, attempt, bringsHtml }: PublishOptions = {}): Promise<QueuedJob> {
+    const { js, nc } = this.#session;
     const shard = backgroundShardOf(job.account, backgroundShards);
-    const subject = captureSubject(job.region, job.lane, shard);
-    const body = JSON.stringify(job);
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const ack = await this.#session.js.publish(subject, body, {
-          msgID: `${job.uuid}:${job.revision}`,
-          timeout: 3000,
+    const id = `${job.uuid}:${job.revision}`;
+    const { source } = job;
+    // A refresh may go to another region than the one whose renderers it was put for.
+    if (source.kind === 'stored-html' && (job.revision > 0 || bringsHtml === true)) {
+      const { fileName: name, region } = source;
+      await bringHtml(this.#session, { name, region }, job.region, job.deadline, this.#session.now());
+    }
+    const publishBy = deadline ?? this.#session.now() + publishTimeoutMs;
+    const queued = await retryTransient(
+      async (timeout) => {
+        const signed: CaptureJob = { ...job, ticket: await this.#tickets.sign(job.ticket) };
+        const ack = await js.publish(captureSubject(job.region, job.lane, shard), JSON.stringify(signed), {
+          msgID: attempt === undefined ? id : `${id}:${attempt}`,
+          timeout,
           expect: { streamName: streamNames.captures },
         });
         return { sequence: ack.seq };
-      } catch (error) {
-        if (!(error instanceof TimeoutError) || attempt >= 3) throw error;
-        await delay(100 * attempt);
-      }
+      },
+      { deadline: publishBy, now: () => this.#session.now(), attemptTimeoutMs: 3000 },
+    );
+    if (job.lane === 'background') {
+      const signal: RegionSignal = { shards: [shard] };
+      nc.publish(signalSubject(job.region), JSON.stringify(signal));
+    }
+    return queued;
+  }
+
+  /** Whether a renderer was given the job, or it is gone. Throws what the server answers. */
+  async isTaken({ region, lane, account }: UnsignedJob, { sequence }: QueuedJob): Promise<boolean> {
+    const durable = captureDurable(region, lane, backgroundShardOf(account, backgroundShards));
+    try {
+      const { delivered } = await this.#session.jsm.consumers.info(streamNames.captures, durable);
+      return delivered.stream_seq >= sequence;
+    } catch (error) {
+      // Nobody can be given anything there.
+      if (isNotProvisioned(error)) return false;
+      throw error;
     }
   }
 
@@ -66,9 +106,13 @@ export class Jobs {
   }
 }
 
-/** A job out of a message; null when it is of a version that this process does not know. Throws when it is no job. */
-export function parseJob(data: Uint8Array): CaptureJob | null {
+/**
+ * A job out of a message, or of one of another version what all versions have. Throws when it is no job at all.
+ */
+export function parseJob(data: Uint8Array): CaptureJob | (JobEnvelope & { readonly isUnknown: true }) {
   const job = JSON.parse(new TextDecoder().decode(data)) as CaptureJob | null;
-  if (typeof job !== 'object' || job === null || typeof job.uuid !== 'string') throw new TypeError('not a capture job');
-  return job.version === captureJobVersion ? job : null;
+  if (typeof job !== 'object' || job === null || typeof job.uuid !== 'string') {
+    throw new TypeError('the message is not a capture job');
+  }
+  return job.version === captureJobVersion ? job : { ...(job as JobEnvelope), isUnknown: true };
 }

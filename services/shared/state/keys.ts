@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Scope } from '../contract/scopes.ts';
-import { isWriteConflict } from '../nats/api-errors.ts';
 import { commitBatch, type BatchWrite } from '../nats/atomic-batch.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
+import { compareAndSet } from '../nats/retry.ts';
 import { isKeyPart, keysMatching, pageOf, readMany } from '../nats/read-many.ts';
 
 export { scopes, type Scope } from '../contract/scopes.ts';
@@ -24,8 +24,6 @@ export interface FoundKey extends Entry<KeyRecord> {
   readonly hash: string;
 }
 
-const attempts = 20;
-
 /**
  * API keys by the SHA-256 of the key (`key.<hash>`), and an index by account and id (`keyid.<account>.<id>`) that is
  * written in the same atomic batch: who looks after keys knows their ids only.
@@ -43,21 +41,26 @@ export class Keys {
     return this.#db.get<KeyRecord>(`key.${hash}`);
   }
 
+  /** Those of the hashes that there are keys of, in one request; any replica may answer. */
+  async existing(hashes: readonly string[]): Promise<ReadonlySet<string>> {
+    const found = await readMany(
+      this.#session,
+      'db',
+      hashes.map((hash) => `key.${hash}`),
+    );
+    return new Set([...found.keys()].map((key) => key.slice('key.'.length)));
+  }
+
   /** Writes a key and its index, whatever was there before. */
   async put(hash: string, record: KeyRecord): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
+    await compareAndSet(async () => {
       const indexKey = keyIdOf(record);
       const [key, index] = await Promise.all([this.get(hash), this.#db.get(indexKey)]);
-      try {
-        await commitBatch(this.#session.nc, [
-          this.#writing(indexKey, { hash }, index?.revision ?? 0),
-          this.#writing(`key.${hash}`, record, key?.revision ?? 0),
-        ]);
-        return;
-      } catch (error) {
-        if (!isWriteConflict(error) || attempt >= attempts) throw error;
-      }
-    }
+      await commitBatch(this.#session.nc, [
+        this.#writing(indexKey, { hash }, index?.revision ?? 0),
+        this.#writing(`key.${hash}`, record, key?.revision ?? 0),
+      ]);
+    });
   }
 
   /** The key of that id, of one account, or with null of any; null when there is none. */
@@ -76,18 +79,14 @@ export class Keys {
     id: string,
     next: (record: KeyRecord) => KeyRecord | null,
   ): Promise<{ readonly hash: string; readonly record: KeyRecord } | null> {
-    for (let attempt = 1; ; attempt++) {
+    return compareAndSet(async () => {
       const found = await this.find(account, id);
       if (found === null) return null;
       const wanted = next(found.value);
       if (wanted === null) return { hash: found.hash, record: found.value };
-      try {
-        await this.#db.update(`key.${found.hash}`, wanted, found.revision);
-        return { hash: found.hash, record: wanted };
-      } catch (error) {
-        if (!isWriteConflict(error) || attempt >= attempts) throw error;
-      }
-    }
+      await this.#db.update(`key.${found.hash}`, wanted, found.revision);
+      return { hash: found.hash, record: wanted };
+    });
   }
 
   /**
@@ -132,6 +131,12 @@ export class Keys {
     return { subject: this.#db.subject(key), data: JSON.stringify(value), expectedSequence };
   }
 }
+
+/** Where writes of keys are heard. */
+export const keySubjects = '$KV.db.key.*';
+
+/** The hash in a subject where a write of a key was heard. */
+export const keyHashOf = (subject: string): string => subject.slice('$KV.db.key.'.length);
 
 const keyIdOf = ({ account, id }: KeyRecord) => `keyid.${account}.${id}`;
 

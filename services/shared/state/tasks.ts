@@ -1,7 +1,7 @@
 import type { WebhookEvent } from '../contract/webhook.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { isKeyPart } from '../nats/read-many.ts';
-import { retryWhileAway } from '../nats/retry.ts';
+import { retryTransient } from '../nats/retry.ts';
 import { laterSubject, streamNames, taskKinds, taskSubject } from '../nats/streams.ts';
 
 interface CaptureTask {
@@ -28,14 +28,14 @@ export type Task =
       readonly occurredAt: number;
       readonly attempt: number;
       readonly firstAt: number;
+      /** Host and port that it goes to; absent in tasks of the version before. */
+      readonly receiver?: string;
     });
-
-const callMs = 3000;
 
 /** How long handing a task over may take while the server is away. */
 const patienceMs = 10_000;
 
-/** Hands tasks over to the leader, now or later. */
+/** Hands tasks over to the leader, now or later. Times and deadlines are Unix milliseconds by the server's clock. */
 export class Tasks {
   readonly #session: NatsSession;
 
@@ -44,23 +44,37 @@ export class Tasks {
   }
 
   /** To be done at once. */
-  async publish(task: Task, deadline = Date.now() + patienceMs): Promise<void> {
-    const options = { timeout: callMs, expect: { streamName: streamNames.tasks } };
+  async publish(task: Task, deadline = this.#session.now() + patienceMs): Promise<void> {
+    const options = { expect: { streamName: streamNames.tasks } };
     const subject = taskSubject(task.kind, nameOf(task));
-    await retryWhileAway(() => this.#session.js.publish(subject, JSON.stringify(task), options), { deadline });
+    const body = JSON.stringify(task);
+    await retryTransient((timeout) => this.#session.js.publish(subject, body, { ...options, timeout }), {
+      deadline,
+      now: this.#session.now,
+    });
   }
 
   /** To be done at a time, or soon afterwards. One of the same capture and kind that was to come is replaced. */
-  async schedule(task: Task, at: number, deadline = Date.now() + patienceMs): Promise<void> {
+  async schedule(task: Task, at: number, deadline = this.#session.now() + patienceMs): Promise<void> {
     const name = nameOf(task);
     const schedule = { specification: new Date(at), target: taskSubject(task.kind, name) };
-    const options = { timeout: callMs, expect: { streamName: streamNames.tasks }, schedule };
+    const options = { expect: { streamName: streamNames.tasks }, schedule };
     const subject = laterSubject(task.kind, name);
-    await retryWhileAway(() => this.#session.js.publish(subject, JSON.stringify(task), options), { deadline });
+    const body = JSON.stringify(task);
+    await retryTransient((timeout) => this.#session.js.publish(subject, body, { ...options, timeout }), {
+      deadline,
+      now: this.#session.now,
+    });
   }
 }
 
-const nameOf = ({ account, uuid, revision = 0 }: CaptureTask & { readonly revision?: number }) =>
+/** Who hears what is sent to an address of a webhook: its host and port; null when it is no address. */
+export function receiverOf(url: string): string | null {
+  return URL.canParse(url) ? new URL(url).host : null;
+}
+
+/** What the subjects of a task end with: one of the same name replaces it. */
+export const nameOf = ({ account, uuid, revision = 0 }: CaptureTask & { readonly revision?: number }) =>
   `${account}.${uuid}.${revision}`;
 
 /** Throws when the message is no task that this process knows. */

@@ -41,6 +41,14 @@ export function begin(revision: number): Transition {
   };
 }
 
+/** A renderer has given it back before its end. */
+export function requeue(revision: number): Transition {
+  return (record) => {
+    if (stateOf(record, revision) !== 'rendering') return null;
+    return revision === 0 ? { ...record, status: 'queued' } : { ...record, ...refreshed(record, { state: 'queued' }) };
+  };
+}
+
 /** The file is stored: it completes once, however many renderers have finished it. `expiresAt` is that of the file. */
 export function complete(revision: number, outcome: CaptureOutcome, expiresAt: number): Transition {
   return (record, now) => {

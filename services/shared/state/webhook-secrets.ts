@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
+import { compareAndSet } from '../nats/retry.ts';
 
 /** A secret that has been replaced. It signs beside the new one until `until` (Unix milliseconds). */
 interface FormerSecret {
@@ -15,8 +15,6 @@ export interface WebhookSecret {
   /** Newest first. Some may be over by now: see {@link signingSecrets}. */
   readonly former: readonly FormerSecret[];
 }
-
-const attempts = 20;
 
 /** Each one makes the header of signatures longer; the oldest go first. */
 const mostFormer = 4;
@@ -51,17 +49,13 @@ export class WebhookSecrets {
   /** Compare-and-set until it holds; a `next` that answers with what was found leaves it as it is. */
   async #change(account: string, next: (found: WebhookSecret | null) => WebhookSecret): Promise<WebhookSecret> {
     const key = `webhook.${account}`;
-    for (let attempt = 1; ; attempt++) {
+    return compareAndSet(async () => {
       const found: Entry<WebhookSecret> | null = await this.#db.get<WebhookSecret>(key);
       const wanted = next(found?.value ?? null);
       if (wanted === found?.value) return wanted;
-      try {
-        await (found === null ? this.#db.create(key, wanted) : this.#db.update(key, wanted, found.revision));
-        return wanted;
-      } catch (error) {
-        if (!isWriteConflict(error) || attempt >= attempts) throw error;
-      }
-    }
+      await (found === null ? this.#db.create(key, wanted) : this.#db.update(key, wanted, found.revision));
+      return wanted;
+    });
   }
 }
 

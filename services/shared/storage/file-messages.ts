@@ -1,16 +1,16 @@
 import type { StoredMsg } from '@nats-io/jetstream';
-import { isMessageMissing } from '../nats/api-errors.ts';
+import { isMessageMissing, isSubjectTaken, isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { isTombstone } from '../nats/entries.ts';
 import { readBatch } from '../nats/read-batch.ts';
-import { retryWhileAway } from '../nats/retry.ts';
+import { retryTransient } from '../nats/retry.ts';
 import { streamNames } from '../nats/streams.ts';
 
 interface MessageReader {
   getMessage(stream: string, query: { last_by_subj: string }): Promise<StoredMsg | null>;
 }
 
-/** The messages of the stream of files, by subject. Errors are those of the client. */
+/** The messages of the stream of files, by subject. Each is written once and never changed. Errors are those of the client. */
 export class FileMessages {
   readonly #session: NatsSession;
 
@@ -18,36 +18,67 @@ export class FileMessages {
     this.#session = session;
   }
 
-  /** The last message of a subject. Any replica may answer, and one that lags may not have it yet: then the leader is asked. */
-  async last(subject: string): Promise<StoredMsg | null> {
+  /**
+   * The last message of the subjects that match a filter. Any replica may answer, and one that lags may not have it yet:
+   * then the leader is asked.
+   */
+  async last(filter: string): Promise<StoredMsg | null> {
     const { direct, streams } = this.#session.jsm;
-    return (await this.#ask(direct, subject)) ?? (await this.#ask(streams, subject));
+    return (await this.#ask(direct, filter)) ?? (await this.#ask(streams, filter));
   }
 
   /**
-   * The last message of a subject as the leader has it: what a compare-and-set will be held against. Asks again and
-   * again while the server is away, until `deadline` (Unix ms).
+   * The same as the leader has it: what a compare-and-set will be held against. Asks again and again while the server is
+   * away, until `deadline` (Unix ms).
    */
-  lastOfLeader(subject: string, deadline: number): Promise<StoredMsg | null> {
-    return retryWhileAway(() => this.#ask(this.#session.jsm.streams, subject), { deadline });
+  lastOfLeader(filter: string, deadline: number): Promise<StoredMsg | null> {
+    return retryTransient(() => this.#ask(this.#session.jsm.streams, filter), { deadline });
   }
 
   /**
-   * Publishes, again and again while the server is away, until `deadline` (Unix ms). `expected` is the sequence that the subject's last message
-   * must have, 0 for none; a write conflict may come of an earlier attempt of this very call.
+   * Publishes under a subject that nobody else uses, again and again while the server is away, until `deadline` (Unix
+   * ms). `timeout`: of one attempt. That the subject is taken tells that an earlier attempt has arrived.
    */
-  async publish(
+  async create(
     subject: string,
     data: Uint8Array | string,
-    options: { ttlSeconds: number; deadline: number; expected?: number },
+    {
+      ttlSeconds,
+      deadline,
+      timeout: attemptTimeoutMs = 5000,
+    }: { ttlSeconds: number; deadline: number; timeout?: number },
   ): Promise<void> {
-    const { ttlSeconds, deadline, expected } = options;
+    const attempt = (timeout: number) =>
+      this.#session.js.publish(subject, data, { ttl: `${ttlSeconds}s`, timeout }).catch((error: unknown) => {
+        if (!isSubjectTaken(error)) throw error;
+      });
+    await retryTransient(attempt, { deadline, attemptTimeoutMs });
+  }
+
+  /**
+   * Publishes when the last message of the subjects that match `filter` still is that of the sequence `expected` (0: when
+   * there is none). Returns the sequence; null when that is not so, or when an earlier attempt of this very call has
+   * arrived. Makes attempts while the server is away, until `deadline` (Unix ms).
+   */
+  swap(
+    subject: string,
+    data: string,
+    options: { ttlSeconds: number; deadline: number; filter: string; expected: number },
+  ): Promise<number | null> {
+    const { ttlSeconds, deadline, filter, expected } = options;
     const fields = {
       ttl: `${ttlSeconds}s`,
-      timeout: 5000,
-      ...(expected === undefined ? {} : { expect: { lastSubjectSequence: expected } }),
+      expect: { lastSubjectSequence: expected, lastSubjectSequenceSubject: filter },
     };
-    await retryWhileAway(() => this.#session.js.publish(subject, data, fields), { deadline });
+    const attempt = async (timeout: number) => {
+      try {
+        return (await this.#session.js.publish(subject, data, { ...fields, timeout })).seq;
+      } catch (error) {
+        if (isSubjectTaken(error) || isWriteConflict(error)) return null;
+        throw error;
+      }
+    };
+    return retryTransient(attempt, { deadline, attemptTimeoutMs: 5000 });
   }
 
   /**
@@ -58,13 +89,15 @@ export class FileMessages {
     return readBatch(this.#session, streamNames.files, { seq: sequence + 1, next_by_subj: filter, batch: most });
   }
 
-  async purge(filter: string): Promise<void> {
-    await this.#session.jsm.streams.purge(streamNames.files, { filter });
+  /** @param before the sequence of the first message that stays; by default none does */
+  async purge(filter: string, before?: number): Promise<void> {
+    const options = before === undefined ? { filter } : { filter, seq: before };
+    await this.#session.jsm.streams.purge(streamNames.files, options);
   }
 
-  async #ask(reader: MessageReader, subject: string): Promise<StoredMsg | null> {
+  async #ask(reader: MessageReader, filter: string): Promise<StoredMsg | null> {
     try {
-      const message = await reader.getMessage(streamNames.files, { last_by_subj: subject });
+      const message = await reader.getMessage(streamNames.files, { last_by_subj: filter });
       return message === null || isTombstone(message.header) ? null : message;
     } catch (error) {
       if (isMessageMissing(error)) return null;

@@ -1,4 +1,5 @@
 import type { MimeType } from '../contract/formats.ts';
+import type { Region } from '../contract/regions.ts';
 
 /** What is known of a file without its bytes. */
 export interface StoredFile {
@@ -21,7 +22,12 @@ export interface StoredFile {
 }
 
 export interface NewFile {
-  readonly name: string;
+  /**
+   * The name of the object to create: that of the file itself where it is the first one of its capture, another name of
+   * the same form where it is to replace a file.
+   */
+  readonly object: string;
+  readonly region: Region;
   /** Whose capture it is of. */
   readonly account: string;
   readonly bytes: Buffer;
@@ -35,9 +41,63 @@ export interface NewFile {
   readonly deadline?: number;
 }
 
+/**
+ * What a renderer tells of a file that it created: JSON, which travels in its result. Nothing of it is to be believed
+ * before {@link FileStore.accept} has verified it.
+ */
+export interface Upload {
+  /** Where the file lies; the meaning is the store's own. */
+  readonly object: string;
+  readonly contentType: MimeType;
+  readonly size: number;
+  readonly etag: string;
+  readonly width: number;
+  readonly height: number;
+  /** Unix milliseconds. */
+  readonly expiresAt: number;
+  readonly cacheSeconds?: number;
+}
+
+/** All that a renderer can do with files: create them. */
+export interface FileUploader {
+  /**
+   * Uploads a file. Nobody can read it before {@link FileStore.accept} has put it in place (in a bucket the first file of
+   * a capture is created in its place). Both promises reject with a ServiceError `STORAGE_FAILED`.
+   *
+   * `sent`: nothing that is published on the same NATS connection from then on reaches the server before the file does.
+   * `stored`: the file is there for good.
+   */
+  upload(file: NewFile): { readonly sent: Promise<Upload>; readonly stored: Promise<Upload> };
+}
+
+/** What an upload must be to be put in place. */
+export interface ExpectedUpload {
+  /** Of the file. */
+  readonly name: string;
+  /** The name that the renderer was given for the object. */
+  readonly object: string;
+  readonly account: string;
+  readonly region: Region;
+  readonly contentType: MimeType;
+  /** Unix milliseconds. The upload's may be up to ten minutes off. */
+  readonly expiresAt: number;
+  readonly cacheSeconds?: number;
+  /** Whether it replaces the file that is there. */
+  readonly isRefresh: boolean;
+  /** By default 512 MiB. */
+  readonly maxBytes?: number;
+}
+
+export interface AcceptedFile {
+  /** The file that is in place now. */
+  readonly file: StoredFile;
+  /** The refresh shows what the file in place shows, which has kept its bytes and its ETag. */
+  readonly isSame: boolean;
+}
+
 /** A file as a listing shows it, those that have expired among them. Times in Unix milliseconds. */
 export interface ListedFile {
-  /** As in {@link StoredFile}. What is no name of ours is not listed. */
+  /** As in {@link StoredFile}, or the name of an upload that was never put in place. What is no name of ours is not listed. */
   readonly name: string;
   readonly size: number;
   readonly storedAt: number;
@@ -53,7 +113,7 @@ export interface FilePage {
 
 /** When a call is given up. */
 export interface CallLimits {
-  /** Unix milliseconds; by default some seconds from now. */
+  /** Unix milliseconds, by the clock that the store was given; by default some seconds from now. */
   readonly deadline?: number | undefined;
   /** Of a bucket: ends the call before. */
   readonly signal?: AbortSignal | undefined;
@@ -66,19 +126,34 @@ export interface ByteRange {
 }
 
 /**
- * Where the files of captures are kept. Every call throws a ServiceError `STORAGE_FAILED` when the store does not do as
- * asked within its deadline. A file is whole or not there: half a file is never seen.
+ * Where the files of captures are kept, for trusted services. Every call throws a ServiceError `STORAGE_FAILED` when the
+ * store does not do as asked within its deadline. A file is whole or not there: half a file is never seen.
  */
 export interface FileStore {
-  /** Stores a file unless one of that name is there already; returns the one that is there afterwards. */
+  /**
+   * Stores a file of this service's own under the name of its object, unless one of that name is there already; returns
+   * the one that is there afterwards.
+   */
   create(file: NewFile): Promise<StoredFile>;
   /**
-   * Stores a file in place of exactly the one that `previous` describes (as `stat`, `create` or `replace` returned it), at
-   * once: whoever asks gets the old file or the new one. A reading of the old one that has got its first bytes comes to
-   * its end, unless the file is replaced a second time, or its connection breaks, meanwhile. Null when `previous` has been
-   * replaced, removed or has expired: then nothing is written.
+   * Verifies an upload and puts it in place under `expected.name`: whoever asks gets the file of before or the new one,
+   * whole, never nothing. May be repeated.
+   *
+   * The first file of a capture stays where another delivery of its job has put one in place already: that one is
+   * returned. A refresh replaces exactly the file that was looked at, or the newer one that has come meanwhile; where both
+   * show the same picture the file in place stays (`isSame`). A reading of the file of before that has got its first
+   * bytes comes to its end, unless the file is replaced a second time, or its connection breaks, meanwhile.
+   *
+   * What is not put in place stays where it is until {@link discard}: call that when the result is settled.
+   *
+   * @throws UploadRejectedError when the upload is not what was asked for
    */
-  replace(file: NewFile, previous: StoredFile): Promise<StoredFile | null>;
+  accept(upload: Upload, expected: ExpectedUpload, limits?: CallLimits): Promise<AcceptedFile>;
+  /**
+   * Removes an upload, unless it is the file in place under `name`; one that is not there is no error. (In a bucket the
+   * first file of a capture is created in its place: of a capture that is to have no file, `remove` the file.)
+   */
+  discard(name: string, upload: Upload, limits?: CallLimits): Promise<void>;
   /** Null when there is no such file, or no longer. */
   stat(name: string, limits?: CallLimits): Promise<StoredFile | null>;
   /**

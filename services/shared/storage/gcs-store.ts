@@ -1,29 +1,52 @@
-import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../errors/service-error.ts';
 import { backoffMs, delay } from '../lifecycle/delay.ts';
-import { isFileName } from './file-name.ts';
-import type { ByteRange, CallLimits, FilePage, FileStore, ListedFile, NewFile, StoredFile } from './file-store.ts';
+import { contentTag } from './content-tag.ts';
+import { uuidOf } from './download-name.ts';
+import { isFileName, withoutSuffix } from './file-name.ts';
+import type {
+  AcceptedFile,
+  ByteRange,
+  CallLimits,
+  ExpectedUpload,
+  FilePage,
+  FileStore,
+  ListedFile,
+  NewFile,
+  StoredFile,
+  Upload,
+} from './file-store.ts';
+import { copyObject } from './gcs/copy-object.ts';
 import type { GcsClient, GcsLimits, GcsRequest } from './gcs/gcs-client.ts';
 import { listObjects } from './gcs/list-objects.ts';
 import {
-  describeUpload,
+  describeObject,
   fileOfObject,
   md5Of,
   objectFields,
   resourceIn,
+  type Described,
   type GcsFile,
   type ObjectResource,
 } from './gcs/object-file.ts';
 import { orMissing } from './gcs/or-missing.ts';
 import { readObject } from './gcs/read-object.ts';
-import { upload } from './gcs/upload.ts';
+import { upload as uploadObject } from './gcs/upload.ts';
+import { verifyObject } from './gcs/verify-object.ts';
+import { isComparable, isSamePicture } from './same-picture.ts';
+import {
+  maxComparedBytes,
+  signatureBytes,
+  UploadRejectedError,
+  verifyClaim,
+  verifySignature,
+} from './verify-upload.ts';
 
 /** Until when a call is tried again where nobody says otherwise. */
-const writeMs = 30_000;
-const readMs = 15_000;
+const writeTimeoutMs = 30_000;
+const readTimeoutMs = 15_000;
 
-/** So often a name is tried that is there when it is written and gone when it is looked for. */
-const mostTurns = 5;
+/** How often a file is put in place that others replace, or write and remove, at the same time. */
+const maxAttempts = 5;
 
 /** A cursor of the embedded store, which was in use before: the listing begins anew. */
 const foreignCursor = /^\d+$/;
@@ -35,26 +58,32 @@ const longestLinkMs = 7 * 86_400_000;
 export class GcsStore implements FileStore {
   readonly client: GcsClient;
   readonly #prefix: string;
+  readonly #now: () => number;
 
-  /** @param prefix of the names of all files: `captures/`, or empty */
-  constructor(client: GcsClient, prefix: string) {
+  /**
+   * @param prefix of the names of all files: `captures/`, or empty
+   * @param now Unix milliseconds
+   */
+  constructor(client: GcsClient, prefix: string, now: () => number = Date.now) {
     this.client = client;
     this.#prefix = prefix;
+    this.#now = now;
   }
 
   create(file: NewFile, { signal }: Pick<GcsLimits, 'signal'> = {}): Promise<StoredFile> {
     return orStorageFailed(async () => {
-      const limits = limitsOf({ ...file, signal }, writeMs);
+      const limits = this.#limitsOf({ ...file, signal }, writeTimeoutMs);
+      const name = file.object;
       let expected = '0';
       for (let turn = 1; ; turn++) {
-        const written = await this.#upload(file, { expected, replaced: null }, limits);
+        const written = await this.#upload(file, expected, limits);
         if (written !== null) return written;
-        // One is there: of an attempt whose answer was lost, or of another renderer of the same capture.
-        const object = await this.#get(file.name, limits);
-        const present = object === null ? null : fileOfObject(object, this.#prefix);
-        if (present !== null && present.expiresAt > Date.now()) return present;
+        // One is there: of an attempt whose answer was lost, or of somebody else.
+        const object = await this.#get(name, limits);
+        const present = this.#fileOf(object);
+        if (present !== null) return present;
         // It went meanwhile, or its time is over and nobody has removed it yet.
-        if (turn === mostTurns || Date.now() >= limits.deadline) {
+        if (turn === maxAttempts || Date.now() >= limits.deadline) {
           throw new Error('others wrote and removed the file again and again');
         }
         expected = object?.generation ?? '0';
@@ -63,27 +92,36 @@ export class GcsStore implements FileStore {
     });
   }
 
-  replace(file: NewFile, previous: StoredFile): Promise<StoredFile | null> {
+  accept(upload: Upload, expected: ExpectedUpload, limits: CallLimits = {}): Promise<AcceptedFile> {
     return orStorageFailed(async () => {
-      const replaced = previous as GcsFile;
-      if (replaced.expiresAt <= Date.now()) return null;
-      const limits = limitsOf(file, writeMs);
-      const writeId = randomUUID();
-      const written = await this.#upload(file, { expected: replaced.generation, replaced, writeId }, limits);
-      if (written !== null) return written;
-      const object = await this.#get(file.name, limits);
-      const found = object === null ? null : fileOfObject(object, this.#prefix);
-      // Our own, of an attempt whose answer was lost; somebody may even have replaced it since.
-      if (found?.writeId === writeId) return found;
-      return found?.replacedWriteId === writeId ? lostFile(file, writeId, replaced) : null;
+      verifyClaim(upload, expected);
+      const source = sourceOf(upload);
+      if (source === null || withoutSuffix(source.object) !== expected.object) {
+        throw new UploadRejectedError('foreign', 'it is not the object that was asked for');
+      }
+      const within = this.#limitsOf(limits, writeTimeoutMs);
+      for (let turn = 1; ; turn++) {
+        const accepted = await this.#tryAccept(upload, source, expected, within);
+        if (accepted !== null) return accepted;
+        if (turn === maxAttempts || Date.now() >= within.deadline) {
+          throw new Error('others replaced the file again and again');
+        }
+        await delay(backoffMs(turn, 50, 1000), within.signal);
+      }
+    });
+  }
+
+  discard(name: string, upload: Upload, limits: CallLimits = {}): Promise<void> {
+    return orStorageFailed(async () => {
+      const source = sourceOf(upload);
+      if (source === null || source.object === name || uuidOf(source.object) !== uuidOf(name)) return;
+      await this.#deleteSource(source, this.#limitsOf(limits, writeTimeoutMs));
     });
   }
 
   stat(name: string, limits: CallLimits = {}): Promise<StoredFile | null> {
     return orStorageFailed(async () => {
-      const object = await this.#get(name, limitsOf(limits, readMs));
-      const file = object === null ? null : fileOfObject(object, this.#prefix);
-      return file === null || file.expiresAt <= Date.now() ? null : file;
+      return this.#fileOf(await this.#get(name, this.#limitsOf(limits, readTimeoutMs)));
     });
   }
 
@@ -98,7 +136,7 @@ export class GcsStore implements FileStore {
   remove(name: string, limits: CallLimits = {}): Promise<void> {
     return orStorageFailed(async () => {
       const request = { method: 'DELETE', path: this.#pathOf(name) } as const;
-      await this.#callOfObject('delete', request, limitsOf(limits, writeMs));
+      await this.#callOfObject('delete', request, this.#limitsOf(limits, writeTimeoutMs));
     });
   }
 
@@ -107,12 +145,18 @@ export class GcsStore implements FileStore {
     return orStorageFailed(async () => {
       const prefix = this.#prefix;
       const from = prefix + (after === null || foreignCursor.test(after) ? '' : after);
-      const { objects, next } = await listObjects(this.client, { prefix, from, limit }, limitsOf(limits, writeMs));
-      const files = objects.flatMap(({ name, size, timeCreated, customTime }): ListedFile[] => {
+      const { objects, next } = await listObjects(
+        this.client,
+        { prefix, from, limit },
+        this.#limitsOf(limits, writeTimeoutMs),
+      );
+      const files = objects.flatMap(({ name, size, timeCreated, customTime, metadata }): ListedFile[] => {
         const own = name.slice(this.#prefix.length);
-        if (!isFileName(own) || customTime === undefined) return [];
-        const [storedAt, expiresAt] = [Date.parse(timeCreated), Date.parse(customTime)];
-        return [{ name: own, size: Number(size), storedAt, expiresAt }];
+        // An emulator loses the custom time of an object with its copy.
+        const end = customTime ?? metadata?.['expires-at'];
+        if (!isFileName(withoutSuffix(own)) || end === undefined) return [];
+        const expiresAt = customTime === undefined ? Number(end) : Date.parse(customTime);
+        return [{ name: own, size: Number(size), storedAt: Date.parse(timeCreated), expiresAt }];
       });
       return { files, next: next === null ? null : cursorOf(next.slice(prefix.length)) };
     });
@@ -137,18 +181,152 @@ export class GcsStore implements FileStore {
     this.client.close();
   }
 
-  async #upload(
-    file: NewFile,
-    { expected, replaced, writeId = randomUUID() }: { expected: string; replaced: GcsFile | null; writeId?: string },
+  /** Verifies an upload and puts it in place. Null when another file has come into place meanwhile. */
+  async #tryAccept(
+    upload: Upload,
+    source: UploadSource,
+    expected: ExpectedUpload,
+    limits: GcsLimits,
+  ): Promise<AcceptedFile | null> {
+    const { name, isRefresh, expiresAt, cacheSeconds } = expected;
+    const isInPlace = source.object === name;
+    const [object, signature, placed] = await Promise.all([
+      this.#get(source.object, limits),
+      this.#signatureOf(source, limits),
+      isInPlace ? null : this.#get(name, limits),
+    ]);
+    const present = this.#fileOf(placed);
+    // It was put in place before.
+    if (present?.upload === upload.object) return { file: present, isSame: false };
+    if (object === null || signature === null || object.generation !== source.generation) {
+      throw new UploadRejectedError('missing', 'the object is not there');
+    }
+    verifyObject(object, upload, expected);
+    verifySignature(upload, signature);
+    const file = fileOfObject(object, this.#prefix);
+    if (file === null) throw new UploadRejectedError('foreign', 'the object is not described as a file');
+    if (isInPlace) return { file, isSame: false };
+
+    const kept = { ...file, name, account: expected.account, expiresAt, cacheSeconds };
+    if (present !== null && placed !== null) {
+      // Of another delivery of the job. Nobody may have verified it yet.
+      if (!isRefresh && (await this.#isSound(placed, present, expected, limits)))
+        return { file: present, isSame: false };
+      if (isRefresh && (await this.#isSame(file, present, limits))) {
+        if (present.expiresAt === expiresAt && present.cacheSeconds === cacheSeconds)
+          return { file: present, isSame: true };
+        const { etag, width, height } = present;
+        const from = { object: name, generation: present.generation };
+        const extended = await this.#copy(from, { ...kept, etag, width, height }, present.generation, upload, limits);
+        return extended === null ? null : { file: extended, isSame: true };
+      }
+    }
+    const replaced = await this.#copy(source, kept, placed?.generation ?? '0', upload, limits);
+    if (replaced === null) return null;
+    // What stays when this fails is found by `discard`, or by the comparison of all files with their records.
+    await this.#deleteSource(source, limits).catch(() => undefined);
+    return { file: replaced, isSame: false };
+  }
+
+  /** Copies an object into the place of a file. Null when the place has another generation than expected. */
+  async #copy(
+    source: UploadSource,
+    file: Omit<Described, 'cacheSeconds'> & { readonly cacheSeconds?: number | undefined },
+    expected: string,
+    upload: Upload,
     limits: GcsLimits,
   ): Promise<GcsFile | null> {
+    const { cacheSeconds, ...rest } = file;
+    const described = cacheSeconds === undefined ? rest : { ...rest, cacheSeconds };
+    const copy = await copyObject(
+      this.client,
+      {
+        source: this.#prefix + source.object,
+        sourceGeneration: source.generation,
+        destination: this.#prefix + file.name,
+        expected,
+        description: describeObject(described, this.#now(), upload.object),
+      },
+      limits,
+    );
+    return typeof copy === 'string' ? null : fileOfObject(copy, this.#prefix);
+  }
+
+  /** Whether a refresh shows what the file in place shows. One that cannot be read is of no use. */
+  async #isSame(file: GcsFile, present: GcsFile, limits: GcsLimits): Promise<boolean> {
+    if (file.contentType !== present.contentType) return false;
+    if (file.etag === present.etag && file.size === present.size && file.md5 === present.md5) return true;
+    if (file.width !== present.width || file.height !== present.height) return false;
+    if (!isComparable(file.contentType) || Math.max(file.size, present.size) > maxComparedBytes) return false;
+    const [next, old] = await Promise.all([this.#readWhole(file, limits), this.#readWhole(present, limits)]);
+    return next !== null && old !== null && (await isSamePicture(file.contentType, next, old));
+  }
+
+  /** Whether an object that another delivery created in its place is a file as it was asked for. */
+  async #isSound(object: ObjectResource, file: GcsFile, expected: ExpectedUpload, limits: GcsLimits): Promise<boolean> {
+    const upload = { ...file, object: '' };
+    try {
+      if (file.upload === null) verifyObject(object, upload, expected);
+      const signature = await this.#signatureOf({ object: file.name, generation: file.generation }, limits);
+      if (signature === null) return false;
+      verifySignature(upload, signature);
+      return true;
+    } catch (error) {
+      if (error instanceof UploadRejectedError) return false;
+      throw error;
+    }
+  }
+
+  /** The first bytes of an object; null when it is not there. */
+  async #signatureOf({ object, generation }: UploadSource, limits: GcsLimits): Promise<Buffer | null> {
+    const request = {
+      method: 'GET',
+      path: this.#pathOf(object),
+      query: { alt: 'media', generation },
+      headers: { range: `bytes=0-${signatureBytes - 1}` },
+      // Of an empty object there is no range.
+      accept: [416],
+    } as const;
+    return this.client.retry('get', limits, (signal) =>
+      orMissing(this.client, this.client.bytes('get', request, signal), signal),
+    );
+  }
+
+  async #readWhole(file: GcsFile, limits: GcsLimits): Promise<Buffer | null> {
+    const parts: Uint8Array[] = [];
+    try {
+      for await (const part of readObject(this.client, this.#pathOf(file.name), file, limits)) parts.push(part);
+    } catch {
+      return null;
+    }
+    return Buffer.concat(parts);
+  }
+
+  async #deleteSource({ object, generation }: UploadSource, limits: GcsLimits): Promise<void> {
+    const query = { ifGenerationMatch: generation };
+    const request = { method: 'DELETE', path: this.#pathOf(object), query, accept: [412] } as const;
+    await this.#callOfObject('delete', request, limits);
+  }
+
+  async #upload(file: NewFile, expected: string, limits: GcsLimits): Promise<GcsFile | null> {
     const { bytes, contentType } = file;
-    const name = this.#prefix + file.name;
-    const md5 = md5Of(bytes);
-    const replacedWriteId = replaced?.writeId ?? null;
-    const description = describeUpload(file, { name, md5, writeId, replacedWriteId });
-    const object = await upload(this.client, { name, bytes, contentType, description, expected }, limits);
+    const name = this.#prefix + file.object;
+    const described = describeObject({ ...file, name: file.object, etag: contentTag(bytes) }, this.#now());
+    const description = { name, md5Hash: md5Of(bytes), ...described };
+    const object = await uploadObject(this.client, { name, bytes, contentType, description, expected }, limits);
     return object === null ? null : fileOfObject(object, this.#prefix);
+  }
+
+  /** The file that an object is; null when there is none, or its time is over. */
+  #fileOf(object: ObjectResource | null): GcsFile | null {
+    const file = object === null ? null : fileOfObject(object, this.#prefix);
+    return file === null || file.expiresAt <= this.#now() ? null : file;
+  }
+
+  /** What a call may take, for the client of the bucket, which goes by the clock of this process. */
+  #limitsOf({ deadline, signal }: CallLimits, timeoutMs: number): GcsLimits {
+    const leftMs = deadline === undefined ? timeoutMs : deadline - this.#now();
+    return { deadline: Date.now() + leftMs, ...(signal === undefined ? {} : { signal }) };
   }
 
   async #get(name: string, limits: GcsLimits): Promise<ObjectResource | null> {
@@ -173,22 +351,20 @@ export class GcsStore implements FileStore {
   }
 }
 
-/** What a call may take where it is not told. */
-function limitsOf({ deadline, signal }: CallLimits, ms: number): GcsLimits {
-  return { deadline: deadline ?? Date.now() + ms, ...(signal === undefined ? {} : { signal }) };
-}
-
 /** A name of somebody else's object must not look like the cursor of another store: what follows it is as good. */
 const cursorOf = (name: string) => (foreignCursor.test(name) ? `${name}!` : name);
 
-/** A file of ours that was there and has been replaced before we knew: nobody can read it any more. */
-function lostFile(file: NewFile, writeId: string, { writeId: replacedWriteId, name }: GcsFile): GcsFile {
-  const md5 = md5Of(file.bytes);
-  const now = new Date().toISOString();
-  const resource = { ...describeUpload(file, { name, md5, writeId, replacedWriteId }) } as ObjectResource;
-  const lost = fileOfObject({ ...resource, size: String(file.bytes.length), timeCreated: now, generation: '1' }, '');
-  if (lost === null) throw new Error('what we describe is a file of ours');
-  return lost;
+/** An object that a renderer created, by its name (without the prefix of all files). */
+interface UploadSource {
+  readonly object: string;
+  readonly generation: string;
+}
+
+/** What an upload names; null when it names nothing of ours. */
+function sourceOf({ object: text }: Upload): UploadSource | null {
+  const [, generation, object] = /^(\d{1,20})\/([^/]+)$/.exec(text) ?? [];
+  if (generation === undefined || object === undefined || !isFileName(withoutSuffix(object))) return null;
+  return { generation, object };
 }
 
 async function orStorageFailed<T>(call: () => Promise<T>): Promise<T> {

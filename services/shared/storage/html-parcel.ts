@@ -1,43 +1,75 @@
+import type { StoredMsg } from '@nats-io/jetstream';
+import type { Region } from '../contract/regions.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import { backoffMs, delay } from '../lifecycle/delay.ts';
+import { isMessageMissing, isSubjectTaken } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { retryWhileAway } from '../nats/retry.ts';
+import type { Reading } from '../nats/entries.ts';
+import { retryTransient } from '../nats/retry.ts';
 import { streamNames } from '../nats/streams.ts';
 
 /** Bytes of a part: well below the smallest max_payload. */
 const partSize = 256 * 1024;
 
-const writeDeadlineMs = 10_000;
+const writeTimeoutMs = 10_000;
+
+/** A replica that lags may not have a parcel yet whose job has been delivered already. */
+const lagTimeoutMs = 2000;
+
+/** Reading one message may take this long whatever else took how long: over an election of the stream's leader. */
+const leastReadMs = 15_000;
 
 interface Head {
   readonly parts: number;
   readonly size: number;
 }
 
+/** Which html, and for whose renderers. */
+export interface ParcelAddress {
+  /** Absent: it was put there by the version before this one. */
+  readonly region?: Region;
+  /** One subject token, used once (the capture's uuid). */
+  readonly name: string;
+}
+
 /**
  * Html on its way to a renderer that is too large for the message of its job: it lies in the stream of files under a
- * name of its own until the job's deadline. Parts first, then the head that makes them whole.
+ * name of its own until the job's deadline, where the renderers of its region can read it. Parts first, then the head that
+ * makes them whole.
  *
- * @param name one subject token, used once (the capture's uuid)
  * @param expiresAt Unix milliseconds
+ * @param now the same, by the clock of `expiresAt`
  * @throws ServiceError STORAGE_FAILED
  */
-export async function putHtml(session: NatsSession, name: string, html: string, expiresAt: number): Promise<void> {
+export async function putHtml(
+  session: NatsSession,
+  address: ParcelAddress & { readonly region: Region },
+  html: string,
+  expiresAt: number,
+  now: number = session.now(),
+): Promise<void> {
   const bytes = Buffer.from(html, 'utf8');
-  const ttl = `${Math.max(1, Math.ceil((expiresAt - Date.now()) / 1000))}s`;
-  const deadline = Date.now() + writeDeadlineMs;
-  const publish = (subject: string, data: Uint8Array | string) =>
-    retryWhileAway(() => session.js.publish(subject, data, { ttl, timeout: 5000 }), { deadline });
+  const ttl = `${Math.max(1, Math.ceil((expiresAt - now) / 1000))}s`;
+  const deadline = Date.now() + writeTimeoutMs;
+  const publish = (subject: string, data: Uint8Array | string) => {
+    // No message can be overwritten: that it is there tells that an earlier attempt, or an earlier copy, has arrived.
+    const attempt = (timeout: number) =>
+      session.js.publish(subject, data, { ttl, timeout }).catch((error: unknown) => {
+        if (!isSubjectTaken(error)) throw error;
+      });
+    return retryTransient(attempt, { deadline, attemptTimeoutMs: 5000 });
+  };
   const head: Head = { parts: Math.ceil(bytes.length / partSize), size: bytes.length };
   try {
     await Promise.all(
       Array.from({ length: head.parts }, (_, part) =>
-        publish(partSubject(name, part), bytes.subarray(part * partSize, (part + 1) * partSize)),
+        publish(subjectOf(address, part), bytes.subarray(part * partSize, (part + 1) * partSize)),
       ),
     );
-    await publish(headSubject(name), JSON.stringify(head));
+    await publish(subjectOf(address, 'head'), JSON.stringify(head));
   } catch (error) {
     // What is there of it would stay for as long as the whole was to.
-    removeHtml(session, name).catch(() => undefined);
+    session.jsm.streams.purge(streamNames.files, { filter: subjectOf(address, '>') }).catch(() => undefined);
     throw new ServiceError('STORAGE_FAILED', 'The html could not be handed on. Send the request again.', {
       cause: error,
     });
@@ -47,14 +79,19 @@ export async function putHtml(session: NatsSession, name: string, html: string, 
 /**
  * The html of a parcel. It stays there, so that a second delivery of the job finds it too.
  *
+ * @param reading `by-subject`: as the user of a region's renderers may
  * @throws ServiceError STORAGE_FAILED when it is not there (any more) or not whole
  */
-export async function takeHtml(session: NatsSession, name: string): Promise<string> {
+export async function takeHtml(
+  session: NatsSession,
+  address: ParcelAddress,
+  reading: Reading = 'from-leader',
+): Promise<string> {
   try {
-    const head = (await read(session, headSubject(name))).json<Head>();
-    const parts = await Promise.all(
-      Array.from({ length: head.parts }, (_, part) => read(session, partSubject(name, part))),
-    );
+    const until = Date.now() + (reading === 'by-subject' ? lagTimeoutMs : 0);
+    const read = (part: number | 'head') => readMessage(session, subjectOf(address, part), reading, until);
+    const head = (await read('head')).json<Head>();
+    const parts = await Promise.all(Array.from({ length: head.parts }, (_, part) => read(part)));
     const bytes = Buffer.concat(parts.map(({ data }) => data));
     if (bytes.length !== head.size) throw new RangeError(`${bytes.length} bytes in place of ${head.size}`);
     return bytes.toString('utf8');
@@ -65,16 +102,61 @@ export async function takeHtml(session: NatsSession, name: string): Promise<stri
   }
 }
 
-/** Removes a parcel; one that is not there is no error. */
+/**
+ * Makes a parcel that was put for renderers of one region readable for those of another. Version 0.1 knew no regions here:
+ * what it put is found as well.
+ *
+ * @param expiresAt Unix milliseconds, of the copy; `now`: by the same clock
+ * @throws ServiceError STORAGE_FAILED
+ */
+export async function bringHtml(
+  session: NatsSession,
+  { name, region }: ParcelAddress & { readonly region: Region },
+  to: Region,
+  expiresAt: number,
+  now: number,
+): Promise<void> {
+  if (await isThere(session, { name, region: to })) return;
+  for (const from of [{ name, region }, { name }]) {
+    if (!(await isThere(session, from))) continue;
+    await putHtml(session, { region: to, name }, await takeHtml(session, from), expiresAt, now);
+    return;
+  }
+  throw new ServiceError('STORAGE_FAILED', 'The supplied html could not be read back.');
+}
+
+async function isThere(session: NatsSession, address: ParcelAddress): Promise<boolean> {
+  try {
+    await readMessage(session, subjectOf(address, 'head'), 'from-leader', 0);
+    return true;
+  } catch (error) {
+    if (error instanceof ParcelMissingError) return false;
+    throw error;
+  }
+}
+
+class ParcelMissingError extends Error {}
+
+/** Removes a parcel from all regions; one that is not there is no error. */
 export async function removeHtml(session: NatsSession, name: string): Promise<void> {
-  await session.jsm.streams.purge(streamNames.files, { filter: `files.html.${name}.>` });
+  await session.jsm.streams.purge(streamNames.files, { filter: `files.html.*.${name}.*` });
+  await session.jsm.streams.purge(streamNames.files, { filter: `files.html.${name}.*` });
 }
 
-async function read(session: NatsSession, subject: string) {
-  const message = await session.jsm.streams.getMessage(streamNames.files, { last_by_subj: subject });
-  if (message === null || message.data.length === 0) throw new Error(`nothing is stored under ${subject}`);
-  return message;
+async function readMessage({ jsm }: NatsSession, subject: string, reading: Reading, until: number): Promise<StoredMsg> {
+  const reader = reading === 'by-subject' ? jsm.direct : jsm.streams;
+  const ask = () =>
+    reader.getMessage(streamNames.files, { last_by_subj: subject }).catch((error: unknown) => {
+      if (isMessageMissing(error)) return null;
+      throw error;
+    });
+  for (let attempt = 1; ; attempt++) {
+    const message = await retryTransient(ask, { deadline: Math.max(until, Date.now() + leastReadMs) });
+    if (message !== null && message.data.length > 0) return message;
+    if (Date.now() >= until) throw new ParcelMissingError(`nothing is stored under ${subject}`);
+    await delay(backoffMs(attempt, 50, 400));
+  }
 }
 
-const headSubject = (name: string) => `files.html.${name}.head`;
-const partSubject = (name: string, part: number) => `files.html.${name}.${part}`;
+const subjectOf = ({ region, name }: ParcelAddress, part: number | 'head' | '>') =>
+  region === undefined ? `files.html.${name}.${part}` : `files.html.${region}.${name}.${part}`;

@@ -1,5 +1,17 @@
-import type { ByteRange, CallLimits, FilePage, FileStore, NewFile, StoredFile } from './file-store.ts';
+import type {
+  AcceptedFile,
+  ByteRange,
+  CallLimits,
+  ExpectedUpload,
+  FilePage,
+  FileStore,
+  FileUploader,
+  NewFile,
+  StoredFile,
+  Upload,
+} from './file-store.ts';
 import type { StoreMetrics, StoreOperation } from './store-metrics.ts';
+import { UploadRejectedError } from './verify-upload.ts';
 
 /** A store whose calls are measured. */
 export class MeasuredStore implements FileStore {
@@ -15,8 +27,12 @@ export class MeasuredStore implements FileStore {
     return this.#measure('create', () => this.#store.create(file));
   }
 
-  replace(file: NewFile, previous: StoredFile): Promise<StoredFile | null> {
-    return this.#measure('replace', () => this.#store.replace(file, previous));
+  accept(upload: Upload, expected: ExpectedUpload, limits?: CallLimits): Promise<AcceptedFile> {
+    return this.#measure('accept', () => this.#store.accept(upload, expected, limits));
+  }
+
+  discard(name: string, upload: Upload, limits?: CallLimits): Promise<void> {
+    return this.#measure('discard', () => this.#store.discard(name, upload, limits));
   }
 
   stat(name: string, limits?: CallLimits): Promise<StoredFile | null> {
@@ -42,15 +58,40 @@ export class MeasuredStore implements FileStore {
     return this.#measure('list', () => this.#store.list(after, limit));
   }
 
-  async #measure<T>(operation: StoreOperation, call: () => Promise<T>): Promise<T> {
-    const start = performance.now();
-    try {
-      const result = await call();
-      this.#metrics.called(operation, 'ok', performance.now() - start);
-      return result;
-    } catch (error) {
-      this.#metrics.called(operation, 'failed', performance.now() - start);
-      throw error;
-    }
+  #measure<T>(operation: StoreOperation, call: () => Promise<T>): Promise<T> {
+    return measure(this.#metrics, operation, call);
+  }
+}
+
+/** An uploader whose calls are measured. */
+export class MeasuredUploader implements FileUploader {
+  readonly #uploader: FileUploader;
+  readonly #metrics: StoreMetrics;
+
+  constructor(uploader: FileUploader, metrics: StoreMetrics) {
+    this.#uploader = uploader;
+    this.#metrics = metrics;
+  }
+
+  upload(file: NewFile): ReturnType<FileUploader['upload']> {
+    const upload = this.#uploader.upload(file);
+    const stored = measure(this.#metrics, 'upload', () => upload.stored);
+    stored.catch(() => undefined);
+    return { sent: upload.sent, stored };
+  }
+}
+
+async function measure<T>(metrics: StoreMetrics, operation: StoreOperation, call: () => Promise<T>): Promise<T> {
+  const start = performance.now();
+  try {
+    const result = await call();
+    metrics.called(operation, 'ok', performance.now() - start);
+    return result;
+  } catch (error) {
+    // The store did what it is for.
+    const isRejected = error instanceof UploadRejectedError;
+    if (isRejected) metrics.rejected(error.reason);
+    metrics.called(operation, isRejected ? 'ok' : 'failed', performance.now() - start);
+    throw error;
   }
 }

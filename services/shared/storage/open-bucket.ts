@@ -8,17 +8,26 @@ import type { StoreMetrics } from './store-metrics.ts';
 /** Where Google's JSON API is. */
 const googleEndpoint = 'https://storage.googleapis.com';
 
-/** The bucket of a configuration; nothing has been asked of it yet. */
-export async function openBucket(
-  { bucket, prefix, endpoint, project }: BucketConfig,
-  { log, metrics }: { readonly log: Logger; readonly metrics?: StoreMetrics },
-): Promise<GcsStore> {
-  const client = new GcsClient({
+interface OpenBucketDeps {
+  readonly log: Logger;
+  readonly metrics?: StoreMetrics;
+}
+
+/** The client of a bucket; nothing has been asked of it yet. */
+export async function openClient(
+  { bucket, endpoint, project }: BucketConfig,
+  { log, metrics }: OpenBucketDeps,
+): Promise<GcsClient> {
+  return new GcsClient({
     bucket,
     endpoint: endpoint ?? googleEndpoint,
     credentials: endpoint === undefined ? await findCredentials({ project }) : null,
     log,
     onRetry: (operation, failure) => metrics?.retried(operation, failure),
   });
-  return new GcsStore(client, prefix);
+}
+
+/** The bucket of a configuration; nothing has been asked of it yet. */
+export async function openBucket(config: BucketConfig, deps: OpenBucketDeps): Promise<GcsStore> {
+  return new GcsStore(await openClient(config, deps), config.prefix);
 }

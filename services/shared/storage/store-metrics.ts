@@ -1,11 +1,14 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { gcsOperations, type GcsFailure, type GcsOperation } from './gcs/gcs-error.ts';
+import { uploadRejections, type UploadRejection } from './verify-upload.ts';
 
-const storeOperations = ['create', 'replace', 'stat', 'read', 'remove', 'list'] as const;
+const storeOperations = ['upload', 'create', 'accept', 'discard', 'stat', 'read', 'remove', 'list'] as const;
 export type StoreOperation = (typeof storeOperations)[number];
 
 export interface StoreMetrics {
   called(operation: StoreOperation, outcome: 'ok' | 'failed', ms: number): void;
+  /** An upload of a renderer was not what was asked for. */
+  rejected(reason: UploadRejection): void;
   /** A request of a bucket is made again. */
   retried(operation: GcsOperation, failure: GcsFailure): void;
 }
@@ -29,7 +32,15 @@ export function createStoreMetrics(registry: Registry): StoreMetrics {
     registers,
   });
   for (const operation of gcsOperations) retries.inc({ operation, failure: 'status' }, 0);
+  const rejections = new Counter({
+    name: 'webcapture_store_rejected_uploads_total',
+    help: 'Files of renderers that were not put in place, by what was wrong with them.',
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const reason of uploadRejections) rejections.inc({ reason }, 0);
   return {
+    rejected: (reason) => rejections.inc({ reason }),
     called: (operation, outcome, ms) => seconds.observe({ operation, outcome }, ms / 1000),
     retried: (operation, failure) => retries.inc({ operation, failure }),
   };

@@ -1,5 +1,5 @@
 import { until } from '../../harness/until.ts';
-import { StandInRenderer } from '../../unit/front/stand-in-renderer.ts';
+import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { loadOf } from '../http-load.ts';
 import { benchKey, startFront, startPeer, startQueue } from './parts.ts';
 import { printRows } from './print-rows.ts';

@@ -1,6 +1,6 @@
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import { until } from '../../harness/until.ts';
-import { StandInRenderer } from '../../unit/front/stand-in-renderer.ts';
+import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { loadOf, percentilesOf } from '../http-load.ts';
 import { benchKey, startFront, startPeer, startQueue } from './parts.ts';
 import { printRows, type Row } from './print-rows.ts';

@@ -23,17 +23,35 @@ export interface BenchFront {
 
 /** A provisioned nats-server with a data folder of its own, and a connection to it. */
 export async function startQueue(parts: AsyncDisposableStack): Promise<NatsSession> {
+  return (await startBenchNats(parts)).session;
+}
+
+/** As {@link startQueue}, with the process of the server; `config`: further lines of its configuration. */
+export async function startBenchNats(
+  parts: AsyncDisposableStack,
+  config = '',
+): Promise<{ readonly session: NatsSession; readonly pid: number }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'webcapture-bench-'));
   parts.defer(() => rm(dataDir, { recursive: true, force: true }));
   const tool = await ensureTool('nats-server', { log: (line) => process.stderr.write(`${line}\n`) });
-  const nats = await startNats({ dataDir, toolPath: tool.path });
+  const nats = await startNats({ dataDir, toolPath: tool.path, config });
   parts.defer(async () => void (await nats.process.stop({ graceMs: 2000 })));
   const log = createLogger({ service: 'bench', pod: 'bench', level: 'fatal' });
   const session = await connectNats({ url: nats.url, name: 'bench', log, signal: AbortSignal.timeout(10_000) });
   parts.defer(() => session.nc.close());
-  const maxBytes = { db: -1, live: -1, cache: 64 * 1024 * 1024, captures: -1, tasks: -1, dead: -1, files: -1 };
+  const maxBytes = {
+    db: -1,
+    live: -1,
+    cache: 64 * 1024 * 1024,
+    captures: -1,
+    results: -1,
+    tasks: -1,
+    expiry: -1,
+    dead: -1,
+    files: -1,
+  };
   await provision(session.jsm, { replicas: 1, maxBytes }, ['us-east']);
-  return session;
+  return { session, pid: nats.process.pid };
 }
 
 /** A front as a process of its own. */

@@ -21,7 +21,7 @@ export async function startFleetContender(
   return {
     name: 'webcapture',
     capture: (task) => postCapture({ url, key }, task),
-    pids: () => [nats.pid, ...processes.map(({ pid }) => pid)],
+    pids: () => [...nats.pids, ...processes.map(({ pid }) => pid)],
   };
 }
 

@@ -39,7 +39,8 @@ type StepTimes = Record<Step, number[]>;
 
 async function useFile(store: FileStore, size: number): Promise<Record<Step, number>> {
   const file: NewFile = {
-    name: newFileName(randomUUIDv7(), 'png'),
+    object: newFileName(randomUUIDv7(), 'png'),
+    region: 'us-east',
     account: 'bench',
     bytes: randomBytes(size),
     contentType: 'image/png',
@@ -50,13 +51,13 @@ async function useFile(store: FileStore, size: number): Promise<Record<Step, num
   const start = performance.now();
   await store.create(file);
   const created = performance.now();
-  const found = await store.stat(file.name);
+  const found = await store.stat(file.object);
   const known = performance.now();
   if (found === null) throw new Error('the file is not there');
   let read = 0;
   for await (const part of store.read(found)) read += part.length;
   const end = performance.now();
   if (read !== size) throw new Error(`${read} of ${size} bytes came back`);
-  await store.remove(file.name);
+  await store.remove(file.object);
   return { create: created - start, stat: known - created, read: end - known };
 }

@@ -36,8 +36,8 @@ async function add(region: Region, name: string, where = namespace): Promise<voi
 }
 
 /** The process dies; its pod is another matter. */
-async function kill(name: string): Promise<void> {
-  await renderers.get(name)?.die();
+function kill(name: string): void {
+  renderers.get(name)?.die();
   renderers.delete(name);
 }
 
@@ -120,7 +120,7 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       opsUrl = controller.opsUrl;
     });
     afterAll(async () => {
-      await Promise.all([...renderers.values()].map((renderer) => renderer.die()));
+      await Promise.all([...renderers.values()].map((renderer) => renderer.stop()));
       await controller.stop();
       await gate[Symbol.asyncDispose]();
       await nats[Symbol.asyncDispose]();
@@ -162,7 +162,8 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       const before = await namespace.region('us-east');
       const from = performance.now();
       // Its node goes: the pod is gone, and its last heartbeat is still fresh.
-      await Promise.all([namespace.killPod('east-2'), kill('east-2')]);
+      kill('east-2');
+      await namespace.killPod('east-2');
       await untilShown(session, 'engine.us-east', 'degraded_performance');
       const tookMs = performance.now() - from;
       say('after the end of a pod, status turned', tookMs);
@@ -196,7 +197,7 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
 
     test('a pod whose process hangs shows by its silence, though Kubernetes calls it Ready', async () => {
       const { lastBeatAt = 0 } = renderers.get('east-3') ?? {};
-      await kill('east-3');
+      kill('east-3');
       await untilMessage('us-east', /^1 of 2 renderers healthy: east-3 has not been heard for \d+ s$/);
       const tookMs = performance.now() - lastBeatAt;
       say('after the last heartbeat of a Ready pod, status turned', tookMs);
@@ -221,7 +222,7 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       await until('the pods to be seen', async () => (await namespace.region('us-east')).status?.slots === 4);
       await untilMessage('us-east', '2 of 2 renderers healthy');
       await namespace.killPod('east-1');
-      await renderers.get('east-1')?.leave();
+      await renderers.get('east-1')?.stop();
       renderers.delete('east-1');
       await new Promise((resolve) => setTimeout(resolve, 2500));
       expect(controller.changes('engine.us-east')).toHaveLength(changes);

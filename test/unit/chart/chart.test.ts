@@ -1,14 +1,21 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
+import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
+import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { provision } from '@webcapture/shared/nats/provision.ts';
+import { resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { Tickets } from '@webcapture/shared/state/tickets.ts';
 import { readControllerConfig } from '../../../services/controller/config.ts';
 import { readFrontConfig } from '../../../services/front/config.ts';
 import { readRendererConfig } from '../../../services/renderer/config.ts';
 import { withValuesTable } from '../../../deploy/chart/with-values-table.ts';
+import { startProcess, type GuardedProcess } from '../../../deploy/local/process.ts';
+import { freePort } from '../../harness/free-port.ts';
 import { chartFolder, envOf, find, helm, helmDeadlineMs, podOf, render, type KubeObject } from '../../harness/helm.ts';
+import { silentLog, streamSettings } from '../../harness/nats-session.ts';
+import { permissions } from '../../harness/nats-users.ts';
 
 const file = (name: string) => readFile(join(chartFolder, name), 'utf8');
 const production = parse(await file('examples/production.yaml')) as object;
@@ -21,6 +28,28 @@ beforeAll(async () => {
   defaults = await render();
   [produced, all] = await Promise.all([render(production), render(everything)]);
 }, helmDeadlineMs);
+
+interface SecretData {
+  readonly data: Readonly<Record<string, string>>;
+}
+interface SecretKey {
+  readonly name: string;
+  readonly key: string;
+}
+
+/** The key of a Secret that a variable of a pod is read from. */
+const secretKeyOf = ({ valueFrom }: { readonly valueFrom?: object }) =>
+  (valueFrom as { secretKeyRef?: SecretKey } | undefined)?.secretKeyRef;
+
+/** What a Secret of the defaults has there. */
+function passwordOf(from: SecretKey | undefined): string {
+  if (from === undefined) throw new Error('the variable is not read from a Secret');
+  const { data } = find(defaults, 'Secret', from.name) as unknown as SecretData;
+  return Buffer.from(data[from.key] ?? '', 'base64').toString();
+}
+
+const natsConfigOf = (objects: readonly KubeObject[]) =>
+  (find(objects, 'ConfigMap', 'wc-webcapture-nats') as unknown as SecretData).data['nats.conf'] ?? '';
 
 const rendered = (): Readonly<Record<string, readonly KubeObject[]>> => ({ defaults, produced, all });
 
@@ -99,7 +128,8 @@ describe.each(['defaults', 'produced', 'all'])('what is made of %s', (name) => {
         KUBERNETES_SERVICE_PORT: '443',
       };
       expect(() => readers[component](env)).not.toThrow();
-      expect(readers[component](env).nats.user).toBe(component);
+      const { WEBCAPTURE_REGION: region } = envOf(object);
+      expect(readers[component](env).nats.user).toBe(region === undefined ? component : `${component}-${region}`);
     }
   });
 });
@@ -146,26 +176,214 @@ describe('with no values', () => {
       expect(podOf(deployment)?.terminationGracePeriodSeconds).toBeGreaterThan(drainMs / 1000 + delay);
     }
   });
+});
 
-  test('nats-server takes the configuration', async () => {
-    const folder = await mkdtemp(join(inject('tempFolder'), 'nats-config-'));
-    const { data } = find(defaults, 'ConfigMap', 'wc-webcapture-nats') as unknown as { data: Record<string, string> };
-    const config = (data['nats.conf'] ?? '').replace('/data', folder);
-    await writeFile(join(folder, 'nats.conf'), config);
-    const env = { FRONT_PASSWORD: 'pA1', RENDERER_PASSWORD: 'pB2', CONTROLLER_PASSWORD: 'pC3' };
-    await promisify(execFile)(inject('tools').natsServer, ['-t', '-c', join(folder, 'nats.conf')], { env });
-    const permissions = JSON.parse(await file('files/nats-permissions.json')) as Record<
-      string,
-      Record<string, { subjects: string[] }[]>
-    >;
-    const subjects = Object.values(permissions).flatMap((user) =>
-      Object.values(user)
-        .flat()
-        .flatMap((it) => it.subjects),
+describe('the users of NATS', () => {
+  const natsPod = (objects: readonly KubeObject[]) => podOf(find(objects, 'StatefulSet', 'wc-webcapture-nats'));
+  const keysOf = (objects: readonly KubeObject[]) =>
+    Object.fromEntries((natsPod(objects)?.containers[0]?.env ?? []).map((it) => [it.name, secretKeyOf(it)?.key]));
+  const keyOfEach = (names: readonly Region[]) =>
+    Object.fromEntries([
+      ['CONTROLLER_PASSWORD', 'controller-password'],
+      ['FRONT_PASSWORD', 'front-password'],
+      ...names.map((it) => [`RENDERER_${it.toUpperCase().replace('-', '_')}_PASSWORD`, `renderer-${it}-password`]),
+    ]) as Readonly<Record<string, string>>;
+
+  test('are one of each service, and one of the renderers of each region, each with a password of its own', () => {
+    const { data } = find(defaults, 'Secret', 'wc-webcapture-nats-auth') as unknown as SecretData;
+    expect(keysOf(defaults)).toEqual(keyOfEach(regions));
+    expect(Object.keys(data).toSorted()).toEqual(Object.values(keyOfEach(regions)).toSorted());
+    expect(new Set(Object.values(data)).size).toBe(Object.keys(data).length);
+    for (const region of ['us-east', 'eu-west']) {
+      const env = podOf(find(defaults, 'Deployment', `wc-webcapture-renderer-${region}`))?.containers[0]?.env ?? [];
+      const secret = { name: 'wc-webcapture-nats-auth', key: `renderer-${region}-password` };
+      expect(env.flatMap((it) => secretKeyOf(it) ?? [])).toEqual([secret]);
+    }
+  });
+
+  test(
+    'of a region that is added are there already: the embedded server is not restarted for it',
+    async () => {
+      const added = await render({ regions: [{ name: 'us-west' }, { name: 'eu-west' }, { name: 'us-east' }] });
+      expect(find(added, 'StatefulSet', 'wc-webcapture-nats')).toEqual(
+        find(defaults, 'StatefulSet', 'wc-webcapture-nats'),
+      );
+    },
+    helmDeadlineMs,
+  );
+
+  test(
+    'are those of the installed regions, where the operator has the passwords',
+    async () => {
+      const otherRegions = [{ name: 'asia-east', replicas: 1 }];
+      const own = await render({ nats: { existingSecret: 'mine' }, otherRegions });
+      expect(keysOf(own)).toEqual(keyOfEach(['asia-east', 'eu-west', 'us-east']));
+      const used = own.flatMap((it) => podOf(it)?.containers ?? []).flatMap(({ env = [] }) => env);
+      const passwords = used.flatMap((it) => secretKeyOf(it) ?? []).filter(({ key }) => key.endsWith('-password'));
+      expect(new Set(passwords.map(({ name }) => name))).toEqual(new Set(['mine']));
+    },
+    helmDeadlineMs,
+  );
+
+  describe('on a server with the configuration of the chart', () => {
+    let folder: string;
+    let url: string;
+    let server: GuardedProcess;
+    const open: NatsSession[] = [];
+    beforeAll(async () => {
+      folder = await mkdtemp(join(inject('tempFolder'), 'nats-config-'));
+      const port = await freePort();
+      url = `nats://127.0.0.1:${port}`;
+      const config = natsConfigOf(defaults)
+        .replace('/data', folder)
+        .replace('0.0.0.0:4222', `127.0.0.1:${port}`)
+        .replace('0.0.0.0:8222', `127.0.0.1:${await freePort()}`);
+      await writeFile(join(folder, 'nats.conf'), config);
+      const env = Object.fromEntries(
+        (natsPod(defaults)?.containers[0]?.env ?? []).map((it) => [it.name, passwordOf(secretKeyOf(it))]),
+      );
+      server = await startProcess({
+        name: 'nats-server',
+        command: inject('tools').natsServer,
+        args: ['-c', join(folder, 'nats.conf')],
+        env,
+        onLine: () => undefined,
+      });
+      const controller = await signIn('controller');
+      await provision(controller.jsm, streamSettings, ['us-east', 'eu-west']);
+    });
+    afterAll(async () => {
+      await Promise.all(open.map(({ nc }) => nc.close()));
+      await server.stop({ graceMs: 0 });
+    });
+
+    /** As the pods of a Deployment do; `overrides` are of somebody who pretends. */
+    async function signIn(
+      deployment: string,
+      overrides: { user?: string; inboxPrefix?: string } = {},
+    ): Promise<NatsSession> {
+      const object = find(defaults, 'Deployment', `wc-webcapture-${deployment}`);
+      const { WEBCAPTURE_NATS_USER: user = '', WEBCAPTURE_REGION: region } = envOf(object);
+      const variable = podOf(object)?.containers[0]?.env?.find(({ name }) => name === 'WEBCAPTURE_NATS_PASSWORD');
+      const session = await connectNats({
+        url,
+        user,
+        password: passwordOf(variable && secretKeyOf(variable)),
+        inboxPrefix: `_INBOX.${region === undefined ? deployment : `renderer.${region}`}`,
+        name: 'test',
+        log: silentLog,
+        signal: AbortSignal.timeout(30_000),
+        ...overrides,
+      });
+      open.push(session);
+      return session;
+    }
+
+    test('has every subject that the list of permissions has, for each region', () => {
+      const subjects = Object.entries(permissions).flatMap(([service, user]) =>
+        [...user.publish, ...user.subscribe]
+          .flatMap((it) => it.subjects)
+          .flatMap((subject) =>
+            service === 'renderer' ? regions.map((region) => subject.replaceAll('{region}', region)) : subject,
+          ),
+      );
+      const config = natsConfigOf(defaults);
+      expect(subjects.filter((subject) => !config.includes(JSON.stringify(subject)))).toEqual([]);
+      expect(config).not.toContain('{region}');
+    });
+
+    test('controllers and fronts sign the tickets of jobs, whoever is the first to need their secret', async () => {
+      const ticket = { account: 'a', uuid: 'u', revision: 0, region: 'us-east', object: 'u.png' } as const;
+      const signed = await new Tickets(await signIn('controller')).sign(ticket);
+      expect(await new Tickets(await signIn('front')).open(signed)).toEqual(ticket);
+    });
+
+    test.each<[Region, Region]>([
+      ['us-east', 'eu-west'],
+      ['eu-west', 'us-east'],
+    ])('renderers of %s publish results of their region, and nothing of %s', async (region, other) => {
+      const renderer = await signIn(`renderer-${region}`);
+      expect((await renderer.js.publish(resultSubject(region, 'u'), '{}')).stream).toBe(streamNames.results);
+      for (const subject of [resultSubject(other, 'u'), `$KV.live.fleet.${other}.p`, `files.part.${other}.p`]) {
+        await expect(renderer.js.publish(subject, '{}')).rejects.toThrow(/permissions violation/i);
+      }
+      const stranger = await signIn(`renderer-${region}`, { inboxPrefix: `_INBOX.renderer.${other}` });
+      await expect(stranger.js.publish(resultSubject(region, 'v'), '{}')).rejects.toThrow(/permissions violation/i);
+    });
+
+    test.each(['renderer-eu-west', 'renderer', 'front', 'controller'])(
+      'who has the password of renderers of us-east is refused as %s',
+      async (user) => {
+        await expect(signIn('renderer-us-east', { user })).rejects.toThrow(/authorization/i);
+      },
     );
-    expect(subjects.filter((subject) => !config.includes(JSON.stringify(subject)))).toEqual([]);
   });
 });
+
+describe('a bucket', () => {
+  const keyFiles = (objects: readonly KubeObject[]) =>
+    ['front', 'controller', 'renderer-us-east'].map((name) => {
+      const { volumes = [] } = podOf(find(objects, 'Deployment', `wc-webcapture-${name}`)) ?? {};
+      const gcs = volumes.find((it): it is { name: string; secret: { secretName: string } } => {
+        return (it as { name: string }).name === 'gcs';
+      });
+      return gcs?.secret.secretName;
+    });
+
+  test(
+    'is opened by renderers with a key of their own, where they have one',
+    async () => {
+      const gcs = { bucket: 'captures', existingSecret: 'trusted' };
+      const bucket = (rest: object) => render({ storage: { type: 'gcs', gcs: { ...gcs, ...rest } } });
+      expect(keyFiles(await bucket({}))).toEqual(['trusted', 'trusted', 'trusted']);
+      const renderer = { existingSecret: 'creator' };
+      expect(keyFiles(await bucket({ renderer }))).toEqual(['trusted', 'trusted', 'creator']);
+      // Fronts and controllers by Workload Identity.
+      const mixed = await bucket({ renderer, existingSecret: '' });
+      expect(keyFiles(mixed)).toEqual([undefined, undefined, 'creator']);
+      const path = (name: string) =>
+        envOf(find(mixed, 'Deployment', `wc-webcapture-${name}`))['GOOGLE_APPLICATION_CREDENTIALS'];
+      expect([path('front'), path('renderer-us-east')]).toEqual([
+        undefined,
+        '/var/run/secrets/webcapture/gcs/key.json',
+      ]);
+    },
+    helmDeadlineMs,
+  );
+
+  test('is used by an account of each service', () => {
+    const accounts = produced.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata);
+    expect(
+      Object.fromEntries(
+        accounts.map(({ name, annotations }) => [name, annotations?.['iam.gke.io/gcp-service-account']]),
+      ),
+    ).toEqual(
+      Object.fromEntries(
+        ['front', 'renderer', 'controller'].map((it) => [
+          `wc-webcapture-${it}`,
+          `${it}@example-project.iam.gserviceaccount.com`,
+        ]),
+      ),
+    );
+  });
+});
+
+test(
+  'every stream can be given its most bytes',
+  async () => {
+    const streams = Object.keys(streamNames) as (keyof typeof streamNames)[];
+    const streamMaxBytes = Object.fromEntries(streams.map((name, index) => [name, (index + 1) * 1024 ** 2]));
+    const env = envOf(find(await render({ streamMaxBytes }), 'Deployment', 'wc-webcapture-controller'));
+    const config = readControllerConfig({
+      ...env,
+      WEBCAPTURE_KUBERNETES: 'off',
+      WEBCAPTURE_POD: 'p',
+      WEBCAPTURE_NATS_PASSWORD: 'x',
+    });
+    expect(config.streams.maxBytes).toEqual(streamMaxBytes);
+  },
+  helmDeadlineMs,
+);
 
 describe('for production', () => {
   test('there is no NATS of its own, and files go into the bucket', () => {
@@ -261,6 +479,8 @@ test.each<[object, RegExp]>([
   [{ egress: { allow: ['10.0.0.0'] } }, /egress[./]allow/],
   [{ auth: { apiKey: 'short' } }, /auth[./]apiKey/],
   [{ front: { replicas: '2' } }, /front[./]replicas/],
+  [{ storage: { gcs: { renderer: { secret: 'x' } } } }, /gcs[./]renderer/],
+  [{ streamMaxBytes: { result: 1048576 } }, /streamMaxBytes/],
 ])(
   'refuses %j',
   async (values, message) => {

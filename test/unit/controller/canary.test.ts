@@ -2,16 +2,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { Captures } from '@webcapture/shared/state/captures.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
+import { Tickets } from '@webcapture/shared/state/tickets.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { CanaryBook, nextFacts } from '../../../services/controller/chores/canary-book.ts';
 import { canaryRounds } from '../../../services/controller/chores/canary-rounds.ts';
 import { runCanary, type CanaryParts } from '../../../services/controller/chores/canary.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import type { Behaviour } from '../../harness/stand-in-renderer.ts';
 import { until } from '../../harness/until.ts';
 import { heartbeat } from './support/facts.ts';
-import { StandInRenderer } from './support/stand-in-renderer.ts';
+import { failing, StandInRenderer } from './support/stand-in-renderer.ts';
 
 let nats: TestNats;
 let session: NatsSession;
@@ -20,46 +21,62 @@ let renderer: StandInRenderer;
 beforeAll(async () => {
   nats = await startTestNats(['us-east', 'eu-west']);
   ({ session } = nats);
-  const [captures, jobs] = [new Captures(session), new Jobs(session)];
-  parts = { session, captures, jobs, store: new EmbeddedStore(session), log: silentLog };
+  const jobs = new Jobs(session, new Tickets(session));
+  parts = { session, jobs, store: new EmbeddedStore(session), log: silentLog };
   renderer = new StandInRenderer(session, 'us-east', 'us-east-1');
 });
 afterAll(async () => {
-  await renderer.die();
+  await renderer.stop();
   await nats[Symbol.asyncDispose]();
 });
 afterEach(() => {
-  renderer.behaviour = 'answer';
+  renderer.behaviour = completing;
 });
 
 const never = new AbortController().signal;
+const completing: Behaviour = (job) => renderer.complete(job);
+const messagesIn = async (stream: string) => (await session.jsm.streams.info(stream)).state.messages;
 const leftBehind = async () => {
   const records = await session.jsm.streams.info(streamNames.db, { subjects_filter: '$KV.db.capture.system.>' });
-  const live = await Promise.all(
-    Object.keys(records.state.subjects ?? {}).map((subject) =>
-      new Entries(session, 'db').get(subject.slice('$KV.db.'.length)),
-    ),
-  );
-  const jobs = await session.jsm.streams.info(streamNames.captures);
-  return { records: live.filter((entry) => entry !== null).length, jobs: jobs.state.messages };
+  const [jobs, files] = await Promise.all([streamNames.captures, streamNames.files].map(messagesIn));
+  return { records: records.state.subjects ?? {}, jobs, files };
 };
 /** What takes longer than the canary waits for it is removed all the same. */
 const nothingLeft = () =>
   until('nothing to be left', async () => {
-    const { records, jobs } = await leftBehind();
-    return records === 0 && jobs === 0;
+    expect(await leftBehind()).toEqual({ records: {}, jobs: 0, files: 0 });
+    return true;
   });
 
 describe('one canary', () => {
   test('goes through the queue and leaves nothing behind', async () => {
     const outcome = await runCanary(parts, 'us-east', 30_000, never);
     expect(outcome).toMatchObject({ kind: 'completed' });
-    expect(renderer.seen.at(-1)).toMatchObject({ account: 'system', lane: 'interactive', source: { kind: 'html' } });
+    expect(renderer.jobs.at(-1)).toMatchObject({ account: 'system', lane: 'interactive', source: { kind: 'html' } });
+    await nothingLeft();
+  });
+
+  test('leaves no result for ever where no front is up to take it', async () => {
+    await session.jsm.streams.purge(streamNames.results);
+    expect(await runCanary(parts, 'us-east', 5000, never)).toMatchObject({ kind: 'completed' });
+    await until('the result', async () => (await messagesIn(streamNames.results)) === 1);
+    await until('the result to be forgotten', async () => (await messagesIn(streamNames.results)) === 0);
+  });
+
+  test('whose picture is of another size than it asked for has failed', async () => {
+    renderer.behaviour = (job) => {
+      const { options } = job;
+      return renderer.complete({ ...job, options: { ...options, viewport: { ...options.viewport, width: 99 } } });
+    };
+    expect(await runCanary(parts, 'us-east', 30_000, never)).toEqual({
+      kind: 'failed',
+      reason: 'The picture has the wrong size.',
+    });
     await nothingLeft();
   });
 
   test('that fails tells why', async () => {
-    renderer.behaviour = 'fail';
+    renderer.behaviour = failing;
     const outcome = await runCanary(parts, 'us-east', 30_000, never);
     expect(outcome).toEqual({ kind: 'failed', reason: 'The browser is unwell.' });
     await nothingLeft();
@@ -135,17 +152,17 @@ test('rounds: a region without renderers is skipped, one that has them is tried 
   const book = new CanaryBook(new Entries(session, 'live'), 60_000);
   const serving = { there: false };
   const fleet = { serving: () => (serving.there ? [heartbeat('us-east-1')] : []) };
-  renderer.behaviour = 'fail';
-  const before = renderer.seen.length;
+  renderer.behaviour = failing;
+  const before = renderer.jobs.length;
   const running = canaryRounds(
     { ...parts, fleet, book, regions: ['us-east'], intervalMs: 60_000, retryMs: 100, deadlineMs: 30_000 },
     { signal, holds: () => !signal.aborted },
   );
   await new Promise((resolve) => setTimeout(resolve, 300));
-  expect(renderer.seen).toHaveLength(before);
+  expect(renderer.jobs).toHaveLength(before);
   serving.there = true;
   await until('two failures in a row', () => (book.of('us-east')?.failures ?? 0) >= 2);
-  renderer.behaviour = 'answer';
+  renderer.behaviour = completing;
   await until('a success', () => book.of('us-east')?.last === 'completed');
   aborter.abort();
   await running;

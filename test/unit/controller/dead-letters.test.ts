@@ -1,24 +1,38 @@
-import { describe, expect, test } from 'vitest';
-import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
+import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { backgroundShards, captureDurable, deadLetterDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { backgroundShardOf } from '@webcapture/shared/state/captures.ts';
+import { CaptureList } from '@webcapture/shared/state/capture-list.ts';
 import { parseAdvisory } from '../../../services/controller/chores/advisory.ts';
 import { settleDeadLetters } from '../../../services/controller/chores/dead-letters.ts';
 import { silentLog } from '../../harness/nats-session.ts';
+import { newOutcome } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
+import { heartbeat } from './support/facts.ts';
 import { queueCapture, type Queued } from './support/jobs.ts';
 import { queueRefresh } from './support/refreshes.ts';
-import { useSettling } from './support/settling.ts';
+import { completeCapture, useSettling } from './support/settling.ts';
 import { tasking } from './support/tasking.ts';
 
 const on = useSettling();
 
+/** Renderers that are heard. */
+let fleet: RendererHeartbeat[] = [];
+
 describe('dead letters', () => {
+  afterEach(() => {
+    fleet = [];
+  });
   const lead = () => {
     const aborter = new AbortController();
     const { signal } = aborter;
-    const done = settleDeadLetters({ ...on(), log: silentLog }, { signal, holds: () => !signal.aborted });
+    const inbox = new PullInbox(on().session);
+    const done = settleDeadLetters(
+      { ...on(), inbox, fleet: { fresh: () => fleet }, log: silentLog },
+      { signal, holds: () => !signal.aborted },
+    );
     let ended = false;
     void done.then(() => (ended = true));
     return async () => {
@@ -27,14 +41,20 @@ describe('dead letters', () => {
       for (let answers = 0; answers < 10 && !ended; answers++) await on().letters();
       expect(ended).toBe(true);
       await done;
+      inbox.close();
     };
   };
   const durable = captureDurable('us-east', 'interactive');
+  const inBackground = (account: string) =>
+    captureDurable('us-east', 'background', backgroundShardOf(account, backgroundShards));
   /** Lets a job be delivered three times without an answer, and somebody pull once more. */
   const exhaust = async (from = durable) => {
+    // A leader that is at it may have settled the letter before it is looked for.
+    const written = async () => (await on().session.jsm.streams.info(streamNames.dead)).state.last_seq;
+    const before = await written();
     await until('the job to be given up', async () => {
       (await pullOne(on().session.nc, streamNames.captures, from, 100))?.handBack(10);
-      return (await on().session.jsm.streams.info(streamNames.dead)).state.messages > 0;
+      return (await written()) > before;
     });
   };
 
@@ -51,14 +71,38 @@ describe('dead letters', () => {
     await exhaust();
     const stop = lead();
     expect(await settlement(capture)).toEqual(failedWith('The page brought its renderer down three times.'));
-    expect(await heard.record).toEqual(await capture.record());
+    const { account, uuid, failure } = (await capture.record()) ?? capture.accepted;
+    expect((await heard.result).outcome).toEqual({ kind: 'failed', ...failure });
+    expect(await tasking(on()).usage(account)).toMatchObject({ tokens: 0, reserved: 0, queued: 0 });
+    expect(
+      (await new CaptureList(on().session).list(account, { limit: 5, since: 0, now: Date.now() })).records.map(
+        (each) => each.uuid,
+      ),
+    ).toContain(uuid);
+    await stop();
+  });
+
+  test('not while a renderer of version 0.1 may have returned it, which counted as a delivery', async () => {
+    fleet = [heartbeat('old')];
+    const capture = await queueCapture(on().session);
+    await exhaust();
+    let stop = lead();
+    await until('the letter to be settled', async () => (await on().letters()) === 0);
+    await stop();
+    const message = await pullOne(on().session.nc, streamNames.captures, durable, 5000);
+    expect(message?.delivery).toBe(1);
+    expect(JSON.parse(new TextDecoder().decode(message?.data))).toMatchObject({ uuid: capture.job.uuid, version: 2 });
+    fleet = [heartbeat('new', { instance: 'one' })];
+    message?.handBack(10);
+    await exhaust();
+    stop = lead();
+    expect(await settlement(capture)).toEqual(failedWith('The page brought its renderer down three times.'));
     await stop();
   });
 
   test('also one of a version that no renderer here knows', async () => {
-    const future = { version: 99 } as unknown as Partial<CaptureJob>;
-    const capture = await queueCapture(on().session, { job: future });
-    await exhaust();
+    const capture = await queueCapture(on().session, { lane: 'background', version: 99 });
+    await exhaust(inBackground('acme'));
     const stop = lead();
     expect(await settlement(capture)).toEqual(
       failedWith('No renderer of the region knows this kind of capture. Upgrade the renderers.'),
@@ -68,9 +112,7 @@ describe('dead letters', () => {
 
   test('a capture that had completed stays completed', async () => {
     const capture = await queueCapture(on().session);
-    await on().captures.begin(capture.job);
-    const { outcome } = completed();
-    await on().captures.complete(capture.job, outcome, Date.now() + 60_000);
+    await completeCapture(on().captures, capture.job.ticket, newOutcome(), Date.now() + 60_000);
     await exhaust();
     const stop = lead();
     await until('the letter to be settled', async () => (await on().letters()) === 0);
@@ -83,7 +125,7 @@ describe('dead letters', () => {
     const { usage } = tasking(on());
     const { job, record } = await queueRefresh(on(), 'refreshed');
     await on().captures.begin(job);
-    await exhaust(captureDurable('us-east', 'background', backgroundShardOf('refreshed', backgroundShards)));
+    await exhaust(inBackground('refreshed'));
     const stop = lead();
     await until('the letter to be settled', async () => (await on().letters()) === 0);
     const message = 'The page brought its renderer down three times.';
@@ -97,8 +139,8 @@ describe('dead letters', () => {
   });
 
   test('letters about jobs that are gone, and what is no letter, are cleared away', async () => {
-    const capture = await queueCapture(on().session);
-    (await pullOne(on().session.nc, streamNames.captures, durable, 5000))?.terminate('not a job');
+    const capture = await queueCapture(on().session, { lane: 'background' });
+    (await pullOne(on().session.nc, streamNames.captures, inBackground('acme'), 5000))?.terminate('not a job');
     await until('the advisory', async () => (await on().letters()) === 1);
     on().session.nc.publish(`$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${streamNames.captures}.x`, 'no json');
     await until('the other', async () => (await on().letters()) === 2);
@@ -133,16 +175,4 @@ describe('dead letters', () => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     expect(parseAdvisory(new TextEncoder().encode(text))).toEqual(advisory);
   });
-});
-
-const completed = () => ({
-  outcome: {
-    region: 'us-east',
-    mimeType: 'image/png',
-    fileSizeBytes: 1,
-    width: 1,
-    height: 1,
-    capturedAt: 0,
-    report: {} as never,
-  } as const,
 });

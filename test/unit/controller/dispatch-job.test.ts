@@ -3,9 +3,10 @@ import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
 import { begin, remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { dispatchJob } from '../../../services/controller/tasks/dispatch-job.ts';
+import { expiriesOf } from '../../harness/queues.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { orderOf } from './support/refresh-order.ts';
-import { useSettling } from './support/settling.ts';
+import { completeCapture, useSettling } from './support/settling.ts';
 import { tasking } from './support/tasking.ts';
 
 const on = useSettling();
@@ -56,12 +57,12 @@ describe('dispatch', () => {
   });
 
   test('what has to follow an end is seen to, should whoever ended it have died before', async () => {
-    const { run, record, deps, dueAt } = await accepted();
+    const { run, record, deps } = await accepted();
     await deps.captures.begin(record);
-    await deps.captures.complete(record, newOutcome(), record.expiresAt);
-    expect(await dueAt('expiry', record)).toBeNull();
+    await completeCapture(deps.captures, record, newOutcome(), record.expiresAt);
+    expect(await expiriesOf(on().session, record.uuid)).toEqual([]);
     await run();
-    expect(await dueAt('expiry', record)).toBe(record.expiresAt);
+    expect(await expiriesOf(on().session, record.uuid)).toEqual([record.expiresAt]);
   });
 
   test('a full queue has the task come again', async () => {

@@ -6,7 +6,8 @@ import { begin, remove, startRefresh } from '@webcapture/shared/state/transition
 import { parseTask } from '@webcapture/shared/state/tasks.ts';
 import { putHtml, takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import { expireCapture } from '../../../services/controller/tasks/expire-capture.ts';
-import { newRecord } from '../../harness/records.ts';
+import { expiriesOf } from '../../harness/queues.ts';
+import { newFile, newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { hour, orderOf } from './support/refresh-order.ts';
 import { useSettling } from './support/settling.ts';
@@ -25,7 +26,7 @@ describe('expiry', () => {
       status: (await rest.stored(record))?.status,
       file: (await rest.store.stat(record.fileName)) !== null,
       cached: (await cache.get('expiry', place.name)).done?.record.uuid === record.uuid,
-      html: await takeHtml(on().session, record.uuid).then(
+      html: await takeHtml(on().session, { region: record.region, name: record.uuid }).then(
         () => true,
         () => false,
       ),
@@ -38,16 +39,7 @@ describe('expiry', () => {
     const record = newRecord({ account: 'expiry', lane: 'background' });
     await deps.captures.create(record);
     const { fileName: name, account, expiresAt } = record;
-    const file = {
-      name,
-      account,
-      bytes: Buffer.from('x'),
-      contentType: 'image/png',
-      width: 1,
-      height: 1,
-      expiresAt,
-    } as const;
-    await store.create(file);
+    await store.create(newFile(64, { name, account, expiresAt }));
     await on().settler.settle(
       { ...record, revision: 0 },
       {
@@ -67,15 +59,15 @@ describe('expiry', () => {
   });
 
   test('before its time it is put off until then', async () => {
-    const { run, left, record, dueAt } = await expiring();
+    const { run, left, record } = await expiring();
     await run();
     expect(await left()).toMatchObject({ status: 'completed', file: true, cached: true });
-    expect(Math.abs(((await dueAt('expiry', record)) ?? 0) - record.expiresAt)).toBeLessThan(1000);
+    expect(await expiriesOf(on().session, record.uuid)).toEqual([record.expiresAt]);
   });
 
   test('at its time record, file, cache entry and kept html go; once more does no harm', async () => {
     const { run, left, record, dueAt } = await expiring({ expiresAt: Date.now() - 1 });
-    await putHtml(on().session, record.uuid, '<p>kept</p>', Date.now() + hour);
+    await putHtml(on().session, { region: record.region, name: record.uuid }, '<p>kept</p>', Date.now() + hour);
     const whole = { ...record, html: record.uuid };
     const { deps } = tasking(on());
     await deps.captures.change(record, () => whole);
@@ -106,9 +98,9 @@ describe('expiry', () => {
 
     const waiting = newRecord({ account: 'expiry', lane: 'background', expiresAt: 1 });
     await deps.captures.create(waiting);
-    await expireCapture({ kind: 'expiry', account: 'expiry', uuid: waiting.uuid }, deps);
+    await expireCapture({ account: 'expiry', uuid: waiting.uuid }, deps);
     expect((await deps.captures.get('expiry', waiting.uuid))?.value).toEqual(waiting);
-    await expireCapture({ kind: 'expiry', account: 'expiry', uuid: newRecord().uuid }, deps);
+    await expireCapture({ account: 'expiry', uuid: newRecord().uuid }, deps);
   });
 
   test('a refresh that is being rendered at the end may still leave a file: it is looked for when it must be over', async () => {

@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { provision } from '@webcapture/shared/nats/provision.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
-import { Fleet } from '@webcapture/shared/state/fleet.ts';
+import { Fleet, type HeartbeatFault } from '@webcapture/shared/state/fleet.ts';
+import { InFlight } from '../../../services/front/capture/in-flight.ts';
+import { RegionBoard } from '../../../services/front/capture/region-board.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { TestBroker } from './support/broker.ts';
@@ -15,15 +18,16 @@ describe('the fleet in memory', () => {
     clock.ms = 0;
     return new Fleet(() => clock.ms);
   };
+  const key = (pod: string) => `fleet.us-east.${pod}`;
   const pods = (of: Fleet) => of.fresh('us-east').map(({ pod }) => pod);
 
   test('a heartbeat is fresh for five seconds, then its renderer is missed by name', () => {
     const heard = fleet();
-    heard.hear('a', heartbeat('a'));
+    heard.hear(key('a'), heartbeat('a'), 1);
     clock.ms = 5000;
     expect([pods(heard), heard.silent()]).toEqual([['a'], []]);
     clock.ms = 5001;
-    expect([pods(heard), heard.silent('us-east')]).toEqual([[], [{ pod: 'a', forMs: 5001 }]]);
+    expect([pods(heard), heard.silent('us-east')]).toMatchObject([[], [{ pod: 'a', forMs: 5001 }]]);
     expect(heard.silent('eu-west')).toEqual([]);
     clock.ms = 900_001;
     expect([pods(heard), heard.silent()]).toEqual([[], []]);
@@ -31,25 +35,164 @@ describe('the fleet in memory', () => {
 
   test('one that says goodbye is not missed, one whose last word expired is', () => {
     const heard = fleet();
-    heard.hear('a', heartbeat('a'));
-    heard.hear('b', heartbeat('b'));
+    heard.hear(key('a'), heartbeat('a'), 1);
+    heard.hear(key('b'), heartbeat('b'), 2);
     clock.ms = 3000;
-    heard.hear('a', null);
+    heard.hear(key('a'), null, 3);
     clock.ms = 10_000;
-    heard.hear('b', null);
+    heard.hear(key('b'), null, 4);
     expect([pods(heard), heard.silent().map(({ pod }) => pod)]).toEqual([[], ['b']]);
   });
 
   test('a heartbeat that is told once more is no sign of life, a new one is', () => {
     const heard = fleet();
-    heard.hear('a', heartbeat('a', { at: 1 }));
+    heard.hear(key('a'), heartbeat('a'), 1);
     clock.ms = 4000;
-    heard.hear('a', heartbeat('a', { at: 1 }));
+    heard.hear(key('a'), heartbeat('a'), 1);
     clock.ms = 6000;
-    heard.hear('a', heartbeat('a', { at: 1 }));
+    heard.hear(key('a'), heartbeat('a'), 1);
     expect(pods(heard)).toEqual([]);
-    heard.hear('a', heartbeat('a', { at: 2 }));
+    heard.hear(key('a'), heartbeat('a'), 2);
     expect(pods(heard)).toEqual(['a']);
+  });
+});
+
+describe('heartbeats are not trusted', () => {
+  const faultsOf = (hear: (fleet: Fleet) => void) => {
+    const faults: [HeartbeatFault, string][] = [];
+    const fleet = new Fleet(undefined, (fault, key) => faults.push([fault, key]));
+    hear(fleet);
+    return { fleet, faults };
+  };
+  const key = 'fleet.us-east.a';
+  const quiet = { ended: 0, failedByUs: 0, queueWaitP95Ms: 0 };
+
+  test.each<[string, unknown]>([
+    ['no object', 'up'],
+    ['an array', []],
+    ['a number', 7],
+    ['no fields', {}],
+    ['another pod', heartbeat('b')],
+    ['another region', heartbeat('a', { region: 'eu-west' })],
+    ['a region that is none', { ...heartbeat('a'), region: 'moon' }],
+    ['a pod that is no text', { ...heartbeat('a'), pod: ['a'] }],
+    ['endless slots', { ...heartbeat('a'), slots: 1e9 }],
+    ['a slot and a half', { ...heartbeat('a'), slots: 1.5 }],
+    ['fewer than no slots', { ...heartbeat('a'), slots: -1 }],
+    ['slots as text', { ...heartbeat('a'), slots: '2' }],
+    ['slots that are no number', { ...heartbeat('a'), slots: null }],
+    ['negative busy', { ...heartbeat('a'), busy: -5 }],
+    ['another state of the browser', { ...heartbeat('a'), browser: 'sideways' }],
+    ['draining as text', { ...heartbeat('a'), draining: 'no' }],
+    ['nothing recent', { ...heartbeat('a'), recent: null }],
+    ['recent captures beyond measure', { ...heartbeat('a'), recent: { ...quiet, ended: 1e300 } }],
+    ['a mean that is none', { ...heartbeat('a'), recent: { ...quiet, meanRenderMs: 'long' } }],
+    ['a version of a megabyte', { ...heartbeat('a'), version: 'v'.repeat(1e6) }],
+    ['an instance of a megabyte', { ...heartbeat('a'), instance: 'v'.repeat(1e6) }],
+  ])('%s: ignored, and told', (_name, value) => {
+    const { fleet, faults } = faultsOf((of) => of.hear(key, value, 1));
+    expect(faults).toEqual([['malformed', key]]);
+    expect([fleet.fresh(), fleet.load('us-east').renderers]).toEqual([[], 0]);
+  });
+
+  test('what a heartbeat says besides is not kept, and a clock that is off does not matter', () => {
+    const { fleet, faults } = faultsOf((of) => {
+      const more = {
+        ...heartbeat('a', { at: -1e12 }),
+        page: 'x'.repeat(1e6),
+        recent: { ...quiet, queueWaitP95Ms: -9 },
+      };
+      of.hear(key, more, 1);
+    });
+    expect(faults).toEqual([]);
+    expect(fleet.fresh()).toEqual([heartbeat('a', { at: -1e12 })]);
+  });
+
+  test('a region has so many pods and no more', () => {
+    const { fleet, faults } = faultsOf((of) => {
+      for (let index = 0; index < 12_000; index++) of.hear(`fleet.us-east.p${index}`, heartbeat(`p${index}`), index);
+      of.hear('fleet.us-east.p0', heartbeat('p0', { busy: 1 }), 20_000);
+      of.hear('fleet.eu-west.other', heartbeat('other', { region: 'eu-west' }), 20_001);
+    });
+    expect(faults).toHaveLength(2000);
+    expect(new Set(faults.map(([fault]) => fault))).toEqual(new Set(['too_many']));
+    expect(fleet.load('us-east')).toMatchObject({ renderers: 10_000, busy: 1 });
+    expect(fleet.load('eu-west').renderers).toBe(1);
+  });
+
+  test('two processes under one name are told of, a successor is not', () => {
+    const instances = ['one', 'one', 'two', 'two', 'three', 'two', 'three'];
+    const { fleet, faults } = faultsOf((of) => {
+      for (const [index, instance] of instances.entries()) of.hear(key, heartbeat('a', { instance }), index);
+    });
+    expect(faults).toEqual([
+      ['conflict', key],
+      ['conflict', key],
+    ]);
+    expect(fleet.load('us-east').renderers).toBe(1);
+  });
+});
+
+describe('the load of a region', () => {
+  test('is the sum over those that take captures, after each change', () => {
+    let now = 0;
+    let revision = 0;
+    const fleet = new Fleet(() => now);
+    const hear = (pod: string, fields: Partial<RendererHeartbeat> | null) =>
+      fleet.hear(`fleet.us-east.${pod}`, fields === null ? null : heartbeat(pod, fields), ++revision);
+    const recent = (ended: number, meanRenderMs: number) => ({ ended, failedByUs: 0, queueWaitP95Ms: 0, meanRenderMs });
+    hear('a', { slots: 2, busy: 1, recent: recent(3, 100) });
+    hear('b', { slots: 4, busy: 4, recent: recent(1, 500) });
+    hear('draining', { slots: 8, draining: true });
+    hear('starting', { slots: 8, browser: 'starting' });
+    expect(fleet.load('us-east')).toEqual({ renderers: 2, slots: 6, busy: 5, renderMs: 200 });
+    hear('b', { slots: 4, busy: 0, draining: true });
+    hear('starting', { slots: 8 });
+    expect(fleet.load('us-east')).toEqual({ renderers: 2, slots: 10, busy: 1, renderMs: 100 });
+    hear('starting', null);
+    expect(fleet.load('us-east')).toMatchObject({ renderers: 1, slots: 2 });
+    now = 3000;
+    hear('b', { slots: 4 });
+    now = 5251;
+    expect(fleet.load('us-east')).toEqual({ renderers: 1, slots: 4, busy: 0, renderMs: null });
+    now = 9000;
+    expect(fleet.load('us-east')).toEqual({ renderers: 0, slots: 0, busy: 0, renderMs: null });
+    hear('a', { slots: 2 });
+    expect(fleet.load('us-east').slots).toBe(2);
+    expect(fleet.load('eu-west').slots).toBe(0);
+  });
+
+  test('costs the same for 5,000 pods as for one, and so does choosing a region', async () => {
+    const fleet = new Fleet();
+    for (let index = 0; index < 5000; index++) {
+      const region = index % 2 === 0 ? 'us-east' : 'eu-west';
+      fleet.hear(`fleet.${region}.p${index}`, heartbeat(`p${index}`, { region }), index);
+    }
+    const board = new RegionBoard({
+      installed: [
+        { region: 'us-east', minRenderers: 1 },
+        { region: 'eu-west', minRenderers: 1 },
+      ],
+      home: 'us-east',
+      fleet,
+      inFlight: new InFlight(),
+      queued: () => ({}),
+      link: { upForMs: () => 60_000 },
+    });
+    // Each pod that is looked at is one step of an iterator over the pods.
+    const steps = vi.spyOn(Object.getPrototypeOf(new Map().values()) as Iterator<unknown>, 'next');
+    try {
+      expect(fleet.fresh()).toHaveLength(5000);
+      expect(steps.mock.calls.length).toBeGreaterThanOrEqual(5000);
+      steps.mockClear();
+      for (let request = 0; request < 1000; request++) {
+        expect(await board.choose('auto')).toBe('us-east');
+        expect(board.estimatedWaitSeconds('auto')).toBe(0);
+      }
+      expect(steps.mock.calls.length).toBeLessThan(1000);
+    } finally {
+      steps.mockRestore();
+    }
   });
 });
 
@@ -82,6 +225,26 @@ describe('a watch', () => {
     };
     return { heard, stop };
   };
+
+  test('of heartbeats goes on beside what is no heartbeat, and costs no memory', async () => {
+    const faults: string[] = [];
+    const fleet = new Fleet(undefined, (fault, key) => faults.push(`${fault} ${key}`));
+    const aborter = new AbortController();
+    const following = fleet.follow(session, { log: silentLog, signal: aborter.signal });
+    const publish = (pod: string, data: string) => session.js.publish(`$KV.live.fleet.us-east.${pod}`, data);
+    await publish('torn', '{"pod": "torn", ');
+    await publish('huge', JSON.stringify({ ...heartbeat('huge'), version: 'v'.repeat(500_000) }));
+    await publish('nothing', 'null');
+    await publish('honest', JSON.stringify(heartbeat('honest', { at: Date.now() + 3_600_000 })));
+    await until('the honest one', () => fleet.load('us-east').renderers === 1);
+    await until('the others to be told of', () => faults.length >= 2);
+    expect(new Set(faults)).toEqual(new Set(['malformed fleet.us-east.torn', 'malformed fleet.us-east.huge']));
+    await publish('honest', JSON.stringify(heartbeat('honest', { busy: 1 })));
+    await until('it to be heard on', () => fleet.load('us-east').busy === 1);
+    aborter.abort();
+    await following;
+  });
+
   test('of something written all the time goes on when the bucket was made anew', async () => {
     const watch = follow('b.>', 500);
     await live.put('b.key', 1);

@@ -29,7 +29,7 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  await renderer.die();
+  await renderer.stop();
   await Promise.all(controllers.map((controller) => controller.stop()));
   await broker.stop();
 });

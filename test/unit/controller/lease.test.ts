@@ -7,6 +7,7 @@ import { runElection, type Term } from '../../../services/controller/leader/elec
 import { Lease, leaderKey, onRelease, type LeaseTimes } from '../../../services/controller/leader/lease.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
+import { recordingLog, type LogLine } from './support/recording-log.ts';
 import { TcpGate } from './support/tcp-gate.ts';
 
 /** Like the real ones, a third as long. */
@@ -223,5 +224,47 @@ describe('the election', () => {
     await a.stop();
     await cutOff.nc.close();
     gate.close();
+  });
+
+  test('a term whose work does not end is told of, and when it ends after all the process stands again', async () => {
+    let held = true;
+    let terms = 0;
+    const { promise: stuck, resolve: unblock } = Promise.withResolvers<void>();
+    const hangs: string[] = [];
+    const lines: LogLine[] = [];
+    const aborter = new AbortController();
+    const running = runElection(
+      {
+        what: 'the fleet',
+        lease: {
+          holds: () => held,
+          take: async () => (held = true),
+          renew: async () => undefined,
+          release: async () => undefined,
+        },
+        times,
+        log: recordingLog(lines),
+        // It does not look at the signal of its term.
+        lead: async () => {
+          terms++;
+          await stuck;
+        },
+        onHang: (what, isHung) => hangs.push(`${what}: ${isHung}`),
+        hangAfterMs: 100,
+      },
+      aborter.signal,
+    );
+    await until('the term to begin', () => terms === 1);
+    held = false;
+    await until('the process to say so', () => hangs.length === 1);
+    expect([hangs, terms]).toEqual([['the fleet: true'], 1]);
+    expect(lines.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
+      'the work of a term as leader of the fleet does not end; this process cannot lead any more',
+    ]);
+    unblock();
+    await until('another term', () => terms === 2);
+    expect(hangs).toEqual(['the fleet: true', 'the fleet: false']);
+    aborter.abort();
+    await running;
   });
 });

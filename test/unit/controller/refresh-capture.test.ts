@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { dispatchJob } from '../../../services/controller/tasks/dispatch-job.ts';
 import { refreshCapture } from '../../../services/controller/tasks/refresh-capture.ts';
 import { newOutcome } from '../../harness/records.ts';
 import { day, hour, orderOf } from './support/refresh-order.ts';
-import { useSettling } from './support/settling.ts';
+import { completeCapture, useSettling } from './support/settling.ts';
 import { tasking } from './support/tasking.ts';
 
 const on = useSettling();
@@ -41,7 +42,7 @@ describe('refresh', () => {
         lane: 'background',
         region: 'us-east',
         account,
-        fileName: record.fileName,
+        file: { object: expect.stringContaining(record.uuid) as string, expiresAt: record.expiresAt },
         acceptedAt: first + 5,
         isolation: 'browser',
         startBy: first + 5 + day,
@@ -79,7 +80,7 @@ describe('refresh', () => {
     const { runAt, first, record, queue, usage, account, deps } = await refreshing();
     for (const revision of [1, 2, 3]) {
       await runAt(first + (revision - 1) * hour);
-      await deps.captures.complete({ ...record, revision }, newOutcome(), record.expiresAt);
+      await completeCapture(deps.captures, { ...record, revision }, newOutcome(), record.expiresAt);
     }
     expect((await queue()).map(({ revision }) => revision)).toEqual([1, 2, 3]);
     expect(await usage(account)).toEqual({ tokens: 8, captures: 4, reserved: 0, queued: 0 });
@@ -173,7 +174,7 @@ describe('refresh', () => {
     await Promise.all([1, 2, 3].map(() => runAt(first, tasking(on()).deps)));
     expect(await queue()).toHaveLength(1);
     expect(await usage(account)).toEqual({ ...counted, reserved: 2, queued: 1 });
-    await deps.captures.complete({ ...record, revision: 1 }, newOutcome(), record.expiresAt);
+    await completeCapture(deps.captures, { ...record, revision: 1 }, newOutcome(), record.expiresAt);
     expect(await usage(account)).toEqual({ tokens: 4, captures: 2, reserved: 0, queued: 0 });
   });
 
@@ -181,7 +182,7 @@ describe('refresh', () => {
     const { runAt, first, record, queue, usage, account, deps } = await refreshing();
     const admit = async (...args: Parameters<typeof deps.admissions.admit>) => {
       await runAt(first);
-      await deps.captures.complete({ ...record, revision: 1 }, newOutcome(), record.expiresAt);
+      await completeCapture(deps.captures, { ...record, revision: 1 }, newOutcome(), record.expiresAt);
       return deps.admissions.admit(...args);
     };
     const release = deps.admissions.release.bind(deps.admissions);
@@ -197,8 +198,11 @@ describe('refresh', () => {
     ['where it was asked for, always', 'us-east', ['eu-west'], 'us-east'],
   ] as const)('it is rendered %s', async (_name, askedRegion, alive, region) => {
     const { runAt, first, queue } = await refreshing({ askedRegion });
-    const serving = (each: string) => ((alive as readonly string[]).includes(each) ? [{}] : []);
-    await runAt(first, { fleet: { serving } });
+    const load = (each: Region) => {
+      const renderers = (alive as readonly Region[]).includes(each) ? 1 : 0;
+      return { renderers, slots: renderers, busy: 0, renderMs: null };
+    };
+    await runAt(first, { fleet: { load } });
     expect(await queue()).toMatchObject([{ region }]);
   });
 });

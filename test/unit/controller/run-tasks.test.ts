@@ -1,19 +1,27 @@
 import { getEventListeners } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { PermissionViolationError } from '@nats-io/nats-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
+import { connectNats } from '@webcapture/shared/nats/connect.ts';
+import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { streamNames, taskDurable, taskSubject } from '@webcapture/shared/nats/streams.ts';
 import { Tasks, type Task } from '@webcapture/shared/state/tasks.ts';
 import { ControllerMetrics } from '../../../services/controller/apply/metrics.ts';
-import { runTasks, type TaskOf } from '../../../services/controller/tasks/run-tasks.ts';
-import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { runTasks, TaskDeferredError, type TaskOf } from '../../../services/controller/tasks/run-tasks.ts';
+import { startNats } from '../../../deploy/local/nats.ts';
+import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { recordingLog, type LogLine } from './support/recording-log.ts';
 
 let nats: TestNats;
+let inbox: PullInbox;
 beforeAll(async () => {
   nats = await startTestNats(['us-east']);
+  inbox = new PullInbox(nats.session);
 });
 beforeEach(() => nats.session.jsm.streams.purge(streamNames.tasks));
 afterAll(() => nats[Symbol.asyncDispose]());
@@ -26,14 +34,14 @@ const left = async () => (await nats.session.jsm.streams.info(streamNames.tasks)
 const newTask = (): Task => ({ kind: 'expiry', account: 'acme', uuid: newRecord().uuid });
 
 /** Leads until it is stopped, with what a test does in place of an expiry. */
-function lead(run: (task: TaskOf<'expiry'>) => Promise<void>, parallel = 2, perAccount?: number) {
+function lead(run: (task: TaskOf<'expiry'>) => Promise<void>, parallel = 2, over = inbox) {
   const aborter = new AbortController();
   const { signal } = aborter;
   leading.push(aborter);
   const lines: LogLine[] = [];
   const registry = createMetrics('test');
-  const deps = { session: nats.session, metrics: new ControllerMetrics(registry), log: recordingLog(lines) };
-  const done = runTasks({ kind: 'expiry', parallel, run, ...(perAccount === undefined ? {} : { perAccount }) }, deps, {
+  const deps = { inbox: over, metrics: new ControllerMetrics(registry), log: recordingLog(lines) };
+  const done = runTasks({ kind: 'expiry', parallel, run }, deps, {
     signal,
     holds: () => !signal.aborted,
   });
@@ -87,14 +95,15 @@ test('tasks of one account that take long do not keep those of others waiting, a
   let release = () => undefined as void;
   const released = new Promise<void>((resolve) => (release = resolve));
   const done: string[] = [];
-  const leader = lead(
-    async ({ account }) => {
-      if (account === 'slow') await released;
-      done.push(account);
-    },
-    3,
-    2,
-  );
+  let slow = 0;
+  const leader = lead(async ({ account }) => {
+    if (account === 'slow') {
+      if (slow >= 2) throw new TaskDeferredError('the account has its share', 500);
+      slow++;
+      await released.finally(() => slow--);
+    }
+    done.push(account);
+  }, 3);
   for (let index = 0; index < 6; index++) await tasks.publish({ ...newTask(), account: 'slow' });
   await tasks.publish({ ...newTask(), account: 'quick' });
   await until('the other account to have its turn', () => done.includes('quick'));
@@ -134,9 +143,9 @@ test('what is no task is acknowledged, with an error in the log', async () => {
 
 test('the end of the term ends the waiting at once; what comes then is done by the next leader', async () => {
   const never = lead(async () => Promise.reject(new Error('must not be called')));
-  await until('each worker to wait on the server', async () => {
+  await until('the request of all workers to wait on the server', async () => {
     const { num_waiting } = await nats.session.jsm.consumers.info(streamNames.tasks, taskDurable('expiry'));
-    return num_waiting >= 2;
+    return num_waiting >= 1;
   });
   expect(await never.stop()).toBe(true);
   const wanted = Array.from({ length: 4 }, newTask);
@@ -202,3 +211,38 @@ test('a server that is killed under way loses no task', async () => {
   await until('all to be done', () => done.size === wanted.length, { deadlineMs: 50_000 });
   await leader.stop();
 }, 60_000);
+
+test('that the user may not pull stands in the log, once in a row', async () => {
+  const dataDir = await mkdtemp(join(inject('tempFolder'), 'nats-'));
+  const permissions = { publish: { allow: ['$JS.ACK.>'] } };
+  const users = [
+    { user: 'admin', password: 'admin' },
+    { user: 'controller', password: 'controller', permissions },
+  ];
+  const config = `authorization: ${JSON.stringify({ users })}`;
+  const server = await startNats({ dataDir, toolPath: inject('tools').natsServer, config });
+  const signal = AbortSignal.timeout(30_000);
+  const login = { user: 'controller', password: 'controller' };
+  const session = await connectNats({ url: server.url, name: 'controller', log: silentLog, signal, ...login });
+  const leader = lead(async () => undefined, 32, new PullInbox(session));
+  try {
+    await until('the log to tell', () => leader.lines.length > 0);
+    // Further attempts are made meanwhile.
+    const { outMsgs } = session.nc.stats();
+    await until('more attempts', () => session.nc.stats().outMsgs >= outMsgs + 2);
+    expect(leader.lines).toEqual([
+      {
+        level: 'warn',
+        message: 'no messages can be pulled from a consumer; trying on',
+        err: expect.any(PermissionViolationError) as Error,
+        stream: 'TASKS',
+        durable: 'tasks-expiry',
+      },
+    ]);
+  } finally {
+    await leader.stop();
+    await session.nc.close();
+    await server.process.stop({ graceMs: 0 });
+    await rm(dataDir, { recursive: true, force: true });
+  }
+});

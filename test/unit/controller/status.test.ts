@@ -28,7 +28,7 @@ beforeAll(async () => {
   for (const pod of ['us-east-1', 'us-east-2']) renderers.push(new StandInRenderer(session, 'us-east', pod));
 });
 afterAll(async () => {
-  await Promise.all(renderers.map((renderer) => renderer.die()));
+  await Promise.all(renderers.map((renderer) => renderer.stop()));
   await controller.stop();
   await broker.stop();
 });
@@ -73,7 +73,7 @@ test('what waits is counted', async () => {
 
 test('a renderer that falls silent shows soon, by name', async () => {
   const [, second] = renderers;
-  await second?.die();
+  second?.die();
   const { component } = await untilShown(session, 'engine.us-east', 'degraded_performance');
   const tookMs = performance.now() - (second?.lastBeatAt ?? 0);
   measured('after the last heartbeat, status turned', tookMs);
@@ -83,7 +83,7 @@ test('a renderer that falls silent shows soon, by name', async () => {
 });
 
 test('the last one that leaves shows within seconds, and the engine is only partly down', async () => {
-  await renderers[0]?.leave();
+  await renderers[0]?.stop();
   const { tookMs, component } = await untilShown(session, 'engine.us-east', 'major_outage');
   measured('the last renderer left, status turned', tookMs);
   // It said goodbye: nobody had to miss it first.

@@ -22,7 +22,8 @@ afterAll(() => nats[Symbol.asyncDispose]());
 const hang = () => new Promise<never>(() => undefined);
 const broken = (part: Partial<FileStore>): FileStore => ({
   create: (file) => store.create(file),
-  replace: (file, previous) => store.replace(file, previous),
+  accept: (upload, expected, limits) => store.accept(upload, expected, limits),
+  discard: (name, upload) => store.discard(name, upload),
   stat: (name) => store.stat(name),
   read: (file) => store.read(file),
   remove: (name) => store.remove(name),

@@ -1,17 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { pullOne } from '@webcapture/shared/nats/pull.ts';
-import { captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { backgroundShards, captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { CaptureList } from '@webcapture/shared/state/capture-list.ts';
+import { backgroundShardOf } from '@webcapture/shared/state/captures.ts';
 import { remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { Sweep, whatIsDue } from '../../../services/controller/chores/sweep.ts';
+import { expiriesOf } from '../../harness/queues.ts';
 import { newOutcome } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { queueCapture } from './support/jobs.ts';
 import { queueRefresh } from './support/refreshes.ts';
-import { useSettling } from './support/settling.ts';
+import { completeCapture, useSettling } from './support/settling.ts';
 import { tasking } from './support/tasking.ts';
 
 const on = useSettling();
+const inBackground = { lane: 'background' } as const;
+const shard = captureDurable('us-east', 'background', backgroundShardOf('acme', backgroundShards));
 const always = { holds: () => true };
 const never = (): never => {
   throw new Error('the record is not as it should be');
@@ -19,37 +24,52 @@ const never = (): never => {
 
 describe('the sweep', () => {
   const sweep = () => new Sweep(on());
-  const pull = () => pullOne(on().session.nc, streamNames.captures, captureDurable('us-east', 'interactive'), 5000);
+  const pull = () => pullOne(on().session.nc, streamNames.captures, shard, 5000);
 
-  test('fails a capture that nobody took in time, tells who waits, and takes the job away', async () => {
-    const late = await queueCapture(on().session, { startInMs: -5000 });
-    const heard = on().listen(late.job);
+  test('fails a background capture that nobody took in time, and takes the job away', async () => {
+    const late = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
     await sweep().pass(always);
-    const record = await heard.record;
-    expect(record).toMatchObject({
+    expect(await late.record()).toMatchObject({
       status: 'failed',
       failure: { code: 'CAPTURE_TIMEOUT', message: 'No renderer took the capture within 25 s.' },
     });
-    expect(await late.record()).toEqual(record);
     expect([await on().waiting(), await on().settled('not_started')]).toEqual([0, 1]);
   });
 
-  test('leaves alone what still has time, is just late, or is being rendered', async () => {
-    const young = await queueCapture(on().session);
-    const justLate = await queueCapture(on().session, { startInMs: -1000 });
+  test('fails an interactive capture whose front died once its deadline has passed: uncharged, told, listed', async () => {
+    const { usage } = tasking(on());
+    const times = { startInMs: -20_000, deadlineInMs: -5000 };
+    const lost = await queueCapture(on().session, { account: 'orphan', ...times });
+    const heard = on().listen(lost.job);
+    expect(await lost.record()).toBeNull();
+    await sweep().pass(always);
+    const failure = { code: 'CAPTURE_TIMEOUT', message: 'The capture did not end within 25 s.' };
+    expect((await heard.result).outcome).toEqual({ kind: 'failed', ...failure });
+    const endedAt = expect.any(Number) as number;
+    expect(await lost.record()).toEqual({ ...lost.accepted, status: 'failed', failure, endedAt });
+    expect(await usage('orphan')).toEqual({ tokens: 0, captures: 0, reserved: 0, queued: 0 });
+    const { records } = await new CaptureList(on().session).list('orphan', { limit: 5, since: 0, now: Date.now() });
+    expect(records.map(({ uuid, status }) => [uuid, status])).toEqual([[lost.accepted.uuid, 'failed']]);
+    expect([await on().waiting(), await on().settled('deadline')]).toEqual([0, 1]);
+  });
+
+  test('leaves alone what still has time, is just late, is being rendered, or has a front that waits', async () => {
+    const young = await queueCapture(on().session, inBackground);
+    const justLate = await queueCapture(on().session, { ...inBackground, startInMs: -1000 });
     const now = justLate.job.startBy + 1000;
-    const rendering = await queueCapture(on().session, { startInMs: -5000 });
+    const rendering = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
     await on().captures.begin(rendering.job);
+    const awaited = await queueCapture(on().session, { startInMs: -5000 });
     await new Sweep({ ...on(), now: () => now }).pass(always);
     const states = await Promise.all(
-      [young, justLate, rendering].map(async (queued) => (await queued.record())?.status),
+      [young, justLate, rendering, awaited].map(async (queued) => (await queued.record())?.status),
     );
-    expect(states).toEqual(['queued', 'queued', 'rendering']);
-    expect(await on().waiting()).toBe(3);
+    expect(states).toEqual(['queued', 'queued', 'rendering', undefined]);
+    expect(await on().waiting()).toBe(4);
   });
 
   test('fails a capture whose renderer is gone once its deadline has passed', async () => {
-    const lost = await queueCapture(on().session, { startInMs: -20_000, deadlineInMs: -5000 });
+    const lost = await queueCapture(on().session, { ...inBackground, startInMs: -20_000, deadlineInMs: -5000 });
     await on().captures.begin(lost.job);
     await sweep().pass(always);
     expect((await lost.record())?.failure).toEqual({
@@ -60,13 +80,17 @@ describe('the sweep', () => {
   });
 
   test('removes jobs whose captures have ended or are no longer known', async () => {
-    const ended = await queueCapture(on().session, { startInMs: -5000 });
+    const ended = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
     await on().captures.cancelQueued(ended.job, {
       code: 'CAPTURE_FAILED',
       message: 'The client went away.',
     });
-    await queueCapture(on().session, { startInMs: -20_000, deadlineInMs: -5000, unrecorded: true });
+    const past = { startInMs: -20_000, deadlineInMs: -5000 };
+    await queueCapture(on().session, { ...inBackground, ...past, unrecorded: true });
+    const answered = await queueCapture(on().session, past);
+    await completeCapture(on().captures, answered.job.ticket, newOutcome(), Date.now() + 60_000);
     await sweep().pass(always);
+    expect((await answered.record())?.status).toBe('completed');
     expect(await on().waiting()).toBe(0);
     expect((await ended.record())?.failure?.message).toBe('The client went away.');
     expect(await on().settled('not_started')).toBe(0);
@@ -75,7 +99,7 @@ describe('the sweep', () => {
   test('either the sweep or the renderer that has just taken it gets the capture, never both', async () => {
     const outcomes = new Set<string>();
     for (let round = 0; round < 30; round++) {
-      const late = await queueCapture(on().session, { startInMs: -5000 });
+      const late = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
       const begin = async () => {
         await sleep(round / 6);
         return on().captures.begin(late.job);
@@ -91,10 +115,10 @@ describe('the sweep', () => {
   });
 
   test('reaches what is overdue in the middle of a long queue, and in regions that are not installed', async () => {
-    for (let index = 0; index < 40; index++) await queueCapture(on().session, { lane: 'background' });
-    const deep = await queueCapture(on().session, { lane: 'background', startInMs: -5000 });
-    for (let index = 0; index < 5; index++) await queueCapture(on().session, { lane: 'background' });
-    const elsewhere = await queueCapture(on().session, { region: 'asia-east', startInMs: -5000 });
+    for (let index = 0; index < 40; index++) await queueCapture(on().session, inBackground);
+    const deep = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
+    for (let index = 0; index < 5; index++) await queueCapture(on().session, inBackground);
+    const elsewhere = await queueCapture(on().session, { ...inBackground, region: 'asia-east', startInMs: -5000 });
     const walk = sweep();
     let passes = 0;
     await until('the deep one to be settled', async () => {
@@ -108,7 +132,7 @@ describe('the sweep', () => {
   });
 
   test('a renderer that pulls a job which was swept finds a capture that has ended', async () => {
-    const late = await queueCapture(on().session, { startInMs: -5000 });
+    const late = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
     const message = await pull();
     await sweep().pass(always);
     expect((await on().captures.begin(late.job))?.status).toBe('failed');
@@ -117,7 +141,7 @@ describe('the sweep', () => {
   });
 
   test('does nothing once the term is over', async () => {
-    const late = await queueCapture(on().session, { startInMs: -5000 });
+    const late = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
     await sweep().pass({ holds: () => false });
     expect((await late.record())?.status).toBe('queued');
   });
@@ -159,14 +183,13 @@ describe('the sweep', () => {
   });
 
   test('what follows the end of a capture is seen to when whoever ended it has died in between', async () => {
-    const late = await queueCapture(on().session, { startInMs: -5000 });
+    const late = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
     const expiresAt = Date.now() + 3_600_000;
-    await on().captures.complete(late.job, newOutcome(), expiresAt);
-    const { dueAt } = tasking(on());
-    expect(await dueAt('expiry', (await late.record()) ?? never())).toBeNull();
+    await completeCapture(on().captures, late.job, newOutcome(), expiresAt);
+    const { uuid } = late.accepted;
+    expect(await expiriesOf(on().session, uuid)).toEqual([]);
     await sweep().pass(always);
-    const due = (await dueAt('expiry', (await late.record()) ?? never())) ?? 0;
-    expect(Math.abs(due - expiresAt)).toBeLessThan(1000);
+    expect(await expiriesOf(on().session, uuid)).toEqual([expiresAt]);
     expect(await on().waiting()).toBe(0);
   });
 

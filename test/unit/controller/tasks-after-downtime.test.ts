@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Accounts } from '@webcapture/shared/state/accounts.ts';
-import { Captures } from '@webcapture/shared/state/captures.ts';
+import { ExpiryIndex } from '@webcapture/shared/state/expiry-index.ts';
 import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
 import { ControllerMetrics } from '../../../services/controller/apply/metrics.ts';
-import { Settler } from '../../../services/controller/chores/settler.ts';
-import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
+import { newSettler } from './support/settling.ts';
 import { tasking } from './support/tasking.ts';
 import { TestController } from './support/test-controller.ts';
 
@@ -30,7 +30,7 @@ const startController = () =>
 test('what came due while no controller was up is done by the next one, once', async () => {
   const { session } = nats;
   const metrics = new ControllerMetrics(createMetrics('test'));
-  const tools = tasking({ session, settler: new Settler(session, new Captures(session), metrics, silentLog) });
+  const tools = tasking({ session, settler: newSettler(session, metrics) });
   const { completed, deps, stored, store, usage, queue } = tools;
   const tasks = new Tasks(session);
   await new Accounts(session).put({ id: 'down', name: 'down', createdAt: 1 });
@@ -47,7 +47,7 @@ test('what came due while no controller was up is done by the next one, once', a
   const refreshed = await completed({ account: 'down', persistence: interval, expiresAt: Date.now() + 100 * hour });
   const missed = Date.now() - 4.5 * hour;
   const due = await deps.captures.change(refreshed, (record) => ({ ...record, nextRefreshAt: missed }));
-  const followUps = new FollowUps(tasks);
+  const followUps = new FollowUps(tasks, new ExpiryIndex(session));
   for (const record of [short, due ?? refreshed]) await followUps.arrange(record);
   // The front's: a capture whose job was never queued.
   const accepted = newRecord({ account: 'down', lane: 'background', tokenCost: 2 });

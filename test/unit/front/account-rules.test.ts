@@ -3,7 +3,7 @@ import { changedAccount } from '../../../services/front/accounts/change-account.
 import { parseExpiry } from '../../../services/front/accounts/parse-expiry.ts';
 import { demoLimits } from '../../../services/front/accounts/preset-key.ts';
 import { keyView } from '../../../services/front/accounts/key-views.ts';
-import { ShortMemory } from '../../../services/front/accounts/short-memory.ts';
+import { TtlCache } from '../../../services/front/accounts/ttl-cache.ts';
 
 const now = Date.UTC(2026, 5, 1);
 
@@ -45,9 +45,9 @@ test.each([
   expect(keyView(record, now).status).toBe(status);
 });
 
-test('a short memory forgets what is not there, what failed, what is old, and what it is told to', async () => {
+test('a TTL cache forgets what is not there, what failed, what is old, and what it is told to', async () => {
   let time = 0;
-  const memory = new ShortMemory<string>(100, () => time);
+  const memory = new TtlCache<string>(100, () => time);
   const reading = (value: string | null) => memory.get('k', async () => value);
   expect(await reading(null)).toBe(null);
   await expect(memory.get('k', () => Promise.reject(new Error('away')))).rejects.toThrow('away');

@@ -1,158 +1,284 @@
-import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { TimeoutError } from '@nats-io/nats-core';
-import { describe, expect, test } from 'vitest';
-import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { awaitEnd } from '../../../services/front/capture/await-end.ts';
-import { Mailbox } from '../../../services/front/capture/mailbox.ts';
-import { silentLog } from '../../harness/nats-session.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { pullOne } from '@webcapture/shared/nats/pull.ts';
+import { captureDurable } from '@webcapture/shared/nats/streams.ts';
+import { jobOf } from '@webcapture/shared/state/job-of.ts';
+import type { JobOutcome } from '@webcapture/shared/state/results.ts';
+import { complete, fail, isOpen } from '@webcapture/shared/state/transitions.ts';
+import { EndWaiter, type AwaitDeps } from '../../../services/front/capture/await-end.ts';
+import { Mailbox } from '../../../services/front/capture/reply-inbox.ts';
+import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { queuedJobs } from '../../harness/queues.ts';
+import { newOutcome, newRecord } from '../../harness/records.ts';
+import { completedBy, resultOf, SettlingParts } from '../../harness/settling.ts';
+import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
+import { until } from '../../harness/until.ts';
 
-/** A record in memory that follows the rules of the real one. */
-class Book {
-  record: CaptureRecord;
-  calls: string[] = [];
-  broken = false;
+let nats: TestNats;
+let parts: SettlingParts;
+let renderer: StandInRenderer;
+beforeAll(async () => {
+  nats = await startTestNats(['us-east']);
+  parts = new SettlingParts(nats.session);
+  renderer = new StandInRenderer(await nats.connect(), 'us-east');
+});
+beforeEach(() => nats.session.jsm.streams.purge('CAPTURES'));
+afterAll(() => nats[Symbol.asyncDispose]());
 
-  constructor(status: CaptureRecord['status'] = 'queued') {
-    this.record = { uuid: 'u', account: 'a', status } as CaptureRecord;
-  }
-
-  readonly captures = {
-    get: async () => {
-      this.#call('get');
-      return { value: this.record, revision: 1 };
-    },
-    fail: async (_ref: object, failure: CaptureFailure) => this.#end('fail', ['queued', 'rendering'], failure),
-    cancelQueued: async (_ref: object, failure: CaptureFailure) => this.#end('cancel', ['queued'], failure),
-  };
-
-  #end(name: string, from: readonly string[], failure: CaptureFailure): CaptureRecord {
-    this.#call(name);
-    if (from.includes(this.record.status)) this.record = { ...this.record, status: 'failed', failure };
-    return this.record;
-  }
-
-  #call(name: string): void {
-    this.calls.push(name);
-    if (this.broken) throw new TimeoutError();
-  }
+interface Waiting {
+  readonly draft: CaptureRecord;
+  readonly end: ReturnType<EndWaiter['wait']>;
+  readonly gone: AbortController;
+  readonly mailbox: Mailbox;
+  readonly listeners: Set<() => void>;
+  /** How often the record was read. */
+  readonly reads: () => number;
+  readonly reconnect: () => void;
+  /** Settles as if the renderer had replied. */
+  readonly reply: (outcome: JobOutcome, bytes?: Buffer) => Promise<void>;
 }
 
-/** Times in milliseconds from now. */
-const jobOf = (startBy: number, deadline: number) => {
-  const now = Date.now();
-  return { uuid: 'u', account: 'a', acceptedAt: now, startBy: now + startBy, deadline: now + deadline } as CaptureJob;
-};
-
-function wait(job: CaptureJob, book: Book, mailbox = new Mailbox()) {
+/** A capture in the queue that a front waits for; times in milliseconds from now. */
+async function wait(
+  startBy: number,
+  deadline: number,
+  {
+    before,
+    get,
+  }: { before?: (waiting: Mailbox, draft: CaptureRecord) => Promise<void>; get?: AwaitDeps['captures']['get'] } = {},
+): Promise<Waiting> {
+  const now = nats.session.now();
+  const draft = newRecord({ account: 'waits', acceptedAt: now, startBy: now + startBy, deadline: now + deadline });
+  const mailbox = new Mailbox();
+  await before?.(mailbox, draft);
+  const job = jobOf(draft, 0, { reply: { subject: 'replies.us-east.test.x', wants: 'bytes' } });
+  const queued = await parts.jobs.publish(job);
   const gone = new AbortController();
   const listeners = new Set<() => void>();
-  const link = {
-    onReconnect: (listener: () => void) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+  let reads = 0;
+  const { captures, jobs, settlements } = parts;
+  const deps: AwaitDeps = {
+    captures: {
+      get: (account, uuid) => {
+        reads++;
+        return get?.(account, uuid) ?? captures.get(account, uuid);
+      },
+      end: (ref, transition) => captures.end(ref, transition),
+    },
+    jobs,
+    settlements,
+    link: {
+      onReconnect: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+    now: nats.session.now,
+    log: silentLog,
+  };
+  const end = new EndWaiter(job, { queued, draft, mailbox }, deps).wait(gone.signal);
+  // A test that looks later must not be ended by it before.
+  end.catch(() => undefined);
+  return {
+    draft,
+    end,
+    gone,
+    mailbox,
+    listeners,
+    reads: () => reads,
+    reconnect: () => listeners.forEach((listener) => listener()),
+    reply: async (outcome, bytes) => {
+      const { ticket } = await parts.jobOf(draft);
+      mailbox.deliver({
+        result: resultOf({ ticket }, outcome),
+        bytes: bytes ?? null,
+        region: 'us-east',
+        at: nats.session.now(),
+      });
     },
   };
-  const end = awaitEnd(job, mailbox, gone.signal, { captures: book.captures, link, log: silentLog });
-  return { end, gone, mailbox, listeners, reconnect: () => listeners.forEach((listener) => listener()) };
 }
 
-const completed = { uuid: 'u', account: 'a', status: 'completed' } as CaptureRecord;
+/** As a renderer does that takes the job, and is not heard of again. */
+async function take(): Promise<void> {
+  expect(await pullOne(renderer.session.nc, 'CAPTURES', captureDurable('us-east', 'interactive'), 5000)).not.toBeNull();
+}
 
-test('an announcement ends the wait at once, and the record is not read', async () => {
-  const book = new Book();
-  const { end, mailbox } = wait(jobOf(60_000, 90_000), book);
-  mailbox.deliver({ record: completed, bytes: Buffer.from('x') });
-  expect(await end).toMatchObject({ record: completed, bytes: Buffer.from('x'), endedHere: false });
-  expect(book.calls).toEqual([]);
-});
+const uploaded = async (draft: CaptureRecord) => {
+  const job = await parts.jobOf(draft);
+  return { outcome: completedBy(await renderer.upload(job)), bytes: renderer.fileOf(job) };
+};
+const failed = { kind: 'failed', code: 'NAVIGATION_FAILED', message: 'There is no such host.' } as const;
+const settledByAnother = (draft: CaptureRecord) =>
+  parts.captures.end({ ...draft, draft }, complete(0, newOutcome(), draft.expiresAt));
 
-test('so does one that was there before', async () => {
-  const mailbox = new Mailbox();
-  mailbox.deliver({ record: completed, bytes: null });
-  expect((await wait(jobOf(60_000, 90_000), new Book(), mailbox).end).record).toBe(completed);
-});
-
-test('a reconnection has the record read at once', async () => {
-  const book = new Book();
-  const { end, reconnect, listeners } = wait(jobOf(60_000, 90_000), book);
-  let hasEnded = false;
-  void end.then(() => (hasEnded = true));
-  // Turns of the event loop, not time: a moment may be long on a busy machine.
-  const aMoment = async () => {
-    for (let count = 0; count < 20; count++) await turn();
-  };
-  reconnect();
-  await aMoment();
-  expect(book.calls).toEqual(['get']);
-  book.record = completed;
-  reconnect();
-  await aMoment();
-  expect(hasEnded).toBe(true);
-  expect((await end).record).toBe(completed);
+test('a reply ends the wait at once, and the record is not read', async () => {
+  const { draft, end, reply, reads, listeners } = await wait(60_000, 90_000);
+  const { outcome, bytes } = await uploaded(draft);
+  await reply(outcome, bytes);
+  expect(await end).toMatchObject({ record: { uuid: draft.uuid, status: 'completed' }, bytes });
+  expect(reads()).toBe(0);
   expect(listeners.size).toBe(0);
 });
 
+test('so does one that was there before', async () => {
+  const { end } = await wait(60_000, 90_000, {
+    before: async (mailbox, draft) => {
+      const result = resultOf(await parts.jobOf(draft), failed);
+      mailbox.deliver({ result, bytes: null, region: 'us-east', at: nats.session.now() });
+    },
+  });
+  expect((await end).record).toMatchObject({ status: 'failed', failure: { code: 'NAVIGATION_FAILED' } });
+});
+
+test('a reply that is quicker than its file waits for the file', async () => {
+  const { draft, end, reply } = await wait(60_000, 90_000);
+  const job = await parts.jobOf(draft);
+  const upload = await renderer.upload(job);
+  // The parts under another generation come a moment later.
+  await nats.session.jsm.streams.purge('FILES', {
+    filter: `files.part.us-east.${job.file.object.replaceAll('.', '_')}.>`,
+  });
+  await reply(completedBy(upload));
+  const [, , generation = ''] = upload.object.split('/');
+  const subject = `files.part.us-east.${job.file.object.replaceAll('.', '_')}.${generation}.0`;
+  await nats.session.js.publish(subject, renderer.fileOf(job), { ttl: '86700s' });
+  expect((await end).record.status).toBe('completed');
+});
+
+test('a reconnection has the record read at once', async () => {
+  const { draft, end, reconnect, reads, listeners } = await wait(60_000, 90_000);
+  reconnect();
+  await until('it to be read', () => reads() === 1);
+  await settledByAnother(draft);
+  reconnect();
+  expect((await end).record.status).toBe('completed');
+  expect(reads()).toBe(2);
+  expect(listeners.size).toBe(0);
+});
+
+test('a job that is returned is queued again, however often, but once per job', async () => {
+  const { draft, end, reply, mailbox } = await wait(60_000, 90_000);
+  for (let times = 1; times <= 5; times++) {
+    const job = (await queuedJobs(nats.session)).at(-1);
+    if (job === undefined) throw new Error('no job is queued');
+    const result = resultOf(job, { kind: 'returned', reason: 'no_free_slot' });
+    for (let again = 0; again < 3; again++) {
+      mailbox.deliver({ result, bytes: null, region: 'us-east', at: nats.session.now() });
+    }
+    await until('it to be queued again', async () => (await queuedJobs(nats.session)).length === times + 1);
+  }
+  await until('all to be looked at', () => mailbox.isEmpty);
+  expect(new Set((await queuedJobs(nats.session)).map(({ uuid }) => uuid))).toEqual(new Set([draft.uuid]));
+  await reply(failed);
+  expect((await end).record.status).toBe('failed');
+});
+
+test('what is said of another capture ends nothing, and queues nothing again', async () => {
+  const { draft, end, reply, mailbox } = await wait(60_000, 90_000);
+  const other = await parts.jobOf(newRecord({ account: 'other' }));
+  const deliver = (outcome: JobOutcome) =>
+    mailbox.deliver({ result: resultOf(other, outcome), bytes: null, region: 'us-east', at: nats.session.now() });
+  deliver({ kind: 'returned', reason: 'shutting_down' });
+  deliver(failed);
+  const { outcome } = await uploaded(draft);
+  await reply(outcome);
+  expect((await end).record).toMatchObject({ uuid: draft.uuid, status: 'completed' });
+  expect(await queuedJobs(nats.session)).toHaveLength(1);
+});
+
 describe('when its time is up', () => {
-  test('a capture that still waits is ended, and says that it waited', async () => {
-    const { record, endedHere } = await wait(jobOf(100, 60_000), new Book()).end;
+  test('a capture that still waits is ended, says that it waited, and leaves the queue', async () => {
+    const { end } = await wait(100, 60_000);
+    const { record } = await end;
     expect(record).toMatchObject({ status: 'failed', failure: { code: 'CAPTURE_TIMEOUT' } });
     expect(record.failure?.message).toContain('queue');
-    expect(endedHere).toBe(true);
+    await until('the queue to be empty', async () => (await queuedJobs(nats.session)).length === 0);
   });
 
-  test('one that is rendered goes on until its deadline, and says that it was rendered', async () => {
-    const book = new Book('rendering');
+  test('one that a renderer has taken goes on until its deadline, and says that it was rendered', async () => {
     const start = performance.now();
-    const { record, endedHere } = await wait(jobOf(0, 700), book).end;
-    expect(performance.now() - start).toBeGreaterThan(1100);
+    const { end } = await wait(300, 4000);
+    await take();
+    const { record } = await end;
+    expect(performance.now() - start).toBeGreaterThan(4400);
     expect(record.failure).toMatchObject({ code: 'CAPTURE_TIMEOUT' });
     expect(record.failure?.message).toContain('Rendering');
-    expect(endedHere).toBe(true);
   });
 
   test('what the record says already stands', async () => {
-    const book = new Book('completed');
-    const { record, endedHere } = await wait(jobOf(-5000, -2000), book).end;
-    expect(record.status).toBe('completed');
-    expect(endedHere).toBe(false);
+    const { end } = await wait(-5000, -2000, { before: async (_, draft) => void (await settledByAnother(draft)) });
+    expect((await end).record.status).toBe('completed');
   });
 });
 
 describe('when the client goes away', () => {
   test('a capture that waits is cancelled', async () => {
-    const { end, gone } = wait(jobOf(60_000, 90_000), new Book());
+    const { end, gone } = await wait(60_000, 90_000);
     gone.abort();
-    expect(await end).toMatchObject({
-      record: { status: 'failed', failure: { code: 'CAPTURE_FAILED' } },
-      endedHere: true,
+    expect((await end).record).toMatchObject({
+      status: 'failed',
+      failure: { code: 'CAPTURE_FAILED', cancelled: true },
     });
+    await until('the queue to be empty', async () => (await queuedJobs(nats.session)).length === 0);
   });
 
-  test('one that is rendered is left alone', async () => {
-    const { end, gone } = wait(jobOf(60_000, 90_000), new Book('rendering'));
+  test('one that a renderer has taken is left alone', async () => {
+    const { draft, end, gone } = await wait(60_000, 90_000);
+    await take();
     gone.abort();
-    expect(await end).toMatchObject({ record: { status: 'rendering' }, endedHere: false });
+    expect(isOpen((await end).record)).toBe(true);
+    expect(await parts.captures.get(draft.account, draft.uuid)).toBeNull();
+  });
+
+  test('one that has ended stays as it is', async () => {
+    const { draft, end, gone } = await wait(60_000, 90_000);
+    await parts.captures.end({ ...draft, draft }, fail(0, { code: 'PAGE_TOO_LARGE', message: 'Too tall.' }));
+    gone.abort();
+    expect((await end).record.failure?.code).toBe('PAGE_TOO_LARGE');
   });
 });
 
 describe('when the record cannot be read', () => {
   test('the wait goes on', async () => {
-    const book = new Book();
-    book.broken = true;
-    const { end, reconnect } = wait(jobOf(60_000, 90_000), book);
+    let isBroken = true;
+    const get: AwaitDeps['captures']['get'] = async (account, uuid) => {
+      if (isBroken) throw new TimeoutError();
+      return parts.captures.get(account, uuid);
+    };
+    const { draft, end, reconnect, reads } = await wait(60_000, 90_000, { get });
     reconnect();
-    await sleep(150);
-    book.broken = false;
-    book.record = completed;
+    await until('it to have been tried', () => reads() > 0);
+    await settledByAnother(draft);
+    isBroken = false;
     reconnect();
-    expect((await end).record).toBe(completed);
-    expect(book.calls.length).toBeGreaterThanOrEqual(2);
+    expect((await end).record.status).toBe('completed');
+    expect(reads()).toBeGreaterThanOrEqual(2);
   });
 
   test('it is given up some time after the deadline', async () => {
-    const book = new Book();
-    book.broken = true;
-    await expect(wait(jobOf(-30_000, -20_000), book).end).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
+    const session = await nats.connect();
+    const away = new SettlingParts(session);
+    const draft = newRecord({
+      account: 'away',
+      acceptedAt: Date.now() - 60_000,
+      startBy: Date.now() - 30_000,
+      deadline: Date.now() - 20_000,
+    });
+    const job = jobOf(draft);
+    const unreachable = () => Promise.reject(new TimeoutError());
+    const deps: AwaitDeps = {
+      captures: { get: unreachable, end: unreachable },
+      jobs: away.jobs,
+      settlements: away.settlements,
+      link: { onReconnect: () => () => undefined },
+      now: session.now,
+      log: silentLog,
+    };
+    const end = new EndWaiter(job, { queued: { sequence: 1 }, draft, mailbox: new Mailbox() }, deps).wait(
+      new AbortController().signal,
+    );
+    await expect(end).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
   });
 });

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { keysMatching } from '@webcapture/shared/nats/read-many.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { expiriesOf } from '../../harness/queues.ts';
 import { until } from '../../harness/until.ts';
 import {
   completeJobs,
@@ -70,9 +71,8 @@ describe('a background capture', () => {
     expect(await holder.tokensUsed()).toBe(0);
     expect(await fileStatus(stand, data ?? {})).toBe(404);
 
-    await jobOf(uuid);
-    await stand.renderer.captures.begin({ account: holder.account, uuid });
-    expect(await holder.state(uuid)).toMatchObject({ status: 'rendering' });
+    stand.renderer.begin(await jobOf(uuid));
+    await holder.until(uuid, 'rendering');
     expect(await holder.books()).toMatchObject({ tokens: 0, reserved: 2, queued: 1 });
     release();
     const completed = await holder.until(uuid, 'completed');
@@ -82,10 +82,12 @@ describe('a background capture', () => {
     expect(await holder.tokensUsed()).toBe(2);
     expect(stand.renderer.jobs.filter((job) => job.uuid === uuid)).toHaveLength(1);
     // The leader looks once more when all its time has passed.
-    const left = ['later.dispatch', 'later.expiry'].map((subject) => `${subject}.${holder.account}.${uuid}.0`);
+    const left = [`later.dispatch.${holder.account}.${uuid}.0`];
     const tasks = async () => (await tasksOf(stand, uuid)).toSorted();
     await until('what is left to do', async () => (await tasks()).length === left.length);
     expect(await tasks()).toEqual(left);
+    const { expiresAt } = await holder.record(uuid);
+    expect(await expiriesOf(stand.nats.session, uuid)).toEqual([expiresAt]);
   });
 
   test('that fails costs nothing and says why', async () => {
@@ -141,7 +143,8 @@ const parcels = async () => {
 describe('html', () => {
   const htmlOf = async (uuid: string) => {
     const { source } = await jobOf(uuid);
-    return takeHtml(stand.nats.session, source.kind === 'stored-html' ? source.fileName : 'none');
+    if (source.kind !== 'stored-html') throw new Error('the html came with the job');
+    return takeHtml(stand.nats.session, { region: source.region, name: source.fileName });
   };
 
   test.each([
@@ -149,9 +152,11 @@ describe('html', () => {
     ['as long as it may be, of four bytes a character', `<p>${'𝄞'.repeat(1024 * 1024 - 3)}`],
   ])('%s reaches the renderer of a background capture unharmed', async (_name, html) => {
     const holder = await openHolder(stand);
+    release = holdJobs(stand.renderer);
     const { uuid, metadata } = await holder.queue({ url: undefined, html });
     expect(metadata).toMatchObject({ url: 'about:blank' });
     expect((await htmlOf(uuid)) === html).toBe(true);
+    release();
     await holder.until(uuid, 'completed');
   });
 
@@ -167,7 +172,7 @@ describe('html', () => {
     const record = await holder.record(uuid);
     expect(record).toMatchObject({ html: uuid, persistence: { refreshIntervalMs: 0 }, lifetimeMs: horizonMs });
     expect(await htmlOf(uuid)).toBe('<p>kept</p>');
-    const head = { last_by_subj: `files.html.${uuid}.head` };
+    const head = { last_by_subj: `files.html.us-east.${uuid}.head` };
     const message = await stand.nats.session.jsm.streams.getMessage(streamNames.files, head);
     const ttl = Number.parseInt(message?.header?.get('Nats-TTL') ?? '0', 10);
     expect(ttl).toBeGreaterThan(horizonMs / 1000 - 60);

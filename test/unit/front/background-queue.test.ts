@@ -5,6 +5,8 @@ import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { Tickets } from '@webcapture/shared/state/tickets.ts';
+import { complete } from '@webcapture/shared/state/transitions.ts';
 import { BackgroundQueue, type BackgroundQueueDeps } from '../../../services/front/capture/background-queue.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { queuedJobs, taskDueAt } from '../../harness/queues.ts';
@@ -21,10 +23,11 @@ afterAll(() => nats[Symbol.asyncDispose]());
 const queueOf = (changes: Partial<BackgroundQueueDeps> = {}) =>
   new BackgroundQueue({
     captures: new Captures(nats.session),
-    jobs: new Jobs(nats.session),
+    jobs: new Jobs(nats.session, new Tickets(nats.session)),
     tasks: new Tasks(nats.session),
     regions: { choose: async () => 'us-east' },
     parcels: { put: async () => undefined, remove: async () => undefined },
+    now: nats.session.now,
     log: silentLog,
     ...changes,
   });
@@ -33,7 +36,7 @@ async function completed(): Promise<CaptureRecord> {
   const captures = new Captures(nats.session);
   const record = newRecord({ account: 'later', lane: 'background' });
   await captures.create(record);
-  return (await captures.complete(record, newOutcome(), record.expiresAt)) ?? record;
+  return (await captures.end(record, complete(0, newOutcome(), record.expiresAt))).record ?? record;
 }
 
 const nearly = (wanted: number) => (actual: number | null) => actual !== null && Math.abs(actual - wanted) < 10_000;
@@ -59,7 +62,7 @@ test('a refresh that was asked for before another one ended starts none that nob
   const record = await completed();
   const captures = new Captures(nats.session);
   await queueOf().enqueueRefresh(record, 'us-east');
-  await captures.complete({ ...record, revision: 1 }, newOutcome(), record.expiresAt);
+  await captures.end(record, complete(1, newOutcome(), record.expiresAt));
   const late = await queueOf().enqueueRefresh(record, 'us-east');
   expect(late?.refresh).toMatchObject({ revision: 1, state: 'completed' });
   expect(await queuedJobs(nats.session)).toHaveLength(1);

@@ -9,7 +9,7 @@ import { noUsage, sum, usageOf, type Usage } from '@webcapture/shared/state/usag
 import { until } from '../../harness/until.ts';
 import { adminToken, dataOf, openAccount, send, type Answer } from './accounts.ts';
 import { startStand, type Stand } from './stand.ts';
-import type { StandInRenderer } from './stand-in-renderer.ts';
+import type { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 
 export const wide = { tokenQuota: 1e6, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e5, maxQueued: 1e5 };
 
@@ -74,12 +74,12 @@ export async function openHolder(stand: Stand, limits: object = {}): Promise<Hol
   return holder;
 }
 
-/** Lets jobs be pulled, but go on only when it is told to; with `begun`, their records say that they are rendered. */
+/** Lets jobs be pulled, but go on only when it is told to; with `begun`, it is told that they are rendered. */
 export function holdJobs(renderer: StandInRenderer, { begun = false } = {}): () => void {
   let release = () => undefined as void;
   const released = new Promise<void>((resolve) => (release = resolve));
   renderer.behaviour = async (job, self) => {
-    if (begun) await self.captures.begin(job);
+    if (begun) self.begin(job);
     await released;
     await self.complete(job);
   };

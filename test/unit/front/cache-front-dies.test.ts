@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Cache } from '@webcapture/shared/state/cache.ts';
+import { ticketOf } from '@webcapture/shared/state/tickets.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { ServicePart } from '../../harness/part.ts';
 import { until } from '../../harness/until.ts';
-import { StandInRenderer } from './stand-in-renderer.ts';
+import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { read } from './stand.ts';
 
 const key = 'a-key-for-two-fronts';
@@ -52,16 +53,20 @@ test('the front of the first request is killed: those who wait on another one ge
   let finish = () => {};
   const mayFinish = new Promise<void>((resolve) => (finish = resolve));
   renderer.behaviour = async (job, self) => {
-    await self.captures.begin(job);
     await mayFinish;
     await self.complete(job);
   };
   const first = ask(0).catch(() => null);
   await until('the first to be rendered', () => renderer.jobs.length === 1);
   const second = ask(1);
-  const name = renderer.jobs[0]?.cache?.name ?? '';
-  const { claim } = await new Cache(nats.session).get('demo', name);
-  expect(claim?.uuid).toBe(renderer.jobs[0]?.uuid);
+  const [job] = renderer.jobs;
+  const name = (job && ticketOf(job).draft?.cache?.name) ?? '';
+  // Its job is queued: it may take its time.
+  const claim = await until('its claim to be extended', async () => {
+    const entry = await new Cache(nats.session).get('demo', name);
+    return entry.claim !== null && entry.claim.until > Date.now() + 30_000 && entry.claim;
+  });
+  expect(claim.uuid).toBe(job?.uuid);
   await fronts[0]?.part.kill('SIGKILL');
   expect(await first).toBeNull();
   finish();
@@ -77,7 +82,6 @@ test.each([{}, { responseCache: { enabled: true } }])(
     let finish = () => {};
     const mayFinish = new Promise<void>((resolve) => (finish = resolve));
     renderer.behaviour = async (job, self) => {
-      await self.captures.begin(job);
       await mayFinish;
       await self.complete(job);
     };
@@ -99,7 +103,6 @@ test.each([{}, { responseCache: { enabled: true } }])(
 test('NATS is restarted under them: one capture answers all the same, and later ones are hits', async () => {
   let restarting: Promise<void> | undefined;
   renderer.behaviour = async (job, self) => {
-    await self.captures.begin(job);
     await (restarting ??= nats.restart());
     await until('the renderer to be connected again', () => self.session.connected());
     await self.complete(job, { silently: true });

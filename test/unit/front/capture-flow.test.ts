@@ -1,12 +1,14 @@
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { captureJobVersion } from '@webcapture/shared/contract/capture-job.ts';
 import { captureStateSchema } from '@webcapture/shared/contract/capture-state.ts';
 import { captureResultSchema } from '@webcapture/shared/contract/capture-result.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { plainReport } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
-import { presetKey, read, startStand, whenHeard, type Stand } from './stand.ts';
+import { bytesOf, presetKey, read, startStand, whenHeard, type Stand } from './stand.ts';
 
 let stand: Stand;
 beforeAll(async () => {
@@ -26,6 +28,10 @@ const isState = ajv.compile(captureStateSchema);
 
 const url = 'https://example.com/page?a=1#top';
 const lastJob = () => stand.renderer.jobs.at(-1);
+const fileOfLast = () => {
+  const job = lastJob();
+  return job === undefined ? null : stand.renderer.fileOf(job);
+};
 const state = async (uuid: unknown, key = presetKey) => read(await stand.call(`/captures/${String(uuid)}`, { key }));
 
 async function messages(stream: string, filter: string): Promise<number> {
@@ -45,10 +51,10 @@ describe('a capture that completes', () => {
     expect(body.data).toMatchObject({
       uuid: job?.uuid,
       status: 'completed',
-      fileUrl: `https://cdn.test/${job?.fileName}`,
+      fileUrl: `https://cdn.test/${job?.file.object}`,
       fromCache: false,
       tokenCost: 1,
-      fileSizeBytes: 22,
+      fileSizeBytes: fileOfLast()?.length,
       region: 'us-east',
       metadata: { url, format: 'png', mimeType: 'image/png', fullPage: false, width: 1280, height: 720 },
     });
@@ -60,12 +66,12 @@ describe('a capture that completes', () => {
     await stand.capture({ url, viewport: { width: 800 }, delay: 7, antiBot: true, block: { ads: true } });
     const job = lastJob();
     expect(job).toMatchObject({
-      version: 1,
+      version: captureJobVersion,
       revision: 0,
       account: 'demo',
       region: 'us-east',
       lane: 'interactive',
-      wantsBytes: false,
+      reply: { wants: 'result' },
       source: { kind: 'url', url },
       options: {
         format: 'png',
@@ -93,47 +99,51 @@ describe('a capture that completes', () => {
 
   test('is answered as a file, with the bytes that came along', async () => {
     stand.renderer.behaviour = async (job, renderer) => {
-      await renderer.complete(job, { silently: true });
-      // What the store loses meanwhile is not needed.
-      await renderer.store.remove(job.fileName);
-      renderer.announce(job, (await renderer.captures.get(job.account, job.uuid))?.value ?? null);
+      const upload = await renderer.upload(job);
+      const outcome = { kind: 'completed', upload, report: plainReport, ageMs: 1 } as const;
+      // As many bytes as the store has, so that it shows which of them are answered.
+      renderer.bytes = Buffer.from('THE BYTES OF A PICTURE');
+      renderer.tell(job, outcome);
+      await renderer.publish(job, outcome);
     };
     const response = await stand.capture({ url, responseType: 'file', format: 'webp' });
     const { uuid } = lastJob() ?? {};
     expect(response.status).toBe(200);
     expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'image/webp',
-      'content-length': '22',
+      'content-length': String(fileOfLast()?.length),
       'x-capture-uuid': uuid,
       'content-disposition': `inline; filename="capture-${uuid}.webp"`,
       'x-content-type-options': 'nosniff',
     });
-    expect(await response.text()).toBe('the bytes of a picture');
+    expect(await bytesOf(response)).toEqual(fileOfLast());
   });
 
   test('is answered as a file from the store when the bytes were too large to come along', async () => {
     stand.renderer.bytes = Buffer.alloc((stand.nats.session.nc.info?.max_payload ?? 0) + 1, 'ab');
     const response = await stand.capture({ url, responseType: 'file' });
-    expect(response.headers.get('content-length')).toBe(String(stand.renderer.bytes.length));
-    expect(Buffer.from(await response.arrayBuffer()).equals(stand.renderer.bytes)).toBe(true);
+    expect(response.headers.get('content-length')).toBe(String(fileOfLast()?.length));
+    expect(fileOfLast()?.equals(await bytesOf(response))).toBe(true);
   });
 
-  test('of which the announcement is lost is answered a little later', async () => {
+  test('of which the reply is lost is answered a little later', async () => {
     stand.renderer.behaviour = (job, renderer) => renderer.complete(job, { silently: true });
     const start = performance.now();
     const response = await stand.capture({ url, responseType: 'file' });
-    expect([response.status, await response.text()]).toEqual([200, 'the bytes of a picture']);
+    expect([response.status, await bytesOf(response)]).toEqual([200, fileOfLast()]);
     expect(performance.now() - start).toBeLessThan(15_000);
   });
 
-  test('and is announced in ways that make no sense is answered all the same', async () => {
+  test('and of which replies come that make no sense is answered all the same', async () => {
     stand.renderer.behaviour = async (job, renderer) => {
-      renderer.session.nc.publish(job.resultSubject ?? '', 'nonsense');
-      renderer.announce(job, (await renderer.captures.get(job.account, job.uuid))?.value ?? null);
+      const say = (words: string) => renderer.session.nc.publish(job.reply?.subject ?? '', words);
+      say('nonsense');
+      say(`${JSON.stringify({ ticket: job.ticket, outcome: { kind: 'completed' } })}\n`);
+      renderer.tell({ ...job, ticket: 'forged' }, { kind: 'failed', code: 'CAPTURE_FAILED', message: 'Forged.' });
       await renderer.complete(job);
-      renderer.announce(job, (await renderer.captures.get(job.account, job.uuid))?.value ?? null);
+      renderer.tell(job, { kind: 'failed', code: 'CAPTURE_FAILED', message: 'Too late.' });
     };
-    expect((await stand.capture({ url })).status).toBe(200);
+    expect((await read(await stand.capture({ url }))).body).toMatchObject({ error: null, success: true });
   });
 
   test('beside many others is not mixed up with them', async () => {
@@ -177,23 +187,26 @@ describe('a client that goes away', () => {
     let release = () => undefined as void;
     const released = new Promise<void>((resolve) => (release = resolve));
     stand.renderer.behaviour = async (job, renderer) => {
-      await renderer.captures.begin(job);
       await released;
       await renderer.complete(job);
     };
     const answer = stand.capture({ url }, { signal: aborter.signal });
     const job = await until('the job to be pulled', lastJob);
-    await until('rendering', async () => (await state(job.uuid)).body.data?.['status'] === 'rendering');
     aborter.abort();
     await expect(answer).rejects.toThrow();
-    const pending = await state(job.uuid);
-    expect(isState(pending.body.data), JSON.stringify(isState.errors)).toBe(true);
+    // It has a record when it has ended.
+    expect((await state(job.uuid)).status).toBe(404);
     const metrics = () => stand.metrics.metrics();
     await until('the front to have noticed', async () =>
       /captures_total\{outcome="client_gone",region="us-east",format="png"\} 1/.test(await metrics()),
     );
     release();
-    await until('the end', async () => (await state(job.uuid)).body.data?.['status'] === 'completed');
+    const ended = await until('the end', async () => {
+      const found = await state(job.uuid);
+      return found.status === 200 && found.body;
+    });
+    expect(isState(ended.data), JSON.stringify(isState.errors)).toBe(true);
+    expect(ended.data).toMatchObject({ status: 'completed', tokenCost: 1 });
     expect(await metrics()).toMatch(/captures_total\{outcome="client_gone",region="us-east",format="png"\} 1/);
     await until('none in flight', async () => /captures_in_flight\{region="us-east"\} 0/.test(await metrics()));
   });
@@ -215,7 +228,10 @@ describe('html', () => {
     const html = `<${character.repeat(count)}`;
     let arrived: string | undefined;
     stand.renderer.behaviour = async (job, renderer) => {
-      if (job.source.kind === 'stored-html') arrived = await takeHtml(renderer.session, job.source.fileName);
+      const { source } = job;
+      if (source.kind === 'stored-html') {
+        arrived = await takeHtml(renderer.session, { region: source.region, name: source.fileName });
+      }
       await renderer.complete(job);
     };
     expect((await stand.capture({ html })).status).toBe(200);

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { captureKey } from '@webcapture/shared/state/captures.ts';
-import { keysMatching } from '@webcapture/shared/nats/read-many.ts';
+import { queuedJobs } from '../../harness/queues.ts';
 import { until } from '../../harness/until.ts';
 import { send } from './accounts.ts';
 import {
@@ -73,20 +73,21 @@ describe('a capture that waits', () => {
     expect(await fileStatus(stand, { fileUrl: `https://cdn.test/${(await holder.record(uuid)).fileName}` })).toBe(404);
   });
 
-  test('with a client that waits for it: the client is told', async () => {
+  test('with a client that waits for it is not there to be deleted before it ends', async () => {
     const filler = await openHolder(stand);
     const holder = await openHolder(stand);
     await fillSlots(filler);
     const waiting = holder.capture({ background: false });
-    const [key = ''] = await until('its record', async () => {
-      const keys = await keysMatching(stand.nats.session, 'db', `capture.${holder.account}.>`);
-      return keys.length === 1 ? keys : null;
+    const { uuid } = await until('its job', async () => {
+      const jobs = await queuedJobs(stand.nats.session);
+      return jobs.find(({ account }) => account === holder.account);
     });
-    expect((await holder.remove(key.split('.').at(-1) ?? '')).status).toBe(200);
-    const { status, body } = await waiting;
-    expect([status, body.error?.code]).toEqual([500, 'CAPTURE_FAILED']);
-    expect(body.error?.message).toMatch(/deleted while it waited/);
-    expect(await holder.tokensUsed()).toBe(0);
+    const { status, body } = await holder.remove(uuid);
+    expect([status, body.error?.code]).toEqual([404, 'CAPTURE_NOT_FOUND']);
+    release();
+    expect((await waiting).body.data).toMatchObject({ uuid, status: 'completed' });
+    expect(await holder.tokensUsed()).toBe(1);
+    expect((await holder.remove(uuid)).body.data).toMatchObject({ uuid, status: 'deleted' });
   });
 });
 

@@ -1,14 +1,15 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { describe, expect, test } from 'vitest';
-import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { UnsignedJob } from '@webcapture/shared/state/job-of.ts';
 import type { AcceptedRequest } from '../../../services/front/capture/accept-request.ts';
-import { Dispatcher, type DispatcherDeps } from '../../../services/front/capture/dispatcher.ts';
+import { Dispatcher, type DispatcherDeps, type DispatchOptions } from '../../../services/front/capture/dispatcher.ts';
 import { InFlight } from '../../../services/front/capture/in-flight.ts';
-import { Mailbox } from '../../../services/front/capture/mailbox.ts';
+import { Mailbox } from '../../../services/front/capture/reply-inbox.ts';
 import { pdfOptions } from '../../../services/front/capture/pdf-options.ts';
 import { silentLog } from '../../harness/nats-session.ts';
+import { resultOf } from '../../harness/settling.ts';
 
 const request = (source: AcceptedRequest['source']): AcceptedRequest => ({
   source,
@@ -24,10 +25,10 @@ const request = (source: AcceptedRequest['source']): AcceptedRequest => ({
 const urlRequest = request({ kind: 'url', url: 'https://example.com/' });
 
 /** A dispatcher whose queue does what `publish` does; everything that happens is told in order. */
-function dispatcher(publish: (job: CaptureJob, mailbox: Mailbox) => Promise<void>, maxPayload = 1_000_000) {
+function dispatcher(publish: (job: UnsignedJob, mailbox: Mailbox) => Promise<void>, maxPayload = 1_000_000) {
   const events: string[] = [];
-  const jobs: CaptureJob[] = [];
-  const failures: CaptureFailure[] = [];
+  const jobs: UnsignedJob[] = [];
+  const failures: (CaptureFailure | undefined)[] = [];
   const mailboxes = new Map<string, Mailbox>();
   const inFlight = new InFlight();
   const unexpected = () => {
@@ -36,78 +37,109 @@ function dispatcher(publish: (job: CaptureJob, mailbox: Mailbox) => Promise<void
   const note = (event: string) => async () => void events.push(event);
   const deps = {
     captures: {
-      create: note('create'),
       get: unexpected,
-      cancelQueued: unexpected,
-      fail: async (_ref: object, failure: CaptureFailure) => {
-        failures.push(failure);
-        return null;
+      end: async (ref, transition) => {
+        const record = ref.draft === undefined ? null : transition(ref.draft, Date.now());
+        failures.push(record?.failure);
+        return { record, changed: true };
+      },
+    },
+    settlements: {
+      settle: async () => {
+        const draft = jobs[0]?.ticket.draft;
+        return {
+          outcome: 'completed',
+          record: draft === undefined ? null : ({ ...draft, status: 'completed' } as const),
+        };
       },
     },
     jobs: {
-      publish: async (job: CaptureJob) => {
+      publish: async (job) => {
         events.push('publish');
         jobs.push(job);
         await publish(job, mailboxes.get(job.uuid) ?? new Mailbox());
         return { sequence: 1 };
       },
+      isTaken: unexpected,
       remove: note('remove job'),
     },
     inbox: {
-      subjectOf: (uuid: string) => `results.x.${uuid}`,
-      open: (uuid: string) => {
+      subjectOf: (region, uuid) => `replies.${region}.x.${uuid}`,
+      open: (uuid) => {
         const mailbox = new Mailbox();
         mailboxes.set(uuid, mailbox);
         return mailbox;
       },
-      close: (uuid: string) => mailboxes.delete(uuid),
-    } as unknown as DispatcherDeps['inbox'],
+      close: (uuid) => void mailboxes.delete(uuid),
+    },
     link: { onReconnect: () => () => undefined },
     regions: { choose: async () => 'us-east' as const },
     inFlight,
     parcels: { put: note('put html'), remove: note('remove html') },
     maxPayload: () => maxPayload,
     queueTimeoutMs: 60_000,
+    now: Date.now,
     log: silentLog,
   } satisfies DispatcherDeps;
-  const capture = (accepted: AcceptedRequest) =>
+  const capture = (accepted: AcceptedRequest, options: Partial<DispatchOptions> = {}) =>
     new Dispatcher(deps).capture(accepted, {
       uuid: randomUUIDv7(),
       account: 'a',
       wantsBytes: false,
       clientGone: new AbortController().signal,
+      ...options,
     });
   return { capture, events, jobs, failures, mailboxes, inFlight };
 }
 
-const complete = async (job: CaptureJob, mailbox: Mailbox) => {
-  const record = { uuid: job.uuid, status: 'completed' } as CaptureRecord;
-  mailbox.deliver({ record, bytes: null });
+const complete = async (_job: UnsignedJob, mailbox: Mailbox) => {
+  const result = resultOf(
+    { ticket: 'a.ticket' },
+    { kind: 'failed', code: 'CAPTURE_FAILED', message: 'Settled above.' },
+  );
+  mailbox.deliver({ result, bytes: null, region: 'us-east', at: Date.now() });
 };
 
-test('a result that is announced before the job is known to be queued is not missed', async () => {
+test('a reply that comes before the job is known to be queued is not missed', async () => {
   const { capture, events, mailboxes, inFlight } = dispatcher(complete);
   expect((await capture(urlRequest)).record.status).toBe('completed');
-  expect(events).toEqual(['create', 'publish']);
+  expect(events).toEqual(['publish']);
   expect(mailboxes.size).toBe(0);
   expect(inFlight.of('us-east')).toBe(0);
 });
 
+test('the job says where the front listens, and carries the record that the capture will have', async () => {
+  const { capture, jobs } = dispatcher(complete);
+  const accepted: CaptureRecord[] = [];
+  await capture(urlRequest, { wantsBytes: true, onAccepted: (record) => accepted.push(record) });
+  const [job] = jobs;
+  expect(job).toMatchObject({
+    lane: 'interactive',
+    reply: { subject: `replies.us-east.x.${job?.uuid}`, wants: 'bytes' },
+  });
+  expect(job?.ticket).toMatchObject({ account: 'a', uuid: job?.uuid, revision: 0, region: 'us-east' });
+  expect(job?.ticket.draft).toEqual(accepted[0]);
+  expect(accepted[0]).toMatchObject({ status: 'queued', lane: 'interactive', fileName: job?.file.object });
+});
+
+test('what is to be done right before it is queued comes first, and what it throws ends the capture', async () => {
+  const { capture, events, failures, mailboxes, inFlight } = dispatcher(complete);
+  await capture(urlRequest, { beforeQueued: async () => events.push('before') });
+  expect(events).toEqual(['before', 'publish']);
+  const lost = () => Promise.reject(new Error('lost'));
+  const accepted: CaptureRecord[] = [];
+  await expect(
+    capture(urlRequest, { beforeQueued: lost, onAccepted: (record) => accepted.push(record) }),
+  ).rejects.toThrow('lost');
+  expect(events).toEqual(['before', 'publish']);
+  expect([failures, accepted, mailboxes.size, inFlight.of('us-east')]).toEqual([[], [], 0, 0]);
+});
+
 describe('html', () => {
   test.each([
-    ['as it is when it fits', `<${'a'.repeat(900_000)}`, 'html', ['create', 'publish']],
-    [
-      'as a parcel when it does not',
-      `<${'a'.repeat(990_000)}`,
-      'stored-html',
-      ['put html', 'create', 'publish', 'remove html'],
-    ],
-    [
-      'by its bytes as JSON',
-      `<${'"'.repeat(500_000)}`,
-      'stored-html',
-      ['put html', 'create', 'publish', 'remove html'],
-    ],
+    ['as it is when it fits', `<${'a'.repeat(900_000)}`, 'html', ['publish']],
+    ['as a parcel when it does not', `<${'a'.repeat(990_000)}`, 'stored-html', ['put html', 'publish', 'remove html']],
+    ['by its bytes as JSON', `<${'"'.repeat(500_000)}`, 'stored-html', ['put html', 'publish', 'remove html']],
   ])('goes %s', async (_name, html, kind, expected) => {
     const { capture, events, jobs } = dispatcher(complete);
     await capture(request({ kind: 'html', html }));

@@ -4,9 +4,11 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
-import type { NewFile, StoredFile } from '@webcapture/shared/storage/file-store.ts';
+import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.ts';
+import type { StoredFile } from '@webcapture/shared/storage/file-store.ts';
 import { fileBody } from '../../../services/front/http/send-file.ts';
-import { newFile } from '../../harness/records.ts';
+import { replaceFile, type Storing } from '../../harness/place-file.ts';
+import { newFile, pngLike } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { startStand, type Stand } from './stand.ts';
 
@@ -16,8 +18,9 @@ const bytes = randomBytes(1_000_000);
 const uuid = randomUUIDv7();
 let file: StoredFile;
 
-const fileOf = (bytes: Buffer, seconds: number, id = randomUUIDv7()): NewFile =>
+const fileOf = (bytes: Buffer, seconds: number, id = randomUUIDv7()) =>
   newFile(0, { bytes, name: newFileName(id, 'png'), expiresAt: Date.now() + seconds * 1000 });
+const storing = (): Storing => ({ store, uploader: new EmbeddedUploader(stand.nats.session) });
 const put = (...args: Parameters<typeof fileOf>) => store.create(fileOf(...args));
 
 beforeAll(async () => {
@@ -113,16 +116,16 @@ describe('a file that may be replaced', () => {
   });
 
   test('is 304 to who has it until it is another, and then whole', async () => {
-    const old = { ...fileOf(randomBytes(10), 3600), cacheSeconds: 300 };
+    const old = { ...fileOf(pngLike(100, { width: 3, height: 4 }), 3600), cacheSeconds: 300 };
     const stored = await store.create(old);
     const known = { 'if-none-match': `"${stored.etag}"` };
     expect((await get(old.name, known)).status).toBe(304);
 
-    const kept = (await store.replace({ ...old, expiresAt: old.expiresAt + 1000 }, stored)) as StoredFile;
+    await replaceFile(storing(), { ...old, expiresAt: old.expiresAt + 1000 });
     expect((await get(old.name, known)).status).toBe(304);
 
-    const bytesNow = randomBytes(600_000);
-    await store.replace({ ...old, bytes: bytesNow }, kept);
+    const bytesNow = pngLike(600_000, old);
+    await replaceFile(storing(), { ...old, bytes: bytesNow });
     const response = await get(old.name, known);
     expect(response.status).toBe(200);
     expect(response.headers.get('etag')).not.toBe(`"${stored.etag}"`);

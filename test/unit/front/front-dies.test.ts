@@ -9,6 +9,7 @@ import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { parseTask, Tasks } from '@webcapture/shared/state/tasks.ts';
+import { Tickets } from '@webcapture/shared/state/tickets.ts';
 import { putHtml, removeHtml, takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import { dispatchJob } from '../../../services/controller/tasks/dispatch-job.ts';
 import type { AcceptedRequest } from '../../../services/front/capture/accept-request.ts';
@@ -43,13 +44,14 @@ const request: AcceptedRequest = {
 function queueOf(session: NatsSession, broken: Partial<BackgroundQueueDeps>): BackgroundQueue {
   return new BackgroundQueue({
     captures: new Captures(session),
-    jobs: new Jobs(session),
+    jobs: new Jobs(session, new Tickets(session)),
     tasks: new Tasks(session),
     regions: { choose: async () => 'us-east' },
     parcels: {
-      put: (name, html, expiresAt) => putHtml(session, name, html, expiresAt),
+      put: (address, html, expiresAt) => putHtml(session, address, html, expiresAt),
       remove: (name) => removeHtml(session, name),
     },
+    now: session.now,
     log: silentLog,
     ...broken,
   });
@@ -77,7 +79,7 @@ async function dispatch(task: Parameters<typeof dispatchJob>[0]): Promise<void> 
   for (let run = 0; run < 2; run++) {
     await dispatchJob(task, {
       captures: new Captures(session),
-      jobs: new Jobs(session),
+      jobs: new Jobs(session, new Tickets(session)),
       // The guard stays as it is, so that a test can look at it again.
       tasks: { schedule: async () => undefined },
       settler: {
@@ -238,7 +240,7 @@ describe('what a client was told is so', () => {
     await expect(refused).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
     await until('the record to be settled', async () => (await holder.record(uuid)).status === 'failed');
     await until('the html to be gone', () =>
-      takeHtml(stand.nats.session, uuid).then(
+      takeHtml(stand.nats.session, { region: 'us-east', name: uuid }).then(
         () => false,
         () => true,
       ),

@@ -15,6 +15,8 @@ export interface Fronts extends AsyncDisposable {
   requests(): number;
   /** The cache's entries about captures of this address. */
   entriesOf(url: string): Promise<CacheEntry[]>;
+  /** Lets the file of the cached capture, as its entry knows it, end so soon. */
+  endIn(uuid: string, ms: number): Promise<void>;
   /** Makes the cached capture so much older. */
   age(uuid: string, ms: number): Promise<void>;
 }
@@ -60,6 +62,12 @@ export async function startFronts(): Promise<Fronts> {
         signal: signal ?? AbortSignal.timeout(40_000),
       }),
     entriesOf: async (url) => (await all()).map(({ value }) => value).filter(({ done }) => done?.record.url === url),
+    async endIn(uuid, ms) {
+      for (const { key, value } of await all()) {
+        if (value.done?.record.uuid !== uuid) continue;
+        await entries.put(key, { ...value, done: { ...value.done, until: session.now() + ms } });
+      }
+    },
     async age(uuid, ms) {
       for (const { key, value } of await all()) {
         const { done } = value;

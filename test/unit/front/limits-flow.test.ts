@@ -203,7 +203,6 @@ describe('a place is given back', () => {
     const released = new Promise<void>((resolve) => (release = resolve));
     let begun = false;
     stand.renderer.behaviour = async (job, renderer) => {
-      await renderer.captures.begin(job);
       begun = true;
       await released;
       await renderer.complete(job);

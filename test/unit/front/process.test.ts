@@ -4,7 +4,8 @@ import { freePort } from '../../harness/free-port.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { ServicePart } from '../../harness/part.ts';
 import { until } from '../../harness/until.ts';
-import { StandInRenderer } from './stand-in-renderer.ts';
+import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
+import { bytesOf } from './stand.ts';
 
 const key = 'preset-key-that-nobody-logs';
 
@@ -100,7 +101,8 @@ test('SIGTERM: says so, sends clients away, takes no new connections, lets what 
   await until('new connections to be refused', () => refused(Number(new URL(url).port)));
   release();
   const response = await answer;
-  expect([response.status, await response.text()]).toEqual([200, 'the bytes of a picture']);
+  const [job] = renderer.jobs;
+  expect([response.status, await bytesOf(response)]).toEqual([200, job && renderer.fileOf(job)]);
   expect(response.headers.get('connection')).toBe('close');
   const exit = await until('the process to end', () => front.exit, { deadlineMs: 30_000 });
   expect(exit).toEqual({ code: 0, signal: null });

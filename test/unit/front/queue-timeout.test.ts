@@ -47,7 +47,6 @@ test('a renderer that comes to an empty region takes what waits there', async ()
 
 test('rendering that has begun is given its own time', async () => {
   patient.renderer.behaviour = async (job, renderer) => {
-    await renderer.captures.begin(job);
     // Past the time when the front looks whether it has begun.
     await sleep(job.startBy - Date.now() + 1000);
     await renderer.complete(job);

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { monthOf, periodOf } from '@webcapture/shared/state/period.ts';
-import { startRefresh } from '@webcapture/shared/state/transitions.ts';
+import { complete, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { BackgroundQueue } from '../../../services/front/capture/background-queue.ts';
@@ -27,6 +27,7 @@ afterEach(() => {
 
 /** What the queue of a front needs beside the records. */
 const fakes = {
+  now: Date.now,
   jobs: { publish: async () => ({ sequence: 1 }) },
   tasks: { schedule: async () => undefined, cancel: async () => undefined },
   regions: { choose: async () => 'us-east' as const },
@@ -65,9 +66,11 @@ test('a refresh is queued, rendered and charged beside the capture, which stays 
   const job = await until('its job', () =>
     stand.renderer.jobs.find((each) => each.uuid === uuid && each.revision === 1),
   );
-  expect(job).toMatchObject({ lane: 'background', fileName: (await holder.record(uuid)).fileName });
-  await stand.renderer.captures.begin(job);
-  expect(await refreshOf(holder, uuid)).toMatchObject({ state: 'rendering' });
+  // A file of its own, which is then put in the place of the one that is there.
+  expect(job).toMatchObject({ lane: 'background', uuid });
+  expect(job.file.object).not.toBe((await holder.record(uuid)).fileName);
+  stand.renderer.begin(job);
+  await until('it to be rendered', async () => (await holder.record(uuid)).refresh?.state === 'rendering');
   release();
   const after = await untilRefresh(holder, uuid, 'completed');
   expect(after).toMatchObject({ tokenCost: 2, refresh: { tokensCharged: 2, error: null } });
@@ -183,7 +186,7 @@ describe('there is nothing to refresh', () => {
     expect((await holder.refresh(uuid)).status).toBe(200);
     await untilRefresh(holder, uuid, 'completed');
     const job = stand.renderer.jobs.find((each) => each.uuid === uuid && each.revision === 1);
-    expect(job?.source).toEqual({ kind: 'stored-html', fileName: uuid });
+    expect(job?.source).toEqual({ kind: 'stored-html', fileName: uuid, region: 'us-east' });
   });
 });
 
@@ -227,7 +230,7 @@ test('a refresh is charged to the month in which it was asked for', async () => 
   const uuid = `${time.slice(0, 8)}-${time.slice(8)}${randomUUIDv7().slice(13)}`;
   const record = newRecord({ uuid, account: holder.account, acceptedAt: lastMonth, lane: 'background' });
   await captures.create(record);
-  await captures.complete(record, newOutcome(), Date.now() + 60_000);
+  await captures.end(record, complete(0, newOutcome(), Date.now() + 60_000));
   expect(await holder.books()).toMatchObject({ tokens: 0, captures: 0 });
   expect((await holder.refresh(uuid)).status).toBe(200);
   await untilRefresh(holder, uuid, 'completed');

@@ -7,12 +7,14 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import { findCredentials } from '@webcapture/shared/storage/gcs/credentials.ts';
+import { GcsUploader } from '@webcapture/shared/storage/gcs-uploader.ts';
 import type { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
 import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
 import type { SignLink } from '@webcapture/shared/storage/open-store.ts';
 import { trySigning } from '../../../services/front/http/try-signing.ts';
 import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../harness/bucket.ts';
 import { silentLog } from '../../harness/nats-session.ts';
+import { replaceFile } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
 import { startStand, type Stand } from './stand.ts';
 
@@ -132,12 +134,14 @@ test('a link that cannot be signed is an error, and is tried again with the next
 });
 
 test('a file that is replaced between the look at it and the reading of it is sent as it is now', async () => {
-  const [old, next] = [randomBytes(500), randomBytes(600)];
+  const [old, next] = [500, 600].map((size) => newFile(size).bytes) as [Buffer, Buffer];
   const file = await put(old, 86_400);
   const stat = vi.spyOn(store, 'stat').mockImplementationOnce(async (name) => {
     const seen = await store.stat(name);
-    const { contentType, expiresAt, width, height } = file;
-    await store.replace({ name, account: 'acme', bytes: next, contentType, expiresAt, width, height }, file);
+    await replaceFile(
+      { store, uploader: new GcsUploader(store.client, 'p/') },
+      newFile(0, { name, bytes: next, expiresAt: file.expiresAt }),
+    );
     return seen;
   });
   await using streaming = await startStand({}, { store });

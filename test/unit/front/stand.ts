@@ -6,11 +6,12 @@ import { hashKey, Keys, scopes, type KeyRecord } from '@webcapture/shared/state/
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { SignLink } from '@webcapture/shared/storage/open-store.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import { readFrontConfig, type FrontConfig } from '../../../services/front/config.ts';
 import { createFront } from '../../../services/front/front.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
-import { StandInRenderer } from './stand-in-renderer.ts';
+import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 
 export const presetKey = 'a preset key of the tests'.replaceAll(' ', '-');
 
@@ -35,7 +36,14 @@ export interface Stand extends AsyncDisposable {
 /** `environment` changes the configuration; the regions are us-east, with a renderer, and what it installs besides. */
 export async function startStand(
   environment: Record<string, string> = {},
-  options: { maxPayload?: number; now?: () => number; checkMs?: number; store?: FileStore; signLink?: SignLink } = {},
+  options: {
+    maxPayload?: number;
+    now?: () => number;
+    checkMs?: number;
+    store?: FileStore;
+    signLink?: SignLink;
+    log?: Logger;
+  } = {},
 ): Promise<Stand> {
   const config: FrontConfig = readFrontConfig({
     PORT: '0',
@@ -54,13 +62,13 @@ export async function startStand(
     const info = { ...session.nc.info, max_payload: options.maxPayload };
     Object.defineProperty(session.nc, 'info', { get: () => info });
   }
-  const { now = Date.now, checkMs } = options;
+  const { now = session.now, checkMs } = options;
   const app = await createFront({
     config,
     session,
     store: options.store ?? new EmbeddedStore(session),
     signLink: options.signLink,
-    log: silentLog,
+    log: options.log ?? silentLog,
     metrics,
     signal: stop.signal,
     leaving: stop.signal,
@@ -153,6 +161,9 @@ export function whenHeard(ask: () => Promise<Response>): ReturnType<typeof read>
     return answer.body.error?.code !== 'REGION_UNAVAILABLE' && answer;
   });
 }
+
+/** The body of an answer that is a file. */
+export const bytesOf = async (response: Response): Promise<Buffer> => Buffer.from(await response.arrayBuffer());
 
 /** The status and the envelope of an answer. */
 export async function read(response: Response): Promise<{ status: number; headers: Headers; body: Envelope }> {

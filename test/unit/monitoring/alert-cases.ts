@@ -20,6 +20,8 @@ const waiting = 'webcapture_queue_waiting_captures{region="us-east",lane="intera
 const oldest = (lane: string) => `webcapture_queue_oldest_age_seconds{region="us-east",lane="${lane}"}`;
 const ended = (outcome: string) => `webcapture_renderer_captures_total{region="us-east",outcome="${outcome}"}`;
 const tried = (outcome: string) => `webcapture_webhook_attempts_total{outcome="${outcome}"}`;
+const results = (outcome: string) => `webcapture_front_results_total{outcome="${outcome}"}`;
+const unsettled = (pod: string) => `webcapture_queue_results_oldest_age_seconds{pod="${pod}"}`;
 const own = (le: string) => `webcapture_front_own_seconds_bucket{route="/capture",le="${le}"}`;
 const slots = (pod: string) => `webcapture_region_slots{region="us-east",pod="${pod}"}`;
 const elsewhere = (metric: string) => `${metric}{namespace="elsewhere",region="us-east",pod="c"}`;
@@ -119,6 +121,23 @@ export const alertCases: readonly AlertCase[] = [
     labels: {},
     summary: 'Files cannot be stored',
     quiet: { [status('queue')]: '2x20' },
+  },
+  {
+    alert: 'WebcaptureResultsUnsettled',
+    // Two controllers tell the same.
+    fires: { [unsettled('a')]: '0x10 200+60x10', [unsettled('b')]: '0x10 200+60x10' },
+    labels: {},
+    summary: 'Results of renderers are not settled: their captures do not end',
+    // The same result has waited for three minutes only, or others have for a little while.
+    quiet: { [unsettled('a')]: '0x17 60+60x3', [unsettled('b')]: '2x20' },
+  },
+  {
+    alert: 'WebcaptureResultsRefused',
+    fires: { [results('forged')]: '0+3x20', [results('completed')]: '0+90x20' },
+    labels: { outcome: 'forged' },
+    summary: 'Renderers send results that are forged',
+    // What comes twice, or too late, is usual; and what was refused long ago was looked at.
+    quiet: { [results('repeated')]: '0+3x20', [results('unknown')]: '0+3x20', [results('rejected')]: '0x2 1x18' },
   },
   {
     alert: 'WebcaptureWebhooksFail',

@@ -2,10 +2,10 @@ import { randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { retryWhileAway } from '@webcapture/shared/nats/retry.ts';
+import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
-import { captureKey, Captures } from '@webcapture/shared/state/captures.ts';
-import { expire, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/state/transitions.ts';
+import { captureKey, Captures, type CaptureRef } from '@webcapture/shared/state/captures.ts';
+import { complete, expire, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/state/transitions.ts';
 import { noUsage, sum, usageOf as booksOf } from '@webcapture/shared/state/usage.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
@@ -23,24 +23,41 @@ const acceptedAt = Date.now();
 
 const recordOf = (account: string, tokenCost = 1) => newRecord({ account, tokenCost, acceptedAt });
 
+/** Completes a capture, or its refresh, as the result of a renderer does; the record that stands afterwards. */
+async function end(captures: Captures, ref: CaptureRef, expiresAt: number): Promise<CaptureRecord | null> {
+  return (await captures.end(ref, complete(ref.revision ?? 0, outcome, expiresAt))).record;
+}
+
 const usageOf = (account: string) => new AccountUsage(nats.session).read(account, acceptedAt, 'exact');
 
-test('a capture that four renderers finish at once is charged once', async () => {
+test('a capture that four services end at once is charged once', async () => {
   const record = recordOf('four', 2);
   const sessions = await Promise.all([1, 2, 3, 4].map(() => nats.connect()));
   await new Captures(nats.session).create(record);
-  const ends = await Promise.all(
-    sessions.map((session) => new Captures(session).complete(record, outcome, record.expiresAt)),
-  );
-  expect(ends.map((end) => end?.status)).toEqual(Array(4).fill('completed'));
+  const ends = await Promise.all(sessions.map((session) => end(new Captures(session), record, record.expiresAt)));
+  expect(ends.map((record) => record?.status)).toEqual(Array(4).fill('completed'));
   expect(await usageOf('four')).toMatchObject({ tokens: 2, captures: 1 });
+});
+
+test('captures of one account that end at once do not write the ledger in vain', async () => {
+  const captures = new Captures(nats.session);
+  const drafts = Array.from({ length: 300 }, () => recordOf('crowd'));
+  let writes = 0;
+  const watching = nats.session.nc.subscribe('$KV.db.usage.crowd.>', { callback: () => void writes++ });
+  await nats.session.nc.flush();
+  await Promise.all(drafts.map((draft) => end(captures, { ...draft, draft } as CaptureRef, draft.expiresAt)));
+  await nats.session.nc.flush();
+  watching.unsubscribe();
+  expect(await usageOf('crowd')).toMatchObject({ tokens: 300, captures: 300 });
+  // At most one for each of sixteen shards at a time; without an order among them there are thousands.
+  expect(writes).toBeLessThanOrEqual(32);
 });
 
 test('a hundred captures of one account at once are all charged', async () => {
   const captures = new Captures(nats.session);
   const records = Array.from({ length: 100 }, () => recordOf('hundred'));
   await Promise.all(records.map((record) => captures.create(record)));
-  await Promise.all(records.map((record) => captures.complete(record, outcome, record.expiresAt)));
+  await Promise.all(records.map((record) => end(captures, record, record.expiresAt)));
   expect(await usageOf('hundred')).toMatchObject({ tokens: 100, captures: 100 });
 });
 
@@ -49,7 +66,7 @@ test('a failed capture costs nothing and can no longer complete', async () => {
   const record = recordOf('failed');
   await captures.create(record);
   await captures.fail(record, { code: 'CAPTURE_TIMEOUT', message: 'late' });
-  expect(await captures.complete(record, outcome, record.expiresAt)).toMatchObject({ status: 'failed' });
+  expect(await end(captures, record, record.expiresAt)).toMatchObject({ status: 'failed' });
   expect(await usageOf('failed')).toMatchObject({ tokens: 0, captures: 0 });
 });
 
@@ -72,7 +89,7 @@ test('the books survive a server that is killed under way', async () => {
   const records = Array.from({ length: 40 }, () => recordOf('killed'));
   await Promise.all(records.map((record) => captures.create(record)));
   const ending = Promise.all(
-    records.map((record) => retryWhileAway(() => captures.complete(record, outcome, record.expiresAt), record)),
+    records.map((record) => retryTransient(() => end(captures, record, record.expiresAt), record)),
   );
   await nats.restart();
   await ending;
@@ -110,7 +127,7 @@ describe('what is set aside', () => {
     await captures.begin(done);
     expect(await usageOf('aside')).toEqual(aside);
 
-    await captures.complete(done, outcome, done.expiresAt);
+    await end(captures, done, done.expiresAt);
     expect(await usageOf('aside')).toEqual({ tokens: 2, captures: 1, reserved: 4, queued: 2 });
     await captures.fail(failed, lost);
     await captures.change(deleted, remove);
@@ -130,18 +147,18 @@ describe('what is set aside', () => {
     expect(await usageOf('waits')).toEqual(noUsage);
   });
 
-  test('a refresh that four renderers finish at once is charged once', async () => {
+  test('a refresh that four services end at once is charged once', async () => {
     const captures = new Captures(nats.session);
     const record = background('refreshed');
     await captures.create(record);
-    await captures.complete(record, outcome, record.expiresAt);
+    await end(captures, record, record.expiresAt);
     const sessions = await Promise.all([1, 2, 3, 4].map(() => nats.connect()));
     await Promise.all(sessions.map((session) => new Captures(session).change(record, startRefresh(orderOf(1)))));
     expect(await usageOf('refreshed')).toEqual({ tokens: 2, captures: 1, reserved: 2, queued: 1 });
     const job = { account: 'refreshed', uuid: record.uuid, revision: 1 };
-    await Promise.all(sessions.map(async (session) => new Captures(session).complete(job, outcome, record.expiresAt)));
+    await Promise.all(sessions.map(async (session) => end(new Captures(session), job, record.expiresAt)));
     expect(await usageOf('refreshed')).toEqual({ tokens: 4, captures: 2, reserved: 0, queued: 0 });
-    expect(await captures.complete(job, outcome, record.expiresAt)).toMatchObject({ refresh: { state: 'completed' } });
+    expect(await end(captures, job, record.expiresAt)).toMatchObject({ refresh: { state: 'completed' } });
     expect(await usageOf('refreshed')).toMatchObject({ tokens: 4, captures: 2 });
   });
 
@@ -149,9 +166,9 @@ describe('what is set aside', () => {
     const captures = new Captures(nats.session);
     const record = background('late');
     await captures.create(record);
-    await captures.complete(record, outcome, record.expiresAt);
+    await end(captures, record, record.expiresAt);
     await captures.change(record, startRefresh(orderOf(1)));
-    await captures.complete({ ...record, revision: 1 }, outcome, record.expiresAt);
+    await end(captures, { ...record, revision: 1 }, record.expiresAt);
     const late = await captures.change(record, startRefresh(orderOf(1)));
     expect(late?.refresh).toMatchObject({ revision: 1, state: 'completed' });
     expect(await usageOf('late')).toMatchObject({ tokens: 4, reserved: 0, queued: 0 });
@@ -161,17 +178,17 @@ describe('what is set aside', () => {
     const captures = new Captures(nats.session);
     const records = Array.from({ length: 24 }, () => background('sum'));
     const live = async (record: CaptureRecord, index: number) => {
-      const again = <T>(call: () => Promise<T>) => retryWhileAway(call, record);
+      const again = <T>(call: () => Promise<T>) => retryTransient(call, record);
       await again(() => captures.create(record));
       if (index % 6 === 0) return;
       await again(() => captures.begin(record));
       if (index % 6 === 1) return void (await again(() => captures.fail(record, lost)));
-      await again(() => captures.complete(record, outcome, record.expiresAt));
+      await again(() => end(captures, record, record.expiresAt));
       if (index % 6 === 2) return;
       await again(() => captures.change(record, startRefresh(orderOf(1))));
       const job = { ...record, revision: 1 };
       if (index % 6 === 4) return void (await again(() => captures.fail(job, lost)));
-      if (index % 6 === 5) await again(() => captures.complete(job, outcome, record.expiresAt));
+      if (index % 6 === 5) await again(() => end(captures, job, record.expiresAt));
     };
     const living = Promise.all(records.map(live));
     await nats.restart();
@@ -204,7 +221,7 @@ test('a record is kept for 90 days once its file is gone, and without an end whi
     expect(await ttlOf(record)).toBe('');
     if (record === failed) await captures.fail(record, lost);
     // Its file's time is over at once.
-    else await captures.complete(record, outcome, record === expired ? Date.now() - 1 : record.expiresAt);
+    else await end(captures, record, record === expired ? Date.now() - 1 : record.expiresAt);
     if (record === kept) {
       await captures.change(record, startRefresh(orderOf(1)));
       await captures.fail({ ...record, revision: 1 }, lost);

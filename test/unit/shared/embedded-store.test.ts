@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newFile } from '../../harness/records.ts';
 import { another, storeSuite } from './support/store-suite.ts';
@@ -21,7 +22,7 @@ async function messagesOf(name: string): Promise<number> {
   return Object.keys(info.state.subjects ?? {}).filter((subject) => subject.includes(token)).length;
 }
 
-storeSuite(() => store);
+storeSuite(() => ({ store, uploader: new EmbeddedUploader(nats.session) }));
 
 test('a second file of a name leaves nothing behind, and a removed one takes its parts along', async () => {
   const first = newFile(2 * part);

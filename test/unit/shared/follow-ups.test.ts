@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CaptureRecord, WebhookDelivery } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureRecord, CaptureRefresh, WebhookDelivery } from '@webcapture/shared/contract/capture-record.ts';
 import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import type { Task } from '@webcapture/shared/state/tasks.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
@@ -22,9 +22,19 @@ const notice = {
   occurredAt: 1234,
   attempt: 1,
   firstAt: 1234,
+  receiver: 'hooks.example',
 };
 const expiry = { kind: 'expiry', ...capture };
-const refresh = { kind: 'refresh', ...capture };
+const refreshTask = { kind: 'refresh', ...capture };
+const refresh: CaptureRefresh = {
+  revision: 1,
+  state: 'completed',
+  by: 'interval',
+  region: 'us-east',
+  acceptedAt: 1,
+  startBy: 2,
+  deadline: 3,
+};
 
 /** Tasks with the time that each was scheduled for, or `now`. */
 async function arrange(changes: Partial<CaptureRecord>): Promise<readonly (readonly [Task, number | 'now'])[]> {
@@ -34,7 +44,7 @@ async function arrange(changes: Partial<CaptureRecord>): Promise<readonly (reado
       publish: async (task) => void handed.push([task, 'now']),
       schedule: async (task, at) => void handed.push([task, at]),
     },
-    () => 7777,
+    { add: async ({ account, uuid: of }, at) => void handed.push([{ kind: 'expiry', account, uuid: of }, at]) },
   );
   await followUps.arrange(newRecord({ uuid, expiresAt: 9000, ...changes }));
   return handed;
@@ -51,7 +61,7 @@ test.each<[string, Partial<CaptureRecord>, unknown[]]>([
     { status: 'completed', outcome, nextRefreshAt: 5000 },
     [
       [expiry, 9000],
-      [refresh, 5000],
+      [refreshTask, 5000],
     ],
   ],
   [
@@ -64,17 +74,24 @@ test.each<[string, Partial<CaptureRecord>, unknown[]]>([
   ],
   ['completed, being told already', { status: 'completed', webhook: { ...pending, attempts: 1 } }, [[expiry, 9000]]],
   ['completed, told', { status: 'completed', webhook: { ...pending, state: 'delivered' } }, [[expiry, 9000]]],
-  ['failed', { status: 'failed' }, [[expiry, 7777]]],
+  ['failed', { status: 'failed' }, [[expiry, 'now']]],
   [
     'failed, to be told',
     { status: 'failed', webhook: pending },
     [
-      [expiry, 7777],
+      [expiry, 'now'],
       [notice, 'now'],
     ],
   ],
+  [
+    'failed before it began, and leaves nothing',
+    { status: 'failed', failure: { code: 'CAPTURE_FAILED', message: 'Gone.', cancelled: true } },
+    [],
+  ],
+  // The entry of the capture is put off when the leader comes to it.
+  ['completed, and refreshed', { status: 'completed', outcome, refresh, nextRefreshAt: 5000 }, [[refreshTask, 5000]]],
   ['expired', { status: 'expired', nextRefreshAt: 5000 }, []],
-  ['deleted', { status: 'deleted', nextRefreshAt: 5000 }, [[expiry, 7777]]],
+  ['deleted', { status: 'deleted', nextRefreshAt: 5000 }, [[expiry, 'now']]],
   ['waiting for something to tell', { webhook: { url: pending.url, state: 'waiting', attempts: 0 } }, []],
 ])('a capture that is %s', async (_name, changes, tasks) => {
   expect(await arrange(changes)).toEqual(tasks);
@@ -82,6 +99,6 @@ test.each<[string, Partial<CaptureRecord>, unknown[]]>([
 
 test('what cannot be handed over is told to the caller', async () => {
   const away = async () => Promise.reject(new Error('away'));
-  const followUps = new FollowUps({ publish: away, schedule: away });
+  const followUps = new FollowUps({ publish: away, schedule: away }, { add: away });
   await expect(followUps.arrange(newRecord({ status: 'completed' }))).rejects.toThrow('away');
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { googleError, startFaultProxy, type Fault } from '../../harness/fault-proxy.ts';
+import { replaceFile } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { bytesOf, pair } from './support/store-suite.ts';
@@ -32,7 +33,7 @@ describe('a reading', () => {
     on().proxy.next(downloads, { kind: 'cut', afterBytes: 100_000, when: replaced.promise });
     const reading = on().store.read(stored)[Symbol.asyncIterator]();
     const chunks = [(await reading.next()).value as Uint8Array];
-    await on().store.replace(next, stored);
+    await replaceFile(on(), next);
     replaced.resolve(undefined);
     const rest = async () => {
       for (let step = await reading.next(); step.done !== true; step = await reading.next()) chunks.push(step.value);

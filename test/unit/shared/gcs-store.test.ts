@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
+import { GcsUploader } from '@webcapture/shared/storage/gcs-uploader.ts';
 import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
 import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../harness/bucket.ts';
 import { silentLog } from '../../harness/nats-session.ts';
@@ -21,7 +22,7 @@ afterAll(async () => {
   await bucket[Symbol.asyncDispose]();
 });
 
-storeSuite(() => store);
+storeSuite(() => ({ store, uploader: new GcsUploader(store.client, 'captures/') }));
 
 test('an object tells whose it is, when it ends, and what browsers and caches may do with it', async () => {
   const file = newFile(10, { expiresAt: Date.now() + 200_000 });

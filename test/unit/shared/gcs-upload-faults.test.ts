@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
-import { GcsClient } from '@webcapture/shared/storage/gcs/gcs-client.ts';
+import { GcsUploader } from '@webcapture/shared/storage/gcs-uploader.ts';
 import { googleError, type Fault, type SeenRequest } from '../../harness/fault-proxy.ts';
-import { silentLog } from '../../harness/nats-session.ts';
+import { replaceFile } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
-import { until } from '../../harness/until.ts';
-import { another, pair } from './support/store-suite.ts';
+import { pair } from './support/store-suite.ts';
 import { busy, megabyte, uploads, tokens, useFaultyBucket } from './support/faulty-bucket.ts';
 
 const on = useFaultyBucket();
@@ -36,34 +34,13 @@ describe('an upload after', () => {
   });
 
   test.each(passing)('%s replaces the file once', async (_, fault) => {
-    const { stored, next } = await pair(on().store, 1000, 300_000);
+    const { next } = await pair(on().store, 1000, 300_000);
     on().proxy.next(uploads, fault);
-    const replaced = await (fault.kind === 'hang' ? on().impatient : on().store).replace(next, stored);
+    const { client } = fault.kind === 'hang' ? on().impatient : on().store;
+    const replaced = await replaceFile({ store: on().store, uploader: new GcsUploader(client, '') }, next);
     expect(replaced).toMatchObject({ size: next.bytes.length, height: 5 });
     expect(await on().isStored(next)).toBe(true);
     expect(await on().store.stat(next.name)).toEqual(replaced);
-  });
-
-  test('an answer that was lost is ours, although somebody has replaced the file since', async () => {
-    const { old, stored, next } = await pair(on().store, 1000, 2000);
-    const winner = another(old, 500);
-    // Between the write whose answer is lost and the next attempt, which waits for it.
-    const won = Promise.withResolvers<undefined>();
-    on().proxy.next(uploads, { kind: 'lose the answer' }, { kind: 'wait', until: won.promise });
-    const replacing = on().store.replace(next, stored);
-    const direct = new GcsStore(
-      new GcsClient({ bucket: on().bucket.bucket, endpoint: on().bucket.endpoint, credentials: null, log: silentLog }),
-      '',
-    );
-    const written = await until('the write', async () => {
-      const found = await direct.stat(old.name);
-      return found?.size === 2000 && found;
-    });
-    expect(await direct.replace(winner, written)).not.toBeNull();
-    won.resolve(undefined);
-    expect(await replacing).toMatchObject({ size: 2000, etag: expect.any(String) });
-    expect(await on().isStored(winner)).toBe(true);
-    direct.close();
   });
 
   test('three failures in a row is made a fourth time', async () => {
@@ -138,13 +115,5 @@ describe('a large upload', () => {
     const stored = await on().store.create(file);
     expect(await on().isStored(file)).toBe(true);
     expect(await on().store.stat(file.name)).toEqual(stored);
-  });
-
-  test('loses against whoever replaced the file meanwhile', async () => {
-    const { old, stored } = await pair(on().store, 1000, 1000);
-    const winner = another(old, 500);
-    await on().store.replace(winner, stored);
-    expect(await on().store.replace(another(old, 1.5 * megabyte), stored)).toBeNull();
-    expect(await on().isStored(winner)).toBe(true);
   });
 });

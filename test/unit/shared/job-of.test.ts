@@ -17,11 +17,12 @@ const refresh: CaptureRefresh = {
 
 test('the job of a capture has all that its record says', () => {
   const record = newRecord({ lane: 'background', cache, isolation: 'browser' });
-  const { uuid, account, region, lane, acceptedAt, startBy, deadline, fileName, options, url } = record;
+  const { uuid, account, region, lane, acceptedAt, startBy, deadline, fileName, lifetimeMs, options, url } = record;
   expect(jobOf(record)).toEqual({
     version: captureJobVersion,
     revision: 0,
-    wantsBytes: false,
+    ticket: { account, uuid, revision: 0, region, object: fileName },
+    reply: { subject: `replies.${region}.any.${uuid}`, wants: 'start' },
     source: { kind: 'url', url },
     uuid,
     account,
@@ -30,26 +31,39 @@ test('the job of a capture has all that its record says', () => {
     acceptedAt,
     startBy,
     deadline,
-    fileName,
+    file: { object: fileName, lifetimeMs },
     options,
-    cache,
     isolation: 'browser',
   });
 });
 
-test('made twice, also out of what was stored, it is the same', () => {
-  const record = newRecord({ html: 'a-parcel', refresh });
-  const stored = JSON.parse(JSON.stringify(record)) as typeof record;
-  for (const revision of [0, 2]) expect(jobOf(stored, revision)).toEqual(jobOf(record, revision));
+test('the job of an interactive capture carries the record that it will have', () => {
+  const record = newRecord({ cache });
+  expect(jobOf(record).ticket.draft).toEqual(record);
+  expect(jobOf(record)).not.toHaveProperty('reply');
+  expect(jobOf({ ...record, lane: 'background' }).ticket).not.toHaveProperty('draft');
 });
 
-test('the job of a refresh goes by its own region and times, in the background, into the same file', () => {
+test('made twice, also out of what was stored, it is the same, but for the object of a refresh', () => {
+  const record = newRecord({ html: 'a-parcel', refresh });
+  const stored = JSON.parse(JSON.stringify(record)) as typeof record;
+  expect(jobOf(stored)).toEqual(jobOf(record));
+  const [once, twice] = [jobOf(stored, 2), jobOf(record, 2)];
+  const file = { ...twice.file, object: once.file.object };
+  expect(once).toEqual({ ...twice, file, ticket: { ...twice.ticket, object: file.object } });
+});
+
+test('the job of a refresh goes by its own region and times, in the background, into an object of its own', () => {
   const record = newRecord({ lane: 'interactive', status: 'completed', outcome: newOutcome(), refresh, cache });
   const { revision, region, acceptedAt, startBy, deadline } = refresh;
-  const { uuid, fileName, options } = record;
-  const wanted = { revision, region, acceptedAt, startBy, deadline, lane: 'background', wantsBytes: false };
-  expect(jobOf(record, 2)).toMatchObject({ ...wanted, uuid, fileName, options, cache });
-  expect(jobOf(record, 2)).not.toHaveProperty('resultSubject');
+  const { uuid, account, options, lifetimeMs, expiresAt } = record;
+  const job = jobOf(record, 2);
+  const wanted = { revision, region, acceptedAt, startBy, deadline, lane: 'background' };
+  expect(job).toMatchObject({ ...wanted, uuid, options, file: { lifetimeMs, expiresAt, cacheSeconds: 300 } });
+  expect(job.ticket).toEqual({ account, uuid, revision, region, object: job.file.object });
+  expect(job.file.object).toMatch(new RegExp(`^${uuid}`));
+  expect(job.file.object).not.toBe(record.fileName);
+  expect(job.reply).toEqual({ subject: `replies.${region}.any.${uuid}`, wants: 'start' });
 });
 
 test('the isolation of a refresh is that of its order, not that of the capture', () => {
@@ -60,12 +74,13 @@ test('the isolation of a refresh is that of its order, not that of the capture',
 
 test('html that is kept is fetched by its name, for the capture and for a refresh', () => {
   const record = newRecord({ url: 'about:blank', html: 'a-parcel', refresh });
-  const source = { kind: 'stored-html', fileName: 'a-parcel' };
+  const source = { kind: 'stored-html', fileName: 'a-parcel', region: 'us-east' };
   expect([jobOf(record).source, jobOf(record, 2).source]).toEqual([source, source]);
 });
 
 test('html that is kept nowhere goes along, and so does where to answer', () => {
-  const delivery = { wantsBytes: true, resultSubject: 'answer.here', source: { kind: 'html', html: '<p>' } } as const;
+  const reply = { subject: 'answer.here', wants: 'bytes' } as const;
+  const delivery = { reply, source: { kind: 'html', html: '<p>' } } as const;
   expect(jobOf(newRecord({ url: 'about:blank' }), 0, delivery)).toMatchObject(delivery);
 });
 

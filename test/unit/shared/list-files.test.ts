@@ -1,10 +1,13 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import type { ListedFile } from '@webcapture/shared/storage/file-store.ts';
 import { putHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { replaceFile } from '../../harness/place-file.ts';
+import { newFile } from '../../harness/records.ts';
 
 let nats: TestNats;
 let store: EmbeddedStore;
@@ -16,7 +19,8 @@ afterAll(() => nats[Symbol.asyncDispose]());
 
 const create = (name: string, size = 10) =>
   store.create({
-    name,
+    object: name,
+    region: 'us-east',
     account: 'acme',
     bytes: randomBytes(size),
     contentType: 'image/png',
@@ -43,7 +47,7 @@ test('files are listed page by page, one listing goes on where another one ended
   const stored = [];
   // Some of more than one part.
   for (const [index, name] of names.entries()) stored.push(await create(name, index * 150_000 + 1));
-  await putHtml(nats.session, randomUUIDv7(), '<p>no file</p>', Date.now() + 60_000);
+  await putHtml(nats.session, { region: 'us-east', name: randomUUIDv7() }, '<p>no file</p>', Date.now() + 60_000);
   const expected = stored.map(({ name, size, storedAt, expiresAt }) => ({ name, size, storedAt, expiresAt }));
   expect(await listAll(3)).toEqual(expected);
   expect(await listAll(7)).toEqual(expected);
@@ -51,9 +55,9 @@ test('files are listed page by page, one listing goes on where another one ended
   const [first = '', second = ''] = names;
   const replaced = await store.stat(first);
   if (replaced === null) throw new Error('no file');
-  await store.replace({ ...replaced, account: 'acme', bytes: Buffer.from('other') }, replaced);
+  await replaceFile({ store, uploader: new EmbeddedUploader(nats.session) }, newFile(50, { name: first }));
   await store.remove(second);
   const rest = await listAll(4);
   expect(rest.map(({ name }) => name).toSorted()).toEqual(names.filter((name) => name !== second).toSorted());
-  expect(rest.find(({ name }) => name === first)?.size).toBe(5);
+  expect(rest.find(({ name }) => name === first)?.size).toBe(50);
 });

@@ -56,11 +56,21 @@ test('a durable that is not there is told apart from one without messages', asyn
 
 test('reads the delivery out of both forms of the ack subject', () => {
   expect(parseAckSubject('$JS.ACK.CAPTURES.us-east-interactive.2.17.5.1700000000000000000.3')).toEqual({
+    stream: 'CAPTURES',
+    consumer: 'us-east-interactive',
     delivery: 2,
     sequence: 17,
+    consumerSequence: 5,
+    timestamp: 1_700_000_000_000,
+    pending: 3,
   });
   expect(parseAckSubject('$JS.ACK.hub.ACCHASH.CAPTURES.us-east-interactive.3.18.5.1700000000000000000.3.x')).toEqual({
+    stream: 'CAPTURES',
+    consumer: 'us-east-interactive',
     delivery: 3,
     sequence: 18,
+    consumerSequence: 5,
+    timestamp: 1_700_000_000_000,
+    pending: 3,
   });
 });

@@ -1,10 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { JetStreamApiError, type JetStreamClient } from '@nats-io/jetstream';
 import { TimeoutError } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { contentTag } from '@webcapture/shared/storage/content-tag.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.ts';
 import type { StoredFile } from '@webcapture/shared/storage/file-store.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { asRefresh, expectedOf, placeFile, replaceFile } from '../../harness/place-file.ts';
+import { newFile, type NamedFile } from '../../harness/records.ts';
 import { another, bytesOf as readBytes, pair as filePair } from './support/store-suite.ts';
 
 let nats: TestNats;
@@ -20,18 +25,23 @@ const part = 256 * 1024;
 const pair = (oldSize?: number, newSize?: number) => filePair(store, oldSize, newSize);
 const bytesOf = (file: StoredFile) => readBytes(store, file);
 
+const uploader = () => new EmbeddedUploader(nats.session);
+const replace = (file: NamedFile, through: EmbeddedStore = store) =>
+  replaceFile({ store: through, uploader: uploader() }, file);
+
+/** The messages of all that belongs to a capture. */
 async function subjectsOf(name: string): Promise<string[]> {
   const info = await nats.session.jsm.streams.info(streamNames.files, { subjects_filter: 'files.>' });
-  return Object.keys(info.state.subjects ?? {}).filter((subject) => subject.includes(name.replaceAll('.', '_')));
+  return Object.keys(info.state.subjects ?? {}).filter((subject) => subject.includes(name.slice(0, 36)));
 }
 
 type Publish = JetStreamClient['publish'];
 
-/** A store whose publishes of heads, or of parts, go through `between`. */
-function storeWith(between: (send: () => ReturnType<Publish>) => ReturnType<Publish>, kind: 'head' | 'part' = 'head') {
+/** A store whose publishes of heads go through `between`. */
+function storeWith(between: (send: () => ReturnType<Publish>) => ReturnType<Publish>) {
   const { js } = nats.session;
   const publish: Publish = (...args) =>
-    args[0].startsWith(`files.${kind}.`) ? between(() => js.publish(...args)) : js.publish(...args);
+    args[0].startsWith('files.head.') ? between(() => js.publish(...args)) : js.publish(...args);
   const proxy = new Proxy(js, { get: (_, key) => (key === 'publish' ? publish : Reflect.get(js, key)) });
   return new EmbeddedStore({ ...nats.session, js: proxy });
 }
@@ -40,8 +50,8 @@ test('who reads while the file is replaced twice gets the old bytes or an error,
   const { old, stored, next } = await pair(40 * part);
   const reading = store.read(stored)[Symbol.asyncIterator]();
   const chunks = [(await reading.next()).value as Uint8Array];
-  const second = await store.replace(next, stored);
-  await store.replace(another(old, 40 * part), second as StoredFile);
+  await replace(next);
+  await replace(another(old, 40 * part));
   const rest = async () => {
     for (let read = await reading.next(); read.done !== true; read = await reading.next()) chunks.push(read.value);
   };
@@ -50,57 +60,61 @@ test('who reads while the file is replaced twice gets the old bytes or an error,
   expect(read.equals(old.bytes.subarray(0, read.length))).toBe(true);
 });
 
-describe('nothing is written, and the caller is told, when the file', () => {
-  test('was replaced meanwhile', async () => {
-    const { old, stored, next } = await pair();
-    const first = await store.replace(next, stored);
-    expect(await store.replace(another(old), stored)).toBeNull();
-    expect(await store.stat(old.name)).toEqual(first);
-    // A head, its parts, and the parts of what it replaced.
-    expect(await subjectsOf(old.name)).toHaveLength(1 + 4 + 2);
-  });
-
-  test('was removed', async () => {
-    const { old, stored, next } = await pair();
-    await store.remove(old.name);
-    expect(await store.replace(next, stored)).toBeNull();
-    expect(await subjectsOf(old.name)).toEqual([]);
-  });
-
-  test('is removed between the parts and the head', async () => {
-    const { old, stored, next } = await pair();
+describe('a file that, between the looking at it and the head,', () => {
+  test('is removed is there again, whole', async () => {
+    const { old, next } = await pair();
+    let sent = 0;
     const late = storeWith(async (send) => {
-      await store.remove(old.name);
+      if (++sent === 1) await store.remove(old.name);
       return send();
     });
-    expect(await late.replace(next, stored)).toBeNull();
-    expect(await subjectsOf(old.name)).toEqual([]);
+    const replaced = await replace(next, late);
+    expect(sent).toBe(2);
+    expect(await store.stat(old.name)).toEqual(replaced);
+    expect((await bytesOf(replaced)).equals(next.bytes)).toBe(true);
   });
 
-  test('is replaced between the parts and the head', async () => {
-    const { old, stored, next } = await pair();
+  test('is replaced is replaced once more, and nothing is left of the first', async () => {
+    const { old, next } = await pair();
     const winner = another(old);
+    let sent = 0;
     const late = storeWith(async (send) => {
-      await store.replace(winner, stored);
+      if (++sent === 1) await replace(winner);
       return send();
     });
-    expect(await late.replace(next, stored)).toBeNull();
-    const found = (await store.stat(old.name)) as StoredFile;
-    expect((await bytesOf(found)).equals(winner.bytes)).toBe(true);
-    expect(await subjectsOf(old.name)).toHaveLength(1 + 1 + 2);
+    const replaced = await replace(next, late);
+    expect(sent).toBe(2);
+    expect((await bytesOf((await store.stat(old.name)) as StoredFile)).equals(next.bytes)).toBe(true);
+    expect(replaced.size).toBe(next.bytes.length);
+    // A head, its parts, and those of the one that it replaced.
+    expect(await subjectsOf(old.name)).toHaveLength(1 + 4 + 1);
+  });
+
+  test('is replaced with the same picture keeps that', async () => {
+    const { old, next } = await pair();
+    let sent = 0;
+    const late = storeWith(async (send) => {
+      if (++sent === 1) await replace(next);
+      return send();
+    });
+    const refresh = asRefresh(next);
+    const upload = await uploader().upload(refresh).stored;
+    expect(await late.accept(upload, expectedOf(refresh))).toMatchObject({ isSame: true });
+    await late.discard(old.name, upload);
+    expect(await subjectsOf(old.name)).toHaveLength(1 + 4 + 2);
   });
 });
 
 test('of many at once those that lose leave nothing behind', async () => {
-  const { old, stored } = await pair();
-  const files = Array.from({ length: 8 }, () => another(old));
-  await Promise.all(files.map((file) => store.replace(file, stored)));
-  expect(await subjectsOf(old.name)).toHaveLength(1 + 1 + 2);
+  const { old } = await pair();
+  const files = Array.from({ length: 4 }, () => another(old));
+  await Promise.all(files.map((file) => replace(file)));
+  expect(await subjectsOf(old.name)).toHaveLength(1 + 1 + 1);
 });
 
 describe('a lost acknowledgement', () => {
   test('is no conflict', async () => {
-    const { old, stored, next } = await pair();
+    const { old, next } = await pair();
     let sent = 0;
     const forgetful = storeWith(async (send) => {
       sent++;
@@ -108,42 +122,27 @@ describe('a lost acknowledgement', () => {
       if (sent === 1) throw new TimeoutError();
       return ack;
     });
-    const replaced = await forgetful.replace(next, stored);
+    const replaced = await replace(next, forgetful);
     expect(sent).toBe(2);
-    expect(replaced).not.toBeNull();
     expect(await store.stat(old.name)).toEqual(replaced);
-    expect((await bytesOf(replaced as StoredFile)).equals(next.bytes)).toBe(true);
-  });
-
-  test('is none either when somebody has replaced the file since', async () => {
-    const { old, stored, next } = await pair();
-    const winner = another(old);
-    let sent = 0;
-    const forgetful = storeWith(async (send) => {
-      const ack = await send();
-      if (++sent > 1) return ack;
-      await store.replace(winner, (await store.stat(old.name)) as StoredFile);
-      throw new TimeoutError();
-    });
-    expect(await forgetful.replace(next, stored)).toMatchObject({ size: next.bytes.length });
-    expect((await bytesOf((await store.stat(old.name)) as StoredFile)).equals(winner.bytes)).toBe(true);
+    expect((await bytesOf(replaced)).equals(next.bytes)).toBe(true);
   });
 
   test('of a write that the server has under way still is waited for', async () => {
-    const { old, stored, next } = await pair();
+    const { old, next } = await pair();
     let sent = 0;
     const slow = storeWith((send) => {
       const underWay = { code: 400, err_code: 10164, description: 'wrong last sequence' };
       return ++sent < 3 ? Promise.reject(new JetStreamApiError(underWay)) : send();
     });
-    const replaced = await slow.replace(next, stored);
+    const replaced = await replace(next, slow);
     expect(sent).toBe(3);
     expect(await store.stat(old.name)).toEqual(replaced);
-    expect((await bytesOf(replaced as StoredFile)).equals(next.bytes)).toBe(true);
+    expect((await bytesOf(replaced)).equals(next.bytes)).toBe(true);
   });
 
   test('by the death of the server leaves the new file, whole', async () => {
-    const { old, stored, next } = await pair();
+    const { old, next } = await pair();
     let sent = 0;
     const forgetful = storeWith(async (send) => {
       const sending = send();
@@ -152,36 +151,51 @@ describe('a lost acknowledgement', () => {
       await nats.restart();
       throw new TimeoutError();
     });
-    const replaced = await forgetful.replace(next, stored);
+    const replaced = await replace(next, forgetful);
     expect(await store.stat(old.name)).toEqual(replaced);
-    expect((await bytesOf(replaced as StoredFile)).equals(next.bytes)).toBe(true);
+    expect((await bytesOf(replaced)).equals(next.bytes)).toBe(true);
   });
 });
 
 test('the death of the server while parts are written is waited out', async () => {
-  const { old, stored, next } = await pair(part, 60 * part);
-  const replacing = store.replace(next, stored);
+  const { old, next } = await pair(part, 60 * part);
+  const replacing = replace(next);
   await nats.restart();
-  const replaced = await replacing;
-  expect(replaced).not.toBeNull();
+  await replacing;
   const found = (await store.stat(old.name)) as StoredFile;
   expect((await bytesOf(found)).equals(next.bytes)).toBe(true);
 });
 
 test('parts of a file go with the second replacement, and all with the removal', async () => {
-  const { old, stored, next } = await pair();
-  const second = (await store.replace(next, stored)) as StoredFile;
+  const { old, next } = await pair();
+  await replace(next);
   expect(await subjectsOf(old.name)).toHaveLength(1 + 4 + 2);
-  await store.replace(another(old), second);
+  await replace(another(old));
   expect(await subjectsOf(old.name)).toHaveLength(1 + 1 + 4);
   await store.remove(old.name);
   expect(await subjectsOf(old.name)).toEqual([]);
 });
 
+test('what another delivery of a refresh left goes with what was put in place', async () => {
+  const { old, next } = await pair();
+  const refresh = asRefresh(next);
+  await uploader().upload(refresh).stored;
+  await placeFile({ store, uploader: uploader() }, refresh);
+  expect(await subjectsOf(old.name)).toHaveLength(1 + 4 + 4 + 2);
+  await replace(another(old));
+  await replace(another(old));
+  expect(await subjectsOf(old.name)).toHaveLength(1 + 1 + 1);
+});
+
 test('removal takes along what a writing left that did not come to its end', async () => {
   const { old, stored, next } = await pair();
   const failing = storeWith(() => Promise.reject(new Error('broken')));
-  await expect(failing.replace(next, stored)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  await uploader().upload(old).stored;
+  await expect(
+    failing.accept(await uploader().upload(next).stored, expectedOf(next, { isRefresh: true })),
+  ).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+  });
   expect(await store.stat(old.name)).toEqual(stored);
   expect((await bytesOf(stored)).equals(old.bytes)).toBe(true);
   await store.remove(old.name);
@@ -189,9 +203,9 @@ test('removal takes along what a writing left that did not come to its end', asy
 });
 
 test('head and parts live as long as the new file says, the parts a little longer', async () => {
-  const { old, stored } = await pair();
+  const { old } = await pair();
   const next = another(old, 2 * part);
-  await store.replace({ ...next, expiresAt: Date.now() + 7_200_000 }, stored);
+  await replace({ ...next, expiresAt: Date.now() + 7_200_000 });
   const ttls = new Map<string, number>();
   for (const subject of await subjectsOf(old.name)) {
     const message = await nats.session.jsm.streams.getMessage(streamNames.files, { last_by_subj: subject });
@@ -203,24 +217,146 @@ test('head and parts live as long as the new file says, the parts a little longe
 });
 
 test('a replaced file goes by itself when its time is over', async () => {
-  const { old, stored, next } = await pair();
-  await store.replace({ ...next, expiresAt: Date.now() + 1000 }, stored);
+  const { old, next } = await pair();
+  await replace({ ...next, expiresAt: Date.now() + 1000 });
   await expect.poll(() => store.stat(old.name), { timeout: 20_000 }).toBeNull();
   await expect
     .poll(async () => (await subjectsOf(old.name)).filter((subject) => subject.includes('.head.')), { timeout: 20_000 })
     .toEqual([]);
 });
 
-test('parts that cannot all be written leave the old file, and nothing of the new one', async () => {
+test('parts that cannot all be written leave the old file', async () => {
   const { old, stored } = await pair();
+  const { js } = nats.session;
   let sent = 0;
-  const failing = storeWith(async (send) => {
-    const ack = await send();
+  const publish: Publish = async (...args) => {
+    const ack = await js.publish(...args);
     if (++sent === 5) throw new Error('broken');
     return ack;
-  }, 'part');
-  await expect(failing.replace(another(old, 20 * part), stored)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
-  expect(sent).toBe(20);
-  expect(await subjectsOf(old.name)).toHaveLength(1 + 2);
+  };
+  const failing = new Proxy(js, { get: (_, key) => (key === 'publish' ? publish : Reflect.get(js, key)) });
+  const { stored: storing } = new EmbeddedUploader({ ...nats.session, js: failing }).upload(
+    asRefresh(another(old, 20 * part)),
+  );
+  await expect(storing).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  expect(await store.stat(old.name)).toEqual(stored);
   expect((await bytesOf(stored)).equals(old.bytes)).toBe(true);
+});
+
+test('a part whose acknowledgement was lost, and that is sent again, is no error', async () => {
+  const { js } = nats.session;
+  let sent = 0;
+  const publish: Publish = async (...args) => {
+    const isLost = ++sent === 2;
+    const ack = await js.publish(...args);
+    if (isLost) throw new TimeoutError();
+    return ack;
+  };
+  const forgetful = new Proxy(js, { get: (_, key) => (key === 'publish' ? publish : Reflect.get(js, key)) });
+  const file = newFile(3 * part);
+  const placed = await placeFile({ store, uploader: new EmbeddedUploader({ ...nats.session, js: forgetful }) }, file);
+  expect(sent).toBe(4);
+  expect((await bytesOf(placed.file)).equals(file.bytes)).toBe(true);
+});
+
+describe('a lying renderer', () => {
+  test.each([
+    ['that is shorter than it should be', Buffer.alloc(part - 1), '3600s', 'wrong_size'],
+    ['that ends before the file', null, '1s', 'expired'],
+    ['of other bytes', Buffer.alloc(part), '3600s', 'foreign'],
+  ] as const)('with a part %s puts nothing in place', async (_, bytes, ttl, reason) => {
+    const file = newFile(2 * part);
+    const upload = await uploader().upload(file).stored;
+    const [, , generation] = upload.object.split('/');
+    const subject = `files.part.us-east.${file.name.replace('.', '_')}.${generation}.0`;
+    await nats.session.jsm.streams.purge(streamNames.files, { filter: subject });
+    await nats.session.js.publish(
+      subject,
+      bytes === null ? file.bytes.subarray(0, part) : Buffer.concat([file.bytes.subarray(0, 33), bytes.subarray(33)]),
+      { ttl },
+    );
+    await expect(store.accept(upload, expectedOf(file))).rejects.toMatchObject({ name: 'UploadRejectedError', reason });
+    expect(await store.stat(file.name)).toBeNull();
+  });
+
+  test('with the region of another one, or with other parts, has none accepted', async () => {
+    const file = newFile(2 * part);
+    const upload = await uploader().upload(file).stored;
+    const as = (change: (object: string) => string) => ({ ...upload, object: change(upload.object) });
+    for (const lie of [
+      as((o) => o.replace('us-east', 'eu-west')),
+      as((o) => o.replace(/\d+$/, '3')),
+      as((o) => `${o}/x`),
+      as((o) => o.replace(/\/[^/]+\/(\d)$/, '/*/$1')),
+    ]) {
+      await expect(store.accept(lie, expectedOf(file))).rejects.toMatchObject({ name: 'UploadRejectedError' });
+    }
+  });
+});
+
+test('an upload whose parts come later than its result is waited for', async () => {
+  const file = newFile(2 * part);
+  const upload = await uploader().upload(file).stored;
+  const [, , generation] = upload.object.split('/');
+  const subject = `files.part.us-east.${file.name.replace('.', '_')}.${generation}.1`;
+  await nats.session.jsm.streams.purge(streamNames.files, { filter: subject });
+  const accepting = store.accept(upload, expectedOf(file));
+  await nats.session.js.publish(subject, file.bytes.subarray(part), { ttl: '4000s' });
+  expect(await accepting).toMatchObject({ isSame: false });
+});
+
+describe('a file of the version before', () => {
+  /** As that version stored it. */
+  async function formerFile() {
+    const file = newFile(2 * part);
+    const generation = randomUUID();
+    const token = file.name.replace('.', '_');
+    const { js } = nats.session;
+    for (const index of [0, 1]) {
+      await js.publish(
+        `files.part.${token}.${generation}.${index}`,
+        file.bytes.subarray(index * part, (index + 1) * part),
+      );
+    }
+    const { name, contentType, expiresAt, width, height } = file;
+    const head = {
+      name,
+      contentType,
+      size: 2 * part,
+      etag: contentTag(file.bytes),
+      storedAt: Date.now(),
+      expiresAt,
+      width,
+      height,
+    };
+    await js.publish(
+      `files.head.${token}`,
+      JSON.stringify({ ...head, generation, parts: 2, previousGeneration: randomUUID() }),
+    );
+    return { file, head };
+  }
+
+  test('is found, read, listed and removed', async () => {
+    const { file, head } = await formerFile();
+    const found = (await store.stat(file.name)) as StoredFile;
+    expect(found).toMatchObject(head);
+    expect((await bytesOf(found)).equals(file.bytes)).toBe(true);
+    const { files } = await store.list(null, 10_000);
+    expect(files.map(({ name }) => name)).toContain(file.name);
+    await store.remove(file.name);
+    expect(await subjectsOf(file.name)).toEqual([]);
+  });
+
+  test('is replaced, while who has begun to read it comes to the end', async () => {
+    const { file } = await formerFile();
+    const found = (await store.stat(file.name)) as StoredFile;
+    const next = another(file, part);
+    const replaced = await replace(next);
+    expect(await store.stat(file.name)).toEqual(replaced);
+    expect((await bytesOf(found)).equals(file.bytes)).toBe(true);
+    expect((await bytesOf(replaced)).equals(next.bytes)).toBe(true);
+    expect(await subjectsOf(file.name)).toHaveLength(1 + 1 + 2);
+    await replace(another(file, part));
+    expect(await subjectsOf(file.name)).toHaveLength(1 + 1 + 1);
+  });
 });

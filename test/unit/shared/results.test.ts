@@ -1,18 +1,94 @@
 import { randomBytes } from 'node:crypto';
-import { expect, test } from 'vitest';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { decodeResult, encodeResult } from '@webcapture/shared/state/results.ts';
+import { describe, expect, test } from 'vitest';
+import {
+  decodeReply,
+  encodeReply,
+  parseResult,
+  type JobOutcome,
+  type JobResult,
+} from '@webcapture/shared/state/results.ts';
+import { plainReport } from '../../harness/records.ts';
 
-const record = { uuid: 'u', status: 'completed', url: 'https://exämple.com/\n' } as CaptureRecord;
+const upload = {
+  object: 'a-file.png',
+  contentType: 'image/png',
+  size: 7,
+  etag: 'a-tag',
+  width: 3,
+  height: 4,
+  expiresAt: 1_800_000_000_000,
+} as const;
+const completed = { kind: 'completed', upload, report: plainReport, ageMs: 3 } as const satisfies JobOutcome;
+const result: JobResult = { ticket: 'a.ticket', pod: 'a-pod', delivery: 1, elapsedMs: 12.5, outcome: completed };
 
-test('a result comes back as it was, bytes and all', () => {
+test('a reply comes back as it was, bytes and all', () => {
   const bytes = randomBytes(5000);
-  const { record: back, bytes: file } = decodeResult(encodeResult(record, bytes, 1_000_000));
-  expect(back).toEqual(record);
-  expect(file?.equals(bytes)).toBe(true);
+  const reply = decodeReply(encodeReply(result, bytes, 1_000_000));
+  expect(reply?.result).toEqual(result);
+  expect(reply?.bytes?.equals(bytes)).toBe(true);
 });
 
 test('bytes that do not fit stay behind, and so they do when nobody wants them', () => {
-  expect(decodeResult(encodeResult(record, randomBytes(5000), 5000))).toEqual({ record, bytes: null });
-  expect(decodeResult(encodeResult(record, null, 5000))).toEqual({ record, bytes: null });
+  expect(decodeReply(encodeReply(result, randomBytes(5000), 5000))).toEqual({ result, bytes: null });
+  expect(decodeReply(encodeReply(result, null, 5000))).toEqual({ result, bytes: null });
+});
+
+describe('of what a renderer says', () => {
+  const parse = (value: unknown) => parseResult(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)));
+  const withUpload = (changes: object) => ({ ...result, outcome: { ...completed, upload: { ...upload, ...changes } } });
+  const withReport = (changes: object) => ({
+    ...result,
+    outcome: { ...completed, report: { ...plainReport, ...changes } },
+  });
+  const withFailure = (changes: object) => ({
+    ...result,
+    outcome: { kind: 'failed', code: 'CAPTURE_FAILED', message: 'It failed.', ...changes },
+  });
+
+  test.each<[string, unknown]>([
+    ['a completed capture', result],
+    ['a failed one', withFailure({})],
+    ['a job that is returned', { ...result, outcome: { kind: 'returned', reason: 'shutting_down' } }],
+    ['a start', { ...result, outcome: { kind: 'started' } }],
+    ['fields that a newer renderer adds', { ...result, later: true }],
+  ])('%s is taken', (_, value) => {
+    expect(parse(value)).toEqual(value);
+  });
+
+  test.each<[string, unknown]>([
+    ['no JSON', 'nonsense'],
+    ['nothing', ''],
+    ['null', null],
+    ['a list', [result]],
+    ['no ticket', { ...result, ticket: undefined }],
+    ['a ticket that is no text', { ...result, ticket: { account: 'a' } }],
+    ['a ticket without a bound', { ...result, ticket: 'x'.repeat(65_537) }],
+    ['no outcome', { ...result, outcome: undefined }],
+    ['an unknown outcome', { ...result, outcome: { kind: 'charged' } }],
+    ['an endless wait', { ...result, elapsedMs: 1e300 }],
+    ['a wait that is no number', JSON.stringify(result).replace('12.5', 'NaN')],
+    ['a negative age', { ...result, outcome: { ...completed, ageMs: -1 } }],
+    ['a type that is none of ours', withUpload({ contentType: 'text/html' })],
+    ['a size of zero', withUpload({ size: 0 })],
+    ['a size below zero', withUpload({ size: -7 })],
+    ['an absurd size', withUpload({ size: 2 ** 41 })],
+    ['a size that is null, as NaN is in JSON', withUpload({ size: Number.NaN })],
+    ['half a pixel', withUpload({ width: 0.5 })],
+    ['an absurd width', withUpload({ width: 1_000_001 })],
+    ['an absurd height', withUpload({ height: 1e12 })],
+    ['no height', withUpload({ height: undefined })],
+    ['a tag that is a list', withUpload({ etag: ['a', 'b'] })],
+    ['an end beyond all numbers', withUpload({ expiresAt: 2 ** 60 })],
+    ['a report without its texts', withReport({ title: 7 })],
+    ['a title of a megabyte', withReport({ title: 'x'.repeat(1_000_000) })],
+    ['an address of a megabyte', withReport({ finalUrl: 'x'.repeat(1_000_000) })],
+    ['a message of a megabyte', withFailure({ message: 'x'.repeat(1_000_000) })],
+    ['a message without a word', withFailure({ message: '' })],
+    ["a code that is no renderer's to give", withFailure({ code: 'QUOTA_EXCEEDED' })],
+    ['a return without a reason of ours', { ...result, outcome: { kind: 'returned', reason: 'no_mood' } }],
+  ])('%s is refused', (_, value) => {
+    expect(parse(value)).toBeNull();
+    const line = Buffer.from(`${typeof value === 'string' ? value : JSON.stringify(value)}\nbytes`);
+    expect(decodeReply(line)).toBeNull();
+  });
 });

@@ -37,7 +37,7 @@ beforeAll(async () => {
     send: (url, notice) => sendNotice(url, notice, { policy }),
     note: writeDown,
     cdnUrl: 'https://cdn.test',
-    metrics: new WebhookMetrics(metrics),
+    metrics: new WebhookMetrics(metrics, () => 0),
     log: silentLog,
     now,
   };

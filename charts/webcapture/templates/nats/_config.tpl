@@ -15,20 +15,21 @@ jetstream {
 {{ include "webcapture.natsUsers" . }}
 {{- end -}}
 
-{{/* Each service may do what files/nats-permissions.json lists, and nothing else. */}}
+{{/* Each service may do what files/nats-permissions.json lists, and nothing else; renderers that of their own region. */}}
 {{- define "webcapture.natsUsers" -}}
+{{- $permissions := .Files.Get "files/nats-permissions.json" | fromJson -}}
 authorization {
   users: [
-{{- range $user, $permissions := .Files.Get "files/nats-permissions.json" | fromJson }}
+{{- range $login := include "webcapture.natsLogins" . | fromJsonArray }}
     {
-      user: {{ index $.Values.nats.users $user | quote }}, password: ${{ upper $user }}_PASSWORD
+      user: {{ .name | quote }}, password: ${{ .variable }}
       permissions: {
 {{- range $direction := list "publish" "subscribe" }}
         {{ $direction }}: { allow: [
-{{- range index $permissions $direction }}
+{{- range index $permissions $login.service $direction }}
           # {{ .for }}
           {{- range .subjects }}
-          {{ . | quote }}
+          {{ . | replace "{region}" $login.region | quote }}
           {{- end }}
 {{- end }}
         ] }

@@ -80,7 +80,9 @@ function explain(error: unknown, { client }: GcsStore, needs: readonly BucketNee
 
 function refusal(bucket: string, right: string, needs: readonly BucketNeed[]): string {
   const all = needs.map((need) => `storage.objects.${need}`).join(', ');
-  const role = needs.includes('create') || needs.includes('delete') ? 'storage.objectUser' : 'storage.objectViewer';
+  const isCreator = needs.every((need) => need === 'create');
+  const isWriter = needs.includes('create') || needs.includes('delete');
+  const role = isCreator ? 'storage.objectCreator' : isWriter ? 'storage.objectUser' : 'storage.objectViewer';
   return (
     `the right ${right} on the bucket ${bucket} is missing: grant this service's account roles/${role} there, ` +
     `or a role of your own with ${all} (docs/storage.md).`

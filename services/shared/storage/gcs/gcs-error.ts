@@ -76,6 +76,13 @@ export function isBucketMissing({ operation, status, detail }: GcsError): boolea
 /** Whether an object, though not its bucket, is not there. */
 export const isObjectMissing = (error: GcsError) => error.status === 404 && !isBucketMissing(error);
 
+/**
+ * Whether a refused upload tells that there is an object of the name: writing over one needs the right to delete, and to
+ * whoever lacks that Cloud Storage may answer so in place of 412.
+ */
+export const isOverwriteRefused = (error: GcsError) =>
+  error.operation === 'create' && error.status === 403 && deniedPermission(error) === 'storage.objects.delete';
+
 /** Whether a refusal may mean, by Google's own words, that the object is not there. Of downloads it tells no reason. */
 export function mayBeMissing({ status, reason = 'forbidden', detail }: GcsError): boolean {
   return status === 403 && reason === 'forbidden' && detail.includes('(or it may not exist)');

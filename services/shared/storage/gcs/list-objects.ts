@@ -2,7 +2,7 @@ import type { GcsClient, GcsLimits } from './gcs-client.ts';
 import { GcsError } from './gcs-error.ts';
 import type { ObjectResource } from './object-file.ts';
 
-export type ListedObject = Pick<ObjectResource, 'name' | 'size' | 'timeCreated'> & { readonly customTime?: string };
+export type ListedObject = Pick<ObjectResource, 'name' | 'size' | 'timeCreated' | 'customTime' | 'metadata'>;
 
 /** The most that a bucket lists at a time. */
 const mostAtOnce = 1000;
@@ -23,7 +23,7 @@ export async function listObjects(
       prefix,
       ...(from === prefix ? {} : { startOffset: from }),
       maxResults: String(Math.min(limit + 1 - objects.length, mostAtOnce)),
-      fields: 'items(name,size,timeCreated,customTime),nextPageToken',
+      fields: 'items(name,size,timeCreated,customTime,metadata),nextPageToken',
       ...(pageToken === undefined ? {} : { pageToken }),
     };
     const { json } = await client.call('list', { method: 'GET', path: client.objectPath(), query }, limits);

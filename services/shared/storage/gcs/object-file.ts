@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { cacheControl } from '../cache-control.ts';
-import { contentTag } from '../content-tag.ts';
 import { contentDisposition, uuidOf } from '../download-name.ts';
-import type { NewFile, StoredFile } from '../file-store.ts';
+import type { StoredFile } from '../file-store.ts';
 import { GcsError, type GcsOperation } from './gcs-error.ts';
 
 /** A file of a bucket. */
@@ -11,9 +10,8 @@ export interface GcsFile extends StoredFile {
   readonly generation: string;
   /** Of its bytes, in base64; null where the bucket does not tell it. */
   readonly md5: string | null;
-  /** Of this writing of the file, and of the writing that it took the place of. */
-  readonly writeId: string;
-  readonly replacedWriteId: string | null;
+  /** The upload that was put in place here by a copy; null where the file was created in its place. */
+  readonly upload: string | null;
 }
 
 /** What the JSON API tells of an object, as far as it is asked for. */
@@ -22,6 +20,10 @@ export interface ObjectResource {
   readonly generation: string;
   readonly size: string;
   readonly contentType?: string;
+  readonly contentEncoding?: string;
+  readonly contentDisposition?: string;
+  readonly cacheControl?: string;
+  readonly customTime?: string;
   readonly md5Hash?: string;
   readonly timeCreated: string;
   readonly metadata?: Readonly<Record<string, string>>;
@@ -35,51 +37,49 @@ export function resourceIn(operation: GcsOperation, json: unknown): ObjectResour
 }
 
 /** The fields of an {@link ObjectResource}. */
-export const objectFields = 'name,generation,size,contentType,md5Hash,timeCreated,metadata';
+export const objectFields =
+  'name,generation,size,contentType,contentEncoding,contentDisposition,cacheControl,customTime,md5Hash,timeCreated,metadata';
+
+/** What an object is described by. `name`: whose uuid it is of. */
+export type Described = Omit<StoredFile, 'storedAt' | 'size'> & { readonly account: string };
 
 /**
- * What is told of a file when it is uploaded. The bucket holds the bytes against `md5Hash` before anybody can see them.
+ * What is told of a file with its object.
  *
- * Its Cache-Control counts from the upload and is the same for every download: a copy that a cache takes late may outlive
+ * Its Cache-Control counts from `now` and is the same for every download: a copy that a cache takes late may outlive
  * the file, by its lifetime at most. `customTime` is the end of the file's life, for a lifecycle rule that removes what was
  * left behind.
+ *
+ * @param upload the upload that is put in place by this writing
  */
-export function describeUpload(
-  file: NewFile,
-  {
-    name,
-    md5,
-    writeId,
-    replacedWriteId,
-  }: Pick<GcsFile, 'name' | 'md5' | 'writeId' | 'replacedWriteId'> & { readonly md5: string },
-): object {
-  const { expiresAt, cacheSeconds } = file;
+export function describeObject(file: Described, now: number, upload?: string) {
+  const { name, account, contentType, etag, width, height, expiresAt, cacheSeconds } = file;
   return {
-    name,
-    contentType: file.contentType,
+    contentType,
     contentDisposition: contentDisposition(file),
-    cacheControl: cacheControl(file, Date.now()),
+    cacheControl: cacheControl(file, now),
     customTime: new Date(expiresAt).toISOString(),
-    md5Hash: md5,
     metadata: {
-      uuid: uuidOf(file.name),
-      account: createHash('sha256').update(file.account).digest('hex').slice(0, 32),
-      etag: contentTag(file.bytes),
-      width: String(file.width),
-      height: String(file.height),
+      uuid: uuidOf(name),
+      account: accountTag(account),
+      etag,
+      width: String(width),
+      height: String(height),
       'expires-at': String(expiresAt),
       ...(cacheSeconds === undefined ? {} : { 'cache-seconds': String(cacheSeconds) }),
-      'write-id': writeId,
-      ...(replacedWriteId === null ? {} : { 'replaced-write-id': replacedWriteId }),
+      ...(upload === undefined ? {} : { upload }),
     },
   };
 }
 
+/** Whose file an object is, in its description. */
+export const accountTag = (account: string) => createHash('sha256').update(account).digest('hex').slice(0, 32);
+
 /** The file that an object is; null when it is none of ours. `prefix`: of the names of all files in the bucket. */
 export function fileOfObject(object: ObjectResource, prefix: string): GcsFile | null {
   const { metadata = {}, md5Hash, contentType } = object;
-  const { etag, width, height, 'expires-at': expiresAt, 'write-id': writeId } = metadata;
-  if (etag === undefined || expiresAt === undefined || writeId === undefined) return null;
+  const { etag, width, height, 'expires-at': expiresAt } = metadata;
+  if (etag === undefined || expiresAt === undefined) return null;
   const cacheSeconds = metadata['cache-seconds'];
   return {
     name: object.name.slice(prefix.length),
@@ -93,8 +93,7 @@ export function fileOfObject(object: ObjectResource, prefix: string): GcsFile | 
     ...(cacheSeconds === undefined ? {} : { cacheSeconds: Number(cacheSeconds) }),
     generation: object.generation,
     md5: md5Hash ?? null,
-    writeId,
-    replacedWriteId: metadata['replaced-write-id'] ?? null,
+    upload: metadata['upload'] ?? null,
   };
 }
 

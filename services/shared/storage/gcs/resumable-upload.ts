@@ -1,7 +1,7 @@
 import type { GcsClient } from './gcs-client.ts';
 import { GcsError } from './gcs-error.ts';
 import { resourceIn, type ObjectResource } from './object-file.ts';
-import type { Upload } from './upload.ts';
+import type { ObjectUpload } from './upload.ts';
 
 /** 308: the bucket waits for the rest. */
 const incomplete = 308;
@@ -16,11 +16,11 @@ const sessionGone = [404, 410];
  */
 export class ResumableUpload {
   readonly #client: GcsClient;
-  readonly #upload: Upload;
+  readonly #upload: ObjectUpload;
   /** The address of the session. */
   #session: string | null = null;
 
-  constructor(client: GcsClient, upload: Upload) {
+  constructor(client: GcsClient, upload: ObjectUpload) {
     this.#client = client;
     this.#upload = upload;
   }

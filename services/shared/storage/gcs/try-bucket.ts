@@ -32,12 +32,28 @@ const cleanUpMs = 2000;
  */
 export async function tryBucket(store: GcsStore, needs: readonly BucketNeed[], limits: GcsLimits): Promise<void> {
   const name = newFileName(randomUUIDv7(), 'png');
+  if (needs.every((need) => need === 'create')) return openSession(store, name, limits);
   const refusal = await askForMissing(store, name, limits);
   if (needs.includes('list')) await store.list(null, 1, limits);
   if (needs.includes('create')) await useFile(store, name, needs, limits);
   if (refusal !== null) await askForRights(store, needs, refusal, limits);
   // Whoever may not delete is refused before the name is looked for.
   else if (!needs.includes('create') && needs.includes('delete')) await store.remove(name, limits);
+}
+
+/**
+ * Opens a resumable upload, which needs the right to create an object, and sends nothing: whoever may not delete must not
+ * leave an object behind at each start. The bucket forgets the session after a week.
+ */
+async function openSession({ client }: GcsStore, name: string, limits: GcsLimits): Promise<void> {
+  const request = {
+    method: 'POST',
+    path: client.uploadPath,
+    query: { uploadType: 'resumable', name, ifGenerationMatch: '0' },
+    headers: { 'content-type': 'application/json; charset=UTF-8', 'x-upload-content-type': 'image/png' },
+    body: [Buffer.from(JSON.stringify({ name }))],
+  } as const;
+  await client.call('create', request, limits);
 }
 
 /** Asks for an object that is not there; the refusal, where that is told by one. */
@@ -54,7 +70,9 @@ function askForMissing({ client }: GcsStore, name: string, limits: GcsLimits): P
 
 async function useFile(store: GcsStore, name: string, needs: readonly BucketNeed[], limits: GcsLimits): Promise<void> {
   const file: NewFile = {
-    name,
+    object: name,
+    // Any one: a bucket does not tell regions apart.
+    region: 'us-east',
     account: 'probe',
     bytes: randomBytes(64),
     contentType: 'image/png',

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { GcsClient, GcsLimits } from './gcs-client.ts';
-import { GcsError } from './gcs-error.ts';
+import { GcsError, isOverwriteRefused } from './gcs-error.ts';
 import { objectFields, resourceIn, type ObjectResource } from './object-file.ts';
 import { ResumableUpload } from './resumable-upload.ts';
 
-export interface Upload {
+export interface ObjectUpload {
   /** The object's, prefix and all. */
   readonly name: string;
   readonly bytes: Buffer;
@@ -23,7 +23,7 @@ const mostRefusals = 2;
  * another generation, which may be one of an attempt of this very call whose answer was lost. Throws a GcsError; then
  * the object is as it was, or whole.
  */
-export async function upload(client: GcsClient, what: Upload, limits: GcsLimits): Promise<ObjectResource | null> {
+export async function upload(client: GcsClient, what: ObjectUpload, limits: GcsLimits): Promise<ObjectResource | null> {
   // A large one goes on where a broken connection left it.
   const session = what.bytes.length > client.mostBytesAtOnce ? new ResumableUpload(client, what) : null;
   const query = { name: what.name, ifGenerationMatch: what.expected, fields: objectFields };
@@ -32,6 +32,7 @@ export async function upload(client: GcsClient, what: Upload, limits: GcsLimits)
     try {
       return await (session === null ? sendAtOnce(client, what, query, signal) : session.send(query, signal));
     } catch (error) {
+      if (error instanceof GcsError && isOverwriteRefused(error)) return null;
       if (error instanceof GcsError && error.status === 400 && ++refusals <= mostRefusals) throw asPassing(error);
       throw error;
     }
@@ -40,7 +41,7 @@ export async function upload(client: GcsClient, what: Upload, limits: GcsLimits)
 
 async function sendAtOnce(
   client: GcsClient,
-  { bytes, contentType, description }: Upload,
+  { bytes, contentType, description }: ObjectUpload,
   query: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<ObjectResource | null> {

@@ -23,8 +23,11 @@ class SilenceError extends Error {
   }
 }
 
-/** Handshakes cost more than most calls: connections are kept. So many at a time; what is more waits its turn. */
-const ofCalls = { keepAlive: true, maxSockets: 64, maxFreeSockets: 32, scheduling: 'lifo' } as const;
+/**
+ * Handshakes cost more than most calls: connections are kept. So many at a time; what is more waits its turn. The leader removes
+ * 256 files at a time.
+ */
+const ofCalls = { keepAlive: true, maxSockets: 512, maxFreeSockets: 256, scheduling: 'lifo' } as const;
 
 /** Slow readers must keep nobody else from the bucket. */
 const ofStreams = { ...ofCalls, maxSockets: Infinity } as const;

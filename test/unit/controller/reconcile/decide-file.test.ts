@@ -29,6 +29,18 @@ const rows: readonly Row[] = [
   ['a file without a record', null, 24 * hour + 1, 'remove no_record'],
   ['a second file of a capture, just stored', { fileName: 'other.png' }, hour, 'keep recent'],
   ['a second file of a capture', { fileName: 'other.png' }, hour + 1, 'remove other_file'],
+  [
+    'an upload of a refresh that is not settled',
+    { fileName: 'other.png', refresh: { revision: 2, state: 'rendering' } as never },
+    5 * hour,
+    'keep open',
+  ],
+  [
+    'an upload of a refresh that has ended',
+    { fileName: 'other.png', refresh: { revision: 2, state: 'failed' } as never },
+    5 * hour,
+    'remove other_file',
+  ],
   ['a second file of an ended capture', { status: 'deleted', fileName: 'o' }, hour + 1, 'remove other_file'],
   ['a file of a capture that has failed since', { status: 'failed' }, hour, 'keep recent'],
   ['a file of a failed capture', { status: 'failed' }, hour + 1, 'remove ended'],

@@ -12,7 +12,7 @@ import { ReconcileClaim } from '../../../../services/controller/reconcile/claim.
 import { ReconcileMetrics } from '../../../../services/controller/reconcile/metrics.ts';
 import { ReconcileProgress } from '../../../../services/controller/reconcile/progress.ts';
 import type { ReconcileParts } from '../../../../services/controller/reconcile/reconcile-chore.ts';
-import { newOutcome, newRecord } from '../../../harness/records.ts';
+import { newFile, newOutcome, newRecord } from '../../../harness/records.ts';
 import { recordingLog, type LogLine } from '../support/recording-log.ts';
 import type { Settling } from '../support/settling.ts';
 import { tasking } from '../support/tasking.ts';
@@ -37,7 +37,8 @@ export function stand({ session, settler }: Pick<Settling, 'session' | 'settler'
   const { deps, store: real } = tasking({ session, settler });
   const store: FileStore = {
     create: (file) => real.create(file),
-    replace: (file, previous) => real.replace(file, previous),
+    accept: (upload, expected, limits) => real.accept(upload, expected, limits),
+    discard: (name, upload) => real.discard(name, upload),
     stat: (name) => real.stat(name),
     read: (file, range) => real.read(file, range),
     remove: (name) => real.remove(name),
@@ -114,13 +115,5 @@ function writeRecord({ js }: NatsSession, record: CaptureRecord) {
 
 function storeFile(store: FileStore, name: string, { changes, lasts }: Kind) {
   const hours = changes === null && lasts !== true ? 1 : 1000;
-  const file = {
-    account: 'acme',
-    name,
-    bytes: Buffer.from('picture'),
-    contentType: 'image/png',
-    width: 1,
-    height: 1,
-  } as const;
-  return store.create({ ...file, expiresAt: Date.now() + hours * hour });
+  return store.create(newFile(7, { name, expiresAt: Date.now() + hours * hour }));
 }

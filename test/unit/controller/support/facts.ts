@@ -41,5 +41,5 @@ export function region(fields: Partial<RegionFacts> = {}): RegionFacts {
 }
 
 export function answered(fields: Partial<QueueFacts & { kind: 'answered' }> = {}): QueueFacts {
-  return { kind: 'answered', roundTripMs: 2, missing: [], waiting: {}, ...fields };
+  return { kind: 'answered', roundTripMs: 2, missing: [], waiting: {}, shards: {}, results: null, ...fields };
 }

@@ -1,41 +1,50 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { CaptureJob, Lane } from '@webcapture/shared/contract/capture-job.ts';
+import type { Lane } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { replySubject } from '@webcapture/shared/nats/streams.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
+import { jobOf, type UnsignedJob } from '@webcapture/shared/state/job-of.ts';
 import { Jobs, type QueuedJob } from '@webcapture/shared/state/jobs.ts';
-import { newCanary } from '../../../../services/controller/chores/canary-job.ts';
+import { Tickets } from '@webcapture/shared/state/tickets.ts';
+import { newRecord } from '../../../harness/records.ts';
 
 export interface QueueOptions {
+  readonly account?: string;
   readonly region?: Region;
   readonly lane?: Lane;
   /** Milliseconds from now; negative: it has passed. */
   readonly startInMs?: number;
   readonly deadlineInMs?: number;
-  /** Without a record, as if it had been deleted. */
+  /** A background capture without a record, as if it had been deleted. */
   readonly unrecorded?: boolean;
-  readonly job?: Partial<CaptureJob>;
+  /** Of the job. */
+  readonly version?: number;
 }
 
 export interface Queued {
-  readonly job: CaptureJob;
+  readonly job: UnsignedJob;
   readonly queued: QueuedJob;
+  /** As it was accepted: the record of a background capture, the draft of an interactive one. */
+  readonly accepted: CaptureRecord;
   record(): Promise<CaptureRecord | null>;
 }
 
-/** Queues a capture as a front does. */
+/** Queues a capture as a front does: one in the background has a record, an interactive one has none before its end. */
 export async function queueCapture(session: NatsSession, options: QueueOptions = {}): Promise<Queued> {
-  const { region = 'us-east', lane = 'interactive', startInMs = 60_000, deadlineInMs = 120_000 } = options;
+  const { account = 'acme', region = 'us-east', lane = 'interactive', unrecorded = false } = options;
+  const { startInMs = 60_000, deadlineInMs = 120_000 } = options;
   const captures = new Captures(session);
   const uuid = randomUUIDv7();
   const now = Date.now();
-  const canary = newCanary(region, deadlineInMs, `test.result.${uuid}`);
   const times = { acceptedAt: now - 30_000, startBy: now + startInMs, deadline: now + deadlineInMs };
-  const job: CaptureJob = { ...canary.job, ...times, uuid, account: 'acme', lane, ...options.job };
-  if (options.unrecorded !== true) {
-    await captures.create({ ...canary.record, ...times, uuid, account: 'acme', tokenCost: 1 });
-  }
-  const queued = await new Jobs(session).publish(job);
-  return { job, queued, record: async () => (await captures.get('acme', uuid))?.value ?? null };
+  const accepted = newRecord({ uuid, account, region, lane, ...times });
+  if (lane === 'background' && !unrecorded) await captures.create(accepted);
+  const reply = { subject: replySubject(region, 'test', uuid), wants: 'result' } as const;
+  const known = jobOf(accepted, 0, lane === 'interactive' ? { reply } : {});
+  const job =
+    options.version === undefined ? known : ({ ...known, version: options.version } as unknown as UnsignedJob);
+  const queued = await new Jobs(session, new Tickets(session)).publish(job);
+  return { job, queued, accepted, record: async () => (await captures.get(account, uuid))?.value ?? null };
 }

@@ -1,20 +1,19 @@
-import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { jobOf } from '@webcapture/shared/state/job-of.ts';
+import { jobOf, type UnsignedJob } from '@webcapture/shared/state/job-of.ts';
 import { startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { newOutcome, newRecord } from '../../../harness/records.ts';
-import type { Settling } from './settling.ts';
+import { completeCapture, type Settling } from './settling.ts';
 
 /** Queues the first refresh of a completed capture, as a front does; times in milliseconds from now. */
 export async function queueRefresh(
   { captures, jobs }: Pick<Settling, 'captures' | 'jobs'>,
   account: string,
   { startInMs = 60_000, deadlineInMs = 120_000 } = {},
-): Promise<{ readonly job: CaptureJob; readonly record: () => Promise<CaptureRecord | undefined> }> {
+): Promise<{ readonly job: UnsignedJob; readonly record: () => Promise<CaptureRecord | undefined> }> {
   const now = Date.now();
   const capture = newRecord({ account, lane: 'background', tokenCost: 2 });
   await captures.create(capture);
-  await captures.complete(capture, newOutcome(), capture.expiresAt);
+  await completeCapture(captures, capture, newOutcome(), capture.expiresAt);
   const times = { acceptedAt: now - 30_000, startBy: now + startInMs, deadline: now + deadlineInMs };
   const record = await captures.change(
     capture,

@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { Captures } from '@webcapture/shared/state/captures.ts';
+import { Captures, type CaptureRef } from '@webcapture/shared/state/captures.ts';
+import { ExpiryIndex } from '@webcapture/shared/state/expiry-index.ts';
+import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
+import type { UnsignedJob } from '@webcapture/shared/state/job-of.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
-import { decodeResult } from '@webcapture/shared/state/results.ts';
+import { decodeReply, type JobResult } from '@webcapture/shared/state/results.ts';
+import { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { Tickets } from '@webcapture/shared/state/tickets.ts';
+import { complete } from '@webcapture/shared/state/transitions.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
 import { ControllerMetrics } from '../../../../services/controller/apply/metrics.ts';
 import { Settler } from '../../../../services/controller/chores/settler.ts';
@@ -22,8 +27,18 @@ export interface Settling {
   letters(): Promise<number>;
   /** How many captures were settled for a reason. */
   settled(reason: string): Promise<number | undefined>;
-  /** The next announcement of a capture. */
-  listen(job: CaptureJob): { readonly record: Promise<CaptureRecord> };
+  /** The next reply about a job to whoever waits for it. */
+  listen(job: UnsignedJob): { readonly result: Promise<JobResult> };
+}
+
+/** Ends a capture, or a refresh, as completed, as a front does by the result of a renderer. */
+export async function completeCapture(
+  captures: Captures,
+  ref: CaptureRef & { readonly draft?: CaptureRecord },
+  outcome: CaptureOutcome,
+  expiresAt: number,
+): Promise<CaptureRecord | null> {
+  return (await captures.end(ref, complete(ref.revision ?? 0, outcome, expiresAt))).record;
 }
 
 /** Gives the tests of a file a real server, empty before each test, and what settles captures on it. */
@@ -48,8 +63,8 @@ function settlingOn(session: NatsSession): Settling {
   return {
     session,
     captures,
-    jobs: new Jobs(session),
-    settler: new Settler(session, captures, new ControllerMetrics(registry), silentLog),
+    jobs: new Jobs(session, new Tickets(session)),
+    settler: newSettler(session, new ControllerMetrics(registry)),
     waiting: () => messagesIn(streamNames.captures),
     letters: () => messagesIn(streamNames.dead),
     settled: async (reason) => {
@@ -57,11 +72,22 @@ function settlingOn(session: NatsSession): Settling {
       const counter = all.find(({ name }) => name === 'webcapture_captures_settled_total');
       return counter?.values.find(({ labels }) => labels['reason'] === reason)?.value;
     },
-    listen: (job) => {
-      const { promise, resolve } = Promise.withResolvers<CaptureRecord>();
-      const callback = (_: Error | null, message: { data: Uint8Array }) => resolve(decodeResult(message.data).record);
-      session.nc.subscribe(job.resultSubject ?? '', { max: 1, callback });
-      return { record: promise };
+    listen: ({ reply }) => {
+      const { promise, resolve } = Promise.withResolvers<JobResult>();
+      session.nc.subscribe(reply?.subject ?? '', {
+        max: 1,
+        callback: (_error, { data }) => {
+          const heard = decodeReply(data);
+          if (heard !== null) resolve(heard.result);
+        },
+      });
+      return { result: promise };
     },
   };
+}
+
+/** What settles captures, as the controller has it. */
+export function newSettler(session: NatsSession, metrics: ControllerMetrics): Settler {
+  const followUps = new FollowUps(new Tasks(session), new ExpiryIndex(session));
+  return new Settler(session, { captures: new Captures(session), followUps, metrics, log: silentLog });
 }

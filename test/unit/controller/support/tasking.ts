@@ -6,14 +6,16 @@ import { Admissions } from '@webcapture/shared/state/admissions.ts';
 import { Cache } from '@webcapture/shared/state/cache.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { clearAway } from '@webcapture/shared/state/clear-away.ts';
+import { ExpiryIndex } from '@webcapture/shared/state/expiry-index.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { Tickets } from '@webcapture/shared/state/tickets.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import type { RefreshDeps } from '../../../../services/controller/tasks/refresh-capture.ts';
 import { queuedJobs, taskDueAt } from '../../../harness/queues.ts';
-import { newOutcome, newRecord } from '../../../harness/records.ts';
-import type { Settling } from './settling.ts';
+import { newFile, newOutcome, newRecord } from '../../../harness/records.ts';
+import { completeCapture, type Settling } from './settling.ts';
 
 const plentiful = { tokenQuota: 1000, ratePerMinute: 60, burst: 10, maxInFlight: 10, maxQueued: 100 };
 
@@ -24,18 +26,19 @@ export function tasking({ session, settler }: Pick<Settling, 'session' | 'settle
   const cache = new Cache(session);
   const usage = new AccountUsage(session);
   const tasks = new Tasks(session);
-  const jobs = new Jobs(session);
+  const jobs = new Jobs(session, new Tickets(session));
   const deps = {
     captures,
     jobs,
     tasks,
+    expiryIndex: new ExpiryIndex(session),
     settler,
     accounts: new Accounts(session),
     admissions: new Admissions(session, {
       readUsage: (account, now, precision) => usage.read(account, now, precision),
       bookedOf: (account, holds) => usage.bookedOf(account, holds),
     }),
-    fleet: { serving: () => [] },
+    fleet: { load: () => ({ renderers: 0, slots: 0, busy: 0, renderMs: null }) },
     regions: ['us-east', 'eu-west'],
     defaultLimits: plentiful,
     clearAway: (record: CaptureRecord) =>
@@ -53,17 +56,9 @@ export function tasking({ session, settler }: Pick<Settling, 'session' | 'settle
     completed: async (changes: Partial<CaptureRecord> = {}): Promise<CaptureRecord> => {
       const record = newRecord({ lane: 'background', tokenCost: 2, ...changes, status: 'queued' });
       await captures.create(record);
-      const { fileName, account, expiresAt } = record;
-      const file = {
-        name: fileName,
-        account,
-        bytes: Buffer.from('picture'),
-        contentType: 'image/png',
-        width: 1,
-        height: 1,
-      };
-      await store.create({ ...file, contentType: 'image/png', expiresAt: Math.max(expiresAt, Date.now() + 60_000) });
-      return (await captures.complete(record, newOutcome(), expiresAt)) ?? record;
+      const { fileName: name, account, region, expiresAt } = record;
+      await store.create(newFile(64, { name, account, region, expiresAt: Math.max(expiresAt, Date.now() + 60_000) }));
+      return (await completeCapture(captures, record, newOutcome(), expiresAt)) ?? record;
     },
   };
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
+import { GcsUploader } from '@webcapture/shared/storage/gcs-uploader.ts';
 import type { Credentials } from '@webcapture/shared/storage/gcs/credentials.ts';
 import { GcsClient } from '@webcapture/shared/storage/gcs/gcs-client.ts';
 import { GcsError } from '@webcapture/shared/storage/gcs/gcs-error.ts';
@@ -23,6 +24,7 @@ export interface FaultyBucket {
   /** What everything goes through that the stores ask the bucket for. */
   readonly proxy: FaultProxy;
   readonly store: GcsStore;
+  readonly uploader: GcsUploader;
   /** It takes a quarter of a second for silence. */
   readonly impatient: GcsStore;
   /** What was tried again, as `<operation> <failure>`. */
@@ -62,7 +64,18 @@ export function useFaultyBucket(): () => FaultyBucket {
       const found = await store.stat(name);
       return found !== null && (await bytesOf(store, found)).equals(bytes);
     };
-    current = { bucket, proxy, store, impatient: storeWith({ silenceMs }), retries, storeWith, isStored, sent };
+    const uploader = new GcsUploader(store.client, '');
+    current = {
+      bucket,
+      proxy,
+      store,
+      uploader,
+      impatient: storeWith({ silenceMs }),
+      retries,
+      storeWith,
+      isStored,
+      sent,
+    };
   }, bucketSetUpMs);
   beforeEach(() => {
     current.proxy.heal();

@@ -1,0 +1,149 @@
+import { heartbeatIntervalMs, parseHeldJob } from '@webcapture/shared/contract/heartbeat.ts';
+import { regions as allRegions, type Region } from '@webcapture/shared/contract/regions.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { signalSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
+import type { Fleet, SilentRenderer } from '@webcapture/shared/state/fleet.ts';
+import type { RegionSignal } from '@webcapture/shared/state/signals.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { ControllerMetrics } from '../apply/metrics.ts';
+import type { Term } from '../leader/election.ts';
+
+/** How often the leader looks for renderers that have fallen silent. */
+export const deadRenderersIntervalMs = 250;
+
+/** A leader that was held up itself has heartbeats waiting to be read: it judges nobody before it has read them. */
+const maxStallMs = 1500;
+
+/** Jobs that a renderer has told of since its last heartbeat, and the moment before. */
+const toldMs = 2 * heartbeatIntervalMs;
+
+/** What a renderer tells must not fill the memory. */
+const maxToldPerRenderer = 1000;
+const maxRenderers = 20_000;
+
+const handBackTimeoutMs = 1000;
+
+export interface DeadRenderersDeps {
+  readonly session: NatsSession;
+  readonly fleet: Pick<Fleet, 'silent'>;
+  /** Whether heartbeats can have been heard for a while: after a reconnection they cannot. */
+  readonly isFleetKnown: () => boolean;
+  readonly metrics: Pick<ControllerMetrics, 'handedBack'>;
+  readonly log: Logger;
+  /** A monotonic clock. */
+  readonly now?: () => number;
+}
+
+/**
+ * Hands back the jobs of renderers that have fallen silent, so that others get them within seconds: the server itself
+ * waits for much longer, since a consumer may be without a leader for many seconds. A renderer that was only slow loses
+ * nothing but work: of two results for a capture one counts.
+ */
+export class DeadRenderers {
+  readonly #deps: DeadRenderersDeps;
+  readonly #now: () => number;
+  /** By region and pod: jobs that renderers have told of, each with the time. */
+  readonly #told = new Map<string, Map<string, number>>();
+  /** Deliveries that were handed back: doing so twice would take the job from whoever has it next. */
+  readonly #handedBack = new Map<string, number>();
+  readonly #stopListening: () => void;
+  #suspects = new Set<string>();
+  #lookedAt = -Infinity;
+
+  constructor(deps: DeadRenderersDeps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? (() => performance.now());
+    const subscription = deps.session.nc.subscribe('held.*.*', {
+      callback: (error, message) => {
+        if (error === null) this.#hear(message.subject, message.string());
+      },
+    });
+    this.#stopListening = () => subscription.unsubscribe();
+  }
+
+  close(): void {
+    this.#stopListening();
+  }
+
+  /** Looks once. A renderer is dead when it was silent at two looks in a row. */
+  async look(term: Pick<Term, 'holds'>): Promise<void> {
+    const { fleet, isFleetKnown } = this.#deps;
+    const now = this.#now();
+    const wasHeldUp = now - this.#lookedAt > maxStallMs;
+    this.#lookedAt = now;
+    if (wasHeldUp || !isFleetKnown()) {
+      this.#suspects.clear();
+      return;
+    }
+    const silent = fleet.silent();
+    const dead = silent.filter((renderer) => this.#suspects.has(nameOf(renderer)));
+    this.#suspects = new Set(silent.map(nameOf));
+    const lost = dead.flatMap((renderer) => this.#jobsOf(renderer, now));
+    await Promise.all(lost.map((job) => this.#handBack(job, term)));
+  }
+
+  #hear(subject: string, text: string): void {
+    const name = subject.slice('held.'.length);
+    if (parseHeldJob(text) === null || !allRegions.some((region) => name.startsWith(`${region}.`))) return;
+    const now = this.#now();
+    let jobs = this.#told.get(name);
+    if (jobs === undefined) {
+      if (this.#told.size >= maxRenderers) return;
+      this.#told.set(name, (jobs = new Map()));
+    }
+    // In the order of their times: the first ones are the oldest.
+    for (const [job, at] of jobs) {
+      if (now - at <= maxSilenceMs && jobs.size < maxToldPerRenderer) break;
+      jobs.delete(job);
+    }
+    jobs.set(text, now);
+  }
+
+  /** Jobs that a dead renderer held, as far as it told, without those that have been handed back. */
+  #jobsOf(
+    renderer: SilentRenderer,
+    now: number,
+  ): { readonly region: Region; readonly text: string; readonly pod: string }[] {
+    const { region, pod, jobs = [], forMs } = renderer;
+    const told = [...(this.#told.get(nameOf(renderer)) ?? [])].filter(([, at]) => now - at <= forMs + toldMs);
+    this.#told.delete(nameOf(renderer));
+    for (const [job, at] of this.#handedBack) if (now - at > forgetMs) this.#handedBack.delete(job);
+    return [...new Set([...jobs, ...told.map(([text]) => text)])]
+      .filter((text) => !this.#handedBack.has(`${region}/${text}`))
+      .map((text) => ({ region, text, pod }));
+  }
+
+  /** The server answers when it has done so; without an answer (no leader) the next look tries again. */
+  async #handBack(
+    { region, text, pod }: { region: Region; text: string; pod: string },
+    term: Pick<Term, 'holds'>,
+  ): Promise<void> {
+    const { session, metrics, log } = this.#deps;
+    const job = parseHeldJob(text);
+    const name = `${region}/${text}`;
+    if (job === null || !term.holds()) return;
+    const { queue, delivery, sequence, consumerSequence } = job;
+    const subject = `$JS.ACK.${streamNames.captures}.${region}-${queue}.${delivery}.${sequence}.${consumerSequence}.0.0`;
+    this.#handedBack.set(name, this.#now());
+    try {
+      await session.nc.request(subject, '-NAK {"delay":1000000}', { timeout: handBackTimeoutMs });
+      metrics.handedBack();
+      // Renderers ask only where they hear that something waits.
+      const shard = /^background-(\d)$/.exec(queue)?.[1];
+      const signal: RegionSignal = { shards: [Number(shard)] };
+      if (shard !== undefined) session.nc.publish(signalSubject(region), JSON.stringify(signal));
+      log.warn({ region, pod, queue, delivery }, 'handed back a job of a renderer that fell silent');
+    } catch (error) {
+      this.#handedBack.delete(name);
+      log.debug({ err: error, region, pod, queue }, 'a job could not be handed back; trying again');
+    }
+  }
+}
+
+/** Longer than a renderer is silent before its jobs are handed back. */
+const maxSilenceMs = 15_000;
+
+/** For so long a delivery may still be told of by a renderer that is dead. */
+const forgetMs = 30 * 60_000;
+
+const nameOf = ({ region, pod }: { readonly region: Region; readonly pod: string }) => `${region}.${pod}`;

@@ -1,0 +1,178 @@
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
+import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
+import { PullSubscription } from '@webcapture/shared/nats/pull.ts';
+import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import { regionOfSubject, resultDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import type { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
+import { jobOf } from '@webcapture/shared/state/job-of.ts';
+import type { Jobs } from '@webcapture/shared/state/jobs.ts';
+import { parseResult } from '@webcapture/shared/state/results.ts';
+import { attemptAfter, seemsInteractive, type Ticket } from '@webcapture/shared/state/tickets.ts';
+import { begin, isOpen, requeue } from '@webcapture/shared/state/transitions.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { RareLog } from '@webcapture/shared/telemetry/rare-log.ts';
+import type { Settlements } from './settlement.ts';
+
+export interface ResultQueueDeps {
+  readonly session: NatsSession;
+  readonly settlements: Pick<Settlements, 'settle'>;
+  readonly captures: Pick<Captures, 'get' | 'change'>;
+  readonly followUps: Pick<FollowUps, 'arrange'>;
+  readonly jobs: Pick<Jobs, 'publish'>;
+  /** Html that nobody renders again. */
+  readonly removeHtml: (name: string) => Promise<void>;
+  /** Told of what is no result. */
+  readonly onMalformed: () => void;
+  readonly log: Logger;
+}
+
+/** Results that this front holds at a time. */
+const maxAtOnce = 1000;
+
+/** The front that waits for a capture settles it at once: others leave it this much time, not to do the same work. */
+const awaitedDelayMs = 500;
+
+/** A result that cannot be settled now comes again after this, to any front. */
+const retryDelayMs = 2000;
+
+/** How long settling one may take: well below the wait after which another front gets it. */
+const settleTimeoutMs = 20_000;
+
+/** What fails so often, and neither for want of the store nor of NATS, fails for ever. */
+const maxDeliveries = 20;
+
+/** A newer renderer may be on its way to a job whose version is not known. */
+const unknownVersionDelayMs = 2000;
+
+/**
+ * Takes results of all regions out of their queue and settles them: those of captures that nobody waits for, those whose
+ * front has died, and once more those that a waiting front has settled, so that what follows the end of a capture is
+ * seen to although that front may die at any moment.
+ */
+export class ResultQueue {
+  readonly #deps: ResultQueueDeps;
+  readonly #rarely: RareLog;
+  readonly #inbox: PullInbox;
+  readonly #results: PullSubscription;
+  readonly #running = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
+  /** Not requested again yet: many are, at once. */
+  #free = 0;
+
+  constructor(deps: ResultQueueDeps) {
+    this.#deps = deps;
+    this.#rarely = new RareLog(deps.log);
+    this.#inbox = new PullInbox(deps.session);
+    this.#results = new PullSubscription(this.#inbox, {
+      stream: streamNames.results,
+      durable: resultDurable,
+      onMessage: (message) => this.#receive(message),
+      onProblem: (error) => deps.log.warn({ err: error }, 'results cannot be received; trying again'),
+    });
+    this.#results.request(maxAtOnce);
+  }
+
+  /** Takes no more, and resolves when those that were taken are settled or handed back. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#results.close();
+    this.#inbox.close();
+    await Promise.all(this.#running);
+  }
+
+  #receive(message: PulledMessage): void {
+    const settling = this.#settle(message).finally(() => {
+      this.#running.delete(settling);
+      if (++this.#free < maxAtOnce / 10) return;
+      this.#results.request(this.#free);
+      this.#free = 0;
+    });
+    this.#running.add(settling);
+  }
+
+  /** Never throws. */
+  async #settle(message: PulledMessage): Promise<void> {
+    const { settlements, onMalformed, log, session } = this.#deps;
+    const region = regionOfSubject(message.subject);
+    const result = parseResult(message.data);
+    try {
+      if (region === null || result === null) {
+        onMalformed();
+        this.#rarely.warn(
+          { subject: message.subject, bytes: message.data.length },
+          'a result of a renderer is malformed',
+        );
+      } else {
+        const { outcome } = result;
+        if (outcome.kind === 'returned' && outcome.reason === 'unknown_version' && message.delivery === 1) {
+          message.handBack(unknownVersionDelayMs);
+          return;
+        }
+        if (message.delivery === 1 && seemsInteractive(result.ticket))
+          await delay(awaitedDelayMs, this.#closing.signal);
+        const deadline = session.now() + settleTimeoutMs;
+        const settlement = await settlements.settle(result, {
+          region,
+          at: message.timestamp,
+          deadline,
+          isAwaited: false,
+        });
+        if (settlement.returned !== undefined) await this.#publishAgain(settlement.returned.ticket);
+        if (settlement.record !== null) await this.#follow(settlement.record);
+        // What is forged or malformed may come thousands of times a second: no confirmation is waited for.
+        if (settlement.outcome !== 'forged') return await message.ack();
+      }
+      message.terminate('not a result of a job');
+    } catch (error) {
+      if (message.delivery >= maxDeliveries && !isTransient(error) && !(error instanceof ServiceError)) {
+        onMalformed();
+        log.error({ err: error, subject: message.subject }, 'a result was given up: it cannot be settled');
+        message.terminate('cannot be settled');
+        return;
+      }
+      log.warn({ err: error, delivery: message.delivery }, 'a result could not be settled; it comes again');
+      message.handBack(retryDelayMs);
+    }
+  }
+
+  async #follow(record: CaptureRecord): Promise<void> {
+    const { followUps, removeHtml, log } = this.#deps;
+    if (isOpen(record)) return;
+    await followUps.arrange(record);
+    if (record.html !== undefined && record.persistence === undefined) {
+      await removeHtml(record.html).catch((error: unknown) => log.debug({ err: error }, 'html was not removed'));
+    }
+  }
+
+  /**
+   * A job that a renderer gave back is queued again, once per ticket however often it is given back. An interactive one
+   * is queued by the front that waits for it, if it still does.
+   */
+  async #publishAgain(ticket: Ticket): Promise<void> {
+    const { captures, jobs, log } = this.#deps;
+    if (ticket.draft !== undefined) return;
+    const record = await captures.change(ticket, requeue(ticket.revision));
+    if (record === null || !isOpen(record, ticket.revision)) return;
+    log.info({ uuid: ticket.uuid, region: ticket.region }, 'a renderer gave a job back; it is queued again');
+    const attempt = attemptAfter(ticket);
+    await jobs.publish(jobOf(record, ticket.revision, { attempt }), { attempt: `returned-${attempt}` });
+  }
+}
+
+/** Notes that a renderer has begun with a capture that nobody waits for. Never throws: the state is for display. */
+export async function noteStart(
+  ticket: Ticket | null,
+  { captures, log }: Pick<ResultQueueDeps, 'captures' | 'log'>,
+): Promise<void> {
+  if (ticket === null || ticket.draft !== undefined) return;
+  try {
+    await captures.change(ticket, begin(ticket.revision));
+  } catch (error) {
+    log.debug({ err: error, uuid: ticket.uuid }, 'the start of a capture was not recorded');
+  }
+}

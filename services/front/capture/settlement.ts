@@ -1,0 +1,240 @@
+import { systemAccount } from '@webcapture/shared/contract/account.ts';
+import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureReport } from '@webcapture/shared/contract/capture-result.ts';
+import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import type { FileStore, Upload } from '@webcapture/shared/storage/file-store.ts';
+import { UploadRejectedError } from '@webcapture/shared/storage/verify-upload.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { RareLog } from '@webcapture/shared/telemetry/rare-log.ts';
+import type { Cache } from '@webcapture/shared/state/cache.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import { cacheOf } from '@webcapture/shared/state/job-of.ts';
+import type { JobResult, ReturnReason } from '@webcapture/shared/state/results.ts';
+import type { Ticket, Tickets } from '@webcapture/shared/state/tickets.ts';
+import { complete, fail, failureOf, isOpen, type Transition } from '@webcapture/shared/state/transitions.ts';
+
+/** What became of a result, for the metrics. */
+export const settlementOutcomes = [
+  'completed',
+  'failed',
+  'returned',
+  /** Its capture had ended already: by this very result, settled before, or by another one. */
+  'repeated',
+  'ended',
+  /** Of the service's own test captures, which the controller looks after. */
+  'canary',
+  /** Its capture is gone. */
+  'unknown',
+  /** Not a result, or one that no job of ours asked for. */
+  'malformed',
+  'forged',
+  /** The file is not what the job asked for. */
+  'rejected',
+] as const;
+export type SettlementOutcome = (typeof settlementOutcomes)[number];
+
+export interface Settlement {
+  readonly outcome: SettlementOutcome;
+  /** As it stands afterwards; null when there is none, or the result says nothing about one. */
+  readonly record: CaptureRecord | null;
+  /** With `returned`: what has to be queued again. */
+  readonly returned?: ReturnedJob;
+}
+
+export interface ReturnedJob {
+  readonly ticket: Ticket;
+  readonly reason: ReturnReason;
+}
+
+export interface SettleContext {
+  /** The region that the result came from: the server lets a renderer publish under its own alone. */
+  readonly region: Region;
+  /** When it arrived, Unix milliseconds by the server's clock. */
+  readonly at: number;
+  /** Until when the store is asked, likewise. */
+  readonly deadline: number;
+  /** Somebody waits for it: an interactive capture is taken to have no record yet, which saves reading it. */
+  readonly isAwaited: boolean;
+}
+
+export interface SettlementDeps {
+  readonly captures: Pick<Captures, 'get' | 'end'>;
+  readonly store: Pick<FileStore, 'accept' | 'discard' | 'remove'>;
+  readonly cache: Pick<Cache, 'fill' | 'release' | 'drop'>;
+  readonly tickets: Pick<Tickets, 'open'>;
+  /** Told of each result that was looked at; `tokens`: what it charged. */
+  readonly onSettled: (settled: { outcome: SettlementOutcome; region: Region; tokens: number }) => void;
+  readonly log: Logger;
+}
+
+/** A cache that is slow or unavailable delays an answer by no more than this. */
+const cacheTimeoutMs = 1000;
+
+/**
+ * The result of an interactive capture is taken for so long after its deadline. Its record is kept for longer, so a result
+ * that is sent again never makes a second one.
+ */
+const maxLatenessMs = 86_400_000;
+
+const rejected = {
+  code: 'CAPTURE_FAILED',
+  message: 'The renderer stored a file that is not what was asked for. Send the request again.',
+} as const satisfies CaptureFailure;
+
+/**
+ * Ends captures by what renderers say of them: file in its place, record and ledger in one atomic batch, cache entry.
+ * Settling a result twice, or by two processes at once, is harmless. What follows an end is the caller's: `FollowUps`.
+ */
+export class Settlements {
+  readonly #deps: SettlementDeps;
+  readonly #rarely: RareLog;
+
+  constructor(deps: SettlementDeps) {
+    this.#deps = deps;
+    this.#rarely = new RareLog(deps.log);
+  }
+
+  /** Throws ServiceError STORAGE_FAILED, or what NATS answers, when it cannot be settled now; then nothing is lost. */
+  async settle(result: JobResult, context: SettleContext): Promise<Settlement> {
+    const settlement = await this.#settle(result, context);
+    const { outcome, record } = settlement;
+    const tokens = outcome === 'completed' ? (record?.tokenCost ?? 0) : 0;
+    this.#deps.onSettled({ outcome, region: context.region, tokens });
+    return settlement;
+  }
+
+  async #settle(result: JobResult, context: SettleContext): Promise<Settlement> {
+    const { tickets } = this.#deps;
+    const ticket = await tickets.open(result.ticket);
+    if (ticket === null || ticket.region !== context.region) {
+      this.#rarely.warn(
+        { region: context.region, pod: result.pod },
+        'a renderer sent a result for a job that it was not given',
+      );
+      return { outcome: 'forged', record: null };
+    }
+    const { outcome } = result;
+    if (outcome.kind === 'returned')
+      return { outcome: 'returned', record: null, returned: { ticket, reason: outcome.reason } };
+    if (ticket.account === systemAccount) return { outcome: 'canary', record: null };
+    // After a day nothing is made of a draft any more: the record that came of it may be long gone.
+    const isLate = ticket.draft !== undefined && context.at > ticket.draft.deadline + maxLatenessMs;
+    const draft = isLate ? undefined : ticket.draft;
+    const recorded = async () => (await this.#deps.captures.get(ticket.account, ticket.uuid))?.value;
+    const found = (context.isAwaited && draft !== undefined ? draft : ((await recorded()) ?? draft)) ?? null;
+    const settlement =
+      found === null
+        ? ({ outcome: 'unknown', record: null } as const)
+        : await this.#end(ticket, found, result, context);
+    if (outcome.kind === 'completed') await this.#clearAway(ticket, settlement, outcome.upload);
+    return settlement;
+  }
+
+  async #end(ticket: Ticket, found: CaptureRecord, result: JobResult, context: SettleContext): Promise<Settlement> {
+    const { outcome } = result;
+    if (!isOpen(found, ticket.revision)) {
+      return { outcome: isRepeated(found, ticket, outcome) ? 'repeated' : 'ended', record: found };
+    }
+    if (outcome.kind === 'failed') {
+      const { code, message } = outcome;
+      return this.#write(ticket, result, fail(ticket.revision, { code, message }));
+    }
+    if (outcome.kind !== 'completed') return { outcome: 'malformed', record: null };
+    const { upload, report, ageMs } = outcome;
+    const capturedAt = Math.round(context.at - ageMs);
+    const wantedUntil = ticket.revision === 0 ? capturedAt + found.lifetimeMs : found.expiresAt;
+    try {
+      const { file } = await this.#deps.store.accept(
+        upload,
+        {
+          name: found.fileName,
+          object: ticket.object,
+          account: ticket.account,
+          region: ticket.region,
+          contentType: mimeTypes[found.options.format],
+          expiresAt: wantedUntil,
+          isRefresh: ticket.revision > 0,
+          ...cacheOf(found, ticket.revision),
+        },
+        { deadline: context.deadline },
+      );
+      const turn = ticket.revision === 0 ? found : (found.refresh ?? found);
+      const shown = {
+        region: ticket.region,
+        mimeType: file.contentType,
+        fileSizeBytes: file.size,
+        width: file.width,
+        height: file.height,
+        capturedAt,
+        object: upload.object,
+        report: withQueueMs(report, context.at - result.elapsedMs - turn.acceptedAt),
+      };
+      return await this.#write(ticket, result, complete(ticket.revision, shown, file.expiresAt));
+    } catch (error) {
+      // A reply may be quicker than the file: whoever waits tries again.
+      const isEarly = error instanceof UploadRejectedError && error.reason === 'missing' && context.isAwaited;
+      if (!(error instanceof UploadRejectedError) || isEarly) throw error;
+      this.#deps.log.warn(
+        { err: error, reason: error.reason, uuid: ticket.uuid, region: ticket.region, pod: result.pod },
+        'a renderer stored a file that is not what its job asked for',
+      );
+      return { ...(await this.#write(ticket, result, fail(ticket.revision, rejected))), outcome: 'rejected' };
+    }
+  }
+
+  async #write(ticket: Ticket, result: JobResult, transition: Transition): Promise<Settlement> {
+    const { record, changed } = await this.#deps.captures.end(ticket, transition);
+    if (record === null) return { outcome: 'unknown', record };
+    // Whoever was quicker sees to it as well, but may have died.
+    await this.#settleCache(record, ticket);
+    if (!changed) return { outcome: isRepeated(record, ticket, result.outcome) ? 'repeated' : 'ended', record };
+    return { outcome: result.outcome.kind === 'completed' ? 'completed' : 'failed', record };
+  }
+
+  /** Puts a completed capture where equal requests find it, or gives its claim up. Followers also read the record. */
+  async #settleCache(record: CaptureRecord, { account, uuid, revision }: Ticket): Promise<void> {
+    const { cache, captures, log } = this.#deps;
+    const { cache: place } = record;
+    if (place === undefined || (record.status !== 'completed' && revision > 0)) return;
+    const settle = async () => {
+      if (record.status !== 'completed') {
+        await cache.release(account, place.name, uuid);
+        return;
+      }
+      await cache.fill(account, place, record);
+      // Deleted since: whoever did so found no entry to remove. One that cannot be found says nothing.
+      const now = (await captures.get(account, uuid))?.value;
+      if (now !== undefined && now.status !== 'completed') await cache.drop(account, place.name, uuid);
+    };
+    try {
+      await withDeadline(settle(), cacheTimeoutMs, 'settling the cache');
+    } catch (error) {
+      log.warn({ err: error, uuid }, 'the cache could not be told how a capture ended');
+    }
+  }
+
+  /** A file that no record tells of goes. What is left when this fails expires, or is found as an orphan. */
+  async #clearAway(ticket: Ticket, { outcome, record }: Settlement, upload: Upload): Promise<void> {
+    if (outcome === 'completed') return;
+    const { store, log } = this.#deps;
+    try {
+      await store.discard(record?.fileName ?? ticket.object, upload);
+      if (record?.status !== 'completed') await store.remove(record?.fileName ?? ticket.object);
+    } catch (error) {
+      log.debug({ err: error, uuid: ticket.uuid }, 'a file that belongs to no capture could not be removed');
+    }
+  }
+}
+
+/** Whether it was this very result that ended the capture before. */
+function isRepeated(record: CaptureRecord, { revision }: Ticket, outcome: JobResult['outcome']): boolean {
+  if (outcome.kind === 'completed') return record.outcome?.object === outcome.upload.object;
+  return outcome.kind === 'failed' && failureOf(record, revision)?.message === outcome.message;
+}
+
+/** A renderer cannot know how long the job had waited; the way of job and result counts as waiting. */
+function withQueueMs(report: CaptureReport, queueMs: number): CaptureReport {
+  return { ...report, timings: { ...report.timings, queueMs: Math.max(0, Math.round(queueMs)) } };
+}

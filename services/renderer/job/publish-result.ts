@@ -1,0 +1,71 @@
+import type { JobEnvelope } from '@webcapture/shared/contract/capture-job.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { retryTransient } from '@webcapture/shared/nats/retry.ts';
+import { resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { encodeReply, type JobOutcome, type JobResult } from '@webcapture/shared/state/results.ts';
+
+/** A job with what this renderer knows of its delivery. */
+export interface DeliveredJob {
+  readonly job: JobEnvelope;
+  readonly delivery: number;
+  /** On the clock of `performance.now()`. */
+  readonly takenAt: number;
+}
+
+/** Tells how jobs ended: for good in the queue of results, and at once to the front that waits. */
+export class ResultPublisher {
+  readonly #session: NatsSession;
+  readonly #pod: string;
+
+  constructor(session: NatsSession, pod: string) {
+    this.#session = session;
+    this.#pod = pod;
+  }
+
+  /**
+   * Publishes the result of a job, with awaited confirmation, again and again until `deadline` (Unix ms, by this process's
+   * clock) or until the signal aborts; and tells whoever waits. Throws what NATS answers. After that the job is done,
+   * whatever becomes of this renderer.
+   */
+  async publish(delivered: DeliveredJob, outcome: JobOutcome, deadline: number, signal?: AbortSignal): Promise<void> {
+    const { uuid, revision, region, reply, resultTtlSeconds: ttl } = delivered.job;
+    // A completed capture has been told with its file already.
+    if (outcome.kind !== 'completed' && reply?.wants !== 'start') this.tell(delivered, outcome);
+    const id = `${uuid}:${revision}`;
+    const publishedAt = performance.now();
+    await retryTransient(
+      (timeout) => {
+        const waitedMs = performance.now() - publishedAt;
+        const now = outcome.kind === 'completed' ? { ...outcome, ageMs: outcome.ageMs + waitedMs } : outcome;
+        return this.#session.js.publish(resultSubject(region, uuid), JSON.stringify(this.#resultOf(delivered, now)), {
+          // A job that was given back will have another result.
+          msgID: outcome.kind === 'returned' ? `${id}:returned:${this.#pod}:${delivered.takenAt}` : id,
+          timeout,
+          expect: { streamName: streamNames.results },
+          ...(ttl === undefined ? {} : { ttl: `${ttl}s` }),
+        });
+      },
+      { deadline, attemptTimeoutMs: 5000, ...(signal === undefined ? {} : { signal }) },
+    );
+  }
+
+  /**
+   * Tells whoever waits, if anybody does; core NATS, so it may get lost. `bytes`: the file, where it is wanted and fits.
+   * Never throws: the result that counts is published as well.
+   */
+  tell(delivered: DeliveredJob, outcome: JobOutcome, bytes: Buffer | null = null): void {
+    const { reply } = delivered.job;
+    if (reply === undefined || (reply.wants === 'start') !== (outcome.kind === 'started')) return;
+    const { nc } = this.#session;
+    const file = reply.wants === 'bytes' ? bytes : null;
+    try {
+      nc.publish(reply.subject, encodeReply(this.#resultOf(delivered, outcome), file, nc.info?.max_payload ?? 0));
+    } catch {
+      // There is no connection.
+    }
+  }
+
+  #resultOf({ job, delivery, takenAt }: DeliveredJob, outcome: JobOutcome): JobResult {
+    return { ticket: job.ticket, pod: this.#pod, delivery, elapsedMs: performance.now() - takenAt, outcome };
+  }
+}

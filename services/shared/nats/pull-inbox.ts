@@ -1,0 +1,171 @@
+import { createInbox, PermissionViolationError, type Msg, type Status, type Subscription } from '@nats-io/nats-core';
+import type { NatsSession } from './connect.ts';
+import { isDelivery, parseAckSubject, pulledMessage, type PulledMessage } from './pulled-message.ts';
+
+/** What the server says of a pull request that is not a message. */
+export interface PullStatus {
+  readonly code: number;
+  readonly description: string;
+  /** How many messages of the request were still to come when it ended, where the server tells. */
+  readonly pending: number | null;
+}
+
+/** Who asks a durable for messages over the inbox. */
+export interface Puller {
+  readonly stream: string;
+  readonly durable: string;
+  delivered(message: PulledMessage): void;
+  /** `request` is what it called its request. */
+  answered(request: string, status: PullStatus): void;
+  /** The user of this connection may not ask. */
+  denied(error: Error): void;
+  /** All requests are gone, and nobody will answer them any more. */
+  lost(): void;
+  /** From now on requests are heard again. */
+  resumed(): void;
+  /** Nothing can be asked for any more. */
+  closed(): void;
+}
+
+/**
+ * Where the messages of all pull requests of a process come in: one subscription, `<prefix>.<nuid>.*`, since one for each request
+ * would cost the server a SUB and an UNSUB that cross the routes of its cluster. What a consumer delivers is told by the subject of its
+ * acknowledgement, what the server says of a request by the last token. (The client's shared subscription for answers would drop both.)
+ *
+ * Requests are taken back by giving up the subject: the server forgets those that nobody listens for, so nothing is delivered
+ * in vain after a connection broke or a puller left.
+ */
+export class PullInbox {
+  readonly #session: NatsSession;
+  readonly #pullers = new Map<string, Puller>();
+  readonly #ids = new Map<string, Puller>();
+  readonly #stopListening: () => void;
+  #nextId = 1;
+  #prefix = '';
+  #subscription: Subscription;
+  #isRenewing = false;
+  #isClosed = false;
+
+  constructor(session: NatsSession) {
+    this.#session = session;
+    this.#subscription = this.#subscribe();
+    this.#stopListening = session.onStatus((status) => this.#onStatus(status));
+  }
+
+  get connected(): boolean {
+    const { nc } = this.#session;
+    return !this.#isClosed && this.#session.connected() && !nc.isClosed() && !nc.isDraining();
+  }
+
+  /** Closes all that asks over it. Messages that are on their way are handed back. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#stopListening();
+    for (const puller of this.#pullers.values()) puller.closed();
+    drain(this.#subscription);
+  }
+
+  /** Joins a puller; returns the id that its requests carry. Only one may ask a durable: what comes would be for either. */
+  join(puller: Puller): string {
+    const name = nameOf(puller.stream, puller.durable);
+    if (this.#pullers.has(name)) throw new Error(`somebody asks for messages of ${name} already`);
+    const id = String(this.#nextId++);
+    this.#pullers.set(name, puller);
+    this.#ids.set(id, puller);
+    return id;
+  }
+
+  /** `hasRequests`: the server would still deliver to it. */
+  leave(puller: Puller, id: string, hasRequests: boolean): void {
+    const name = nameOf(puller.stream, puller.durable);
+    if (this.#pullers.get(name) === puller) this.#pullers.delete(name);
+    this.#ids.delete(id);
+    if (!hasRequests || this.#isRenewing || this.#isClosed) return;
+    this.#isRenewing = true;
+    // Those that leave together are dealt with together.
+    queueMicrotask(() => this.#renew());
+  }
+
+  /** Sends a request; `request` must be one token of a subject. */
+  ask(puller: Puller, id: string, request: string, body: Record<string, unknown>): void {
+    // One that the server refused is closed.
+    if (this.#subscription.isClosed()) this.#subscription = this.#subscribe();
+    this.#session.nc.publish(requestSubject(puller), JSON.stringify(body), {
+      reply: `${this.#prefix}.${id}_${request}`,
+    });
+  }
+
+  #subscribe(): Subscription {
+    this.#prefix = createInbox(this.#session.inboxPrefix);
+    return this.#session.nc.subscribe(`${this.#prefix}.*`, {
+      callback: (error, message) => {
+        // Refused subscriptions are told as a status, too.
+        if (error === null) this.#receive(message);
+      },
+    });
+  }
+
+  #receive(message: Msg): void {
+    if (isDelivery(message)) {
+      const { stream, consumer } = parseAckSubject(message.reply ?? '');
+      const pulled = pulledMessage(this.#session.nc, message);
+      const puller = this.#pullers.get(nameOf(stream, consumer));
+      // For one that has left: whoever comes next may have it.
+      if (puller === undefined) pulled.handBack(1);
+      else puller.delivered(pulled);
+      return;
+    }
+    const token = message.subject.slice(message.subject.lastIndexOf('.') + 1);
+    const split = token.indexOf('_');
+    const fields = message.headers;
+    if (fields === undefined || split < 0) return;
+    const pending = fields.get('Nats-Pending-Messages');
+    this.#ids.get(token.slice(0, split))?.answered(token.slice(split + 1), {
+      code: fields.code,
+      description: fields.description,
+      pending: pending === '' ? null : Number(pending),
+    });
+  }
+
+  #onStatus(status: Status): void {
+    if (status.type === 'disconnect') {
+      const former = this.#subscription;
+      this.#subscription = this.#subscribe();
+      former.unsubscribe();
+      for (const puller of this.#pullers.values()) puller.lost();
+    } else if (status.type === 'reconnect') {
+      for (const puller of this.#pullers.values()) puller.resumed();
+    } else if (status.type === 'error' && status.error instanceof PermissionViolationError) {
+      const { operation, subject } = status.error;
+      for (const puller of this.#pullers.values()) {
+        const isMeant = operation === 'publish' ? subject === requestSubject(puller) : subject === `${this.#prefix}.*`;
+        if (isMeant) puller.denied(status.error);
+      }
+    }
+  }
+
+  /** Another subject: those who stay ask again, and what is on its way to the former one is still received. */
+  #renew(): void {
+    this.#isRenewing = false;
+    if (!this.connected) return;
+    const former = this.#subscription;
+    this.#subscription = this.#subscribe();
+    drain(former);
+    for (const puller of this.#pullers.values()) {
+      puller.lost();
+      puller.resumed();
+    }
+  }
+}
+
+const nameOf = (stream: string, durable: string) => `${stream}/${durable}`;
+
+const requestSubject = ({ stream, durable }: Puller) => `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`;
+
+/** Ends a subscription when all that the server had sent has been received. */
+function drain(subscription: Subscription): void {
+  if (subscription.isClosed()) return;
+  // Without a connection there is nothing to receive.
+  subscription.drain().catch(() => undefined);
+}

@@ -1,0 +1,10 @@
+/**
+ * What renderers of a region are told on `signals.<region>` (core NATS, so a message may get lost): by whoever queues a
+ * background capture, and every few seconds by the leader of the fleet.
+ */
+export interface RegionSignal {
+  /** Background shards in which something waits. */
+  readonly shards: readonly number[];
+  /** Unix milliseconds by the clock of the NATS server, from the leader alone. */
+  readonly now?: number;
+}

@@ -1,0 +1,91 @@
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { Cache } from '@webcapture/shared/state/cache.ts';
+import { captureKey, Captures } from '@webcapture/shared/state/captures.ts';
+import { clearAway } from '@webcapture/shared/state/clear-away.ts';
+import { ExpiryIndex } from '@webcapture/shared/state/expiry-index.ts';
+import { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
+import { removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
+import { startProcess } from '../../../deploy/local/process.ts';
+import { ControllerMetrics } from '../../../services/controller/apply/metrics.ts';
+import { eachOf } from '../../../services/controller/reconcile/each-of.ts';
+import { ExpirySweep } from '../../../services/controller/tasks/expiry-sweep.ts';
+import { newOutcome, newRecord } from '../../harness/records.ts';
+import { until } from '../../harness/until.ts';
+import { startBenchNats } from '../front/parts.ts';
+
+const minuteMs = 60_000;
+const goalPerSecond = 2000;
+
+export interface ExpiryRate {
+  readonly captures: number;
+  readonly perSecond: number;
+  /** Of the process of the leader, for each: on a busy machine it tells more than the rate. */
+  readonly cpuMs: number;
+  readonly goal: number;
+}
+
+/**
+ * Has the leader's sweep end captures whose time is over: a real server for the records and the index, and our client of
+ * a bucket before a process that answers each removal after 50 ms.
+ */
+export async function measureExpiries(captures = 20_000): Promise<ExpiryRate> {
+  await using parts = new AsyncDisposableStack();
+  const { session } = await startBenchNats(parts);
+  const log = createLogger({ service: 'bench', pod: 'bench', level: 'warn' });
+  const files = await openBucket({ bucket: 'bench', endpoint: await startSlowBucket(parts), prefix: '' }, { log });
+  parts.defer(() => files.close());
+  const index = new ExpiryIndex(session);
+  const now = Date.now();
+  const records = Array.from({ length: captures }, (_, number) => {
+    const expiresAt = now - minuteMs * (2 + (number % 10));
+    return newRecord({ account: `a${number % 50}`, status: 'completed', outcome: newOutcome(), expiresAt });
+  });
+  await eachOf(records, 100, async (record) => {
+    await session.js.publish(`$KV.db.${captureKey(record.account, record.uuid)}`, JSON.stringify(record));
+    await index.add(record, record.expiresAt);
+  });
+  const cache = new Cache(session);
+  let removed = 0;
+  const sweep = new ExpirySweep({
+    session,
+    captures: new Captures(session),
+    tasks: new Tasks(session),
+    expiryIndex: index,
+    clearAway: async (record: CaptureRecord) => {
+      await clearAway(record, { store: files, cache, removeHtml: (name) => removeHtml(session, name) });
+      removed++;
+    },
+    metrics: new ControllerMetrics(createMetrics('bench')),
+    log,
+  });
+  const start = performance.now();
+  const cpu = process.cpuUsage();
+  await sweep.pass({ holds: () => true });
+  const seconds = (performance.now() - start) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  if (removed !== captures) throw new Error(`${removed} of ${captures} captures ended`);
+  return {
+    captures,
+    perSecond: Math.round(captures / seconds),
+    cpuMs: (user + system) / 1000 / captures,
+    goal: goalPerSecond,
+  };
+}
+
+/** A process of its own: its work is not the leader's. */
+async function startSlowBucket(parts: AsyncDisposableStack): Promise<string> {
+  let address = '';
+  const bucket = await startProcess({
+    name: 'slow bucket',
+    command: process.execPath,
+    args: [fileURLToPath(new URL('slow-bucket.ts', import.meta.url))],
+    onLine: (line) => (address ||= line),
+  });
+  parts.defer(async () => void (await bucket.stop({ graceMs: 0 })));
+  return until('the bucket to listen', () => address !== '' && address);
+}

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectNats } from '@webcapture/shared/nats/connect.ts';
+import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { JobSource } from '../../../services/renderer/job/job-source.ts';
+import { freePort } from '../../harness/free-port.ts';
+import { startBenchNats } from '../front/parts.ts';
+import type { Goals } from './goals.ts';
+import { startController } from './service.ts';
+
+const renderers = 100;
+const slots = 4;
+/** Requests wait at the server for a minute and are renewed then: one whole turn is looked at. */
+const measuredMs = 62_000;
+const settlingMs = 10_000;
+const goal = 0.2;
+
+/** What renderers ask of NATS while there is nothing to do. */
+export async function benchIdleRenderers(goals: Goals): Promise<void> {
+  await using parts = new AsyncDisposableStack();
+  const monitoring = await freePort();
+  const { session } = await startBenchNats(parts, `http: "127.0.0.1:${monitoring}"\n`);
+  const url = session.nc.getServer();
+  // Its leader tells renderers now and then where jobs wait.
+  await startController(parts, url);
+  const subscriptions = async () => {
+    const response = await fetch(`http://127.0.0.1:${monitoring}/varz`);
+    return ((await response.json()) as { subscriptions: number }).subscriptions;
+  };
+  const before = await subscriptions();
+  const log = createLogger({ service: 'bench', pod: 'bench', level: 'warn' });
+  for (let number = 0; number < renderers; number++) {
+    const renderer = await connectNats({ url, name: `renderer-${number}`, log, signal: AbortSignal.timeout(30_000) });
+    parts.defer(() => renderer.nc.close());
+    const source = new JobSource(renderer, { region: 'us-east', free: () => slots, onJob: () => undefined, log });
+    parts.defer(() => source.close());
+  }
+  await sleep(settlingMs);
+  const each = ((await subscriptions()) - before) / renderers;
+  let requests = 0;
+  const counting = session.nc.subscribe('$JS.API.CONSUMER.MSG.NEXT.>', { callback: () => void requests++ });
+  await session.nc.flush();
+  await sleep(measuredMs);
+  counting.unsubscribe();
+  goals.title(`${renderers} idle renderers of ${slots} slots, over ${measuredMs / 1000} s`);
+  goals.atMost('pull requests a second of each', requests / renderers / (measuredMs / 1000), goal);
+  goals.note('subscriptions of each, of the client’s own among them', each.toFixed(1));
+}

@@ -1,0 +1,134 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
+import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
+import { Admissions } from '@webcapture/shared/state/admissions.ts';
+import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
+import { until } from '../../harness/until.ts';
+import { benchKey, type BenchFront } from '../front/parts.ts';
+import { percentilesOf } from '../http-load.ts';
+import { round, type Goals } from './goals.ts';
+import { benchAccount, startService } from './service.ts';
+
+const inFlight = 5000;
+/** More than a quarter of it is in flight: reservations are named then, as many as may be. */
+const maxInFlight = 10_000;
+const slots = 100;
+const checks = 500;
+const maxValueBytes = 64 * 1024;
+const maxRatio = 1.5;
+
+/** One account with thousands of captures in flight: all of them end well, and it costs no more to admit another one. */
+export async function benchInFlight(goals: Goals): Promise<void> {
+  await using parts = new AsyncDisposableStack();
+  const { session, front } = await startService(parts, { maxInFlight }, { WEBCAPTURE_QUEUE_TIMEOUT: '300' });
+  const admission = await timeAdmissions(session);
+  const renderer = new StandInRenderer(session, 'us-east');
+  const held = Promise.withResolvers<void>();
+  // Some jobs are held by the renderer, all others wait in the queue: both are in flight.
+  renderer.behaviour = async (job, self) => {
+    await held.promise;
+    await self.complete(job);
+  };
+  await renderer.start(slots);
+  parts.defer(() => renderer.stop());
+  // Else its jobs would never end, should something fail before.
+  parts.defer(() => held.resolve());
+
+  const statuses = new Map<string, number>();
+  const captures: Promise<void>[] = [];
+  for (let number = 0; number < inFlight; number++) {
+    captures.push(capture(front, number).then((status) => void statuses.set(status, (statuses.get(status) ?? 0) + 1)));
+    // As fast as they can be taken in: a front that is overloaded turns requests away.
+    if (number % 50 === 49) await inFlightAtFront(front, captures.length - 500);
+  }
+  await inFlightAtFront(front, inFlight);
+  const accepted = inFlight - [...statuses.values()].reduce((sum, count) => sum + count, 0);
+  const valueBytes = await limitBytes(session, benchAccount);
+  const start = performance.now();
+  held.resolve();
+  await Promise.all(captures);
+  const seconds = (performance.now() - start) / 1000;
+
+  goals.title(`One account with ${inFlight} captures in flight, ${maxInFlight} allowed`);
+  goals.atLeast('in flight at once', accepted, inFlight);
+  goals.atLeast('completed', statuses.get('200') ?? 0, inFlight);
+  const others = [...statuses].filter(([status]) => status !== '200').map(([status, count]) => `${count} × ${status}`);
+  if (others.length > 0) goals.note('other answers', others.join(', '));
+  goals.note('completed a second, by a renderer that takes no time', round(inFlight / seconds));
+  goals.atMost('its value `limit.<account>`', valueBytes, maxValueBytes, ' B');
+
+  goals.note('an admission and its release, p50, none in flight', `${round(admission.none)} ms`);
+  goals.note(`the same with ${inFlight} in flight`, `${round(admission.many)} ms`);
+  goals.atMost('ratio', admission.many / admission.none, maxRatio);
+}
+
+/** The status, with the error code if there is one. Whoever is turned away by a front that is overloaded tries again. */
+async function capture({ url }: BenchFront, number: number): Promise<string> {
+  for (let status = await post(url, number); ; status = await post(url, number)) {
+    if (status !== '429 QUEUE_FULL') return status;
+    await sleep(2000);
+  }
+}
+
+async function post(url: string, number: number): Promise<string> {
+  try {
+    const response = await fetch(`${url}/capture`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${benchKey}` },
+      body: JSON.stringify({ url: `https://example.com/${number}` }),
+      signal: AbortSignal.timeout(280_000),
+    });
+    const { error } = (await response.json()) as { error: { code: string } | null };
+    return error === null ? String(response.status) : `${response.status} ${error.code}`;
+  } catch (error) {
+    return String((error as Error).cause ?? error);
+  }
+}
+
+async function inFlightAtFront({ part }: BenchFront, wanted: number): Promise<void> {
+  const count = async () => ((await part.metric('webcapture_front_captures_in_flight')) ?? 0) >= wanted;
+  await until(`${wanted} captures in flight`, count, { deadlineMs: 60_000, intervalMs: 100 });
+}
+
+async function limitBytes({ jsm }: NatsSession, account: string): Promise<number> {
+  const message = await jsm.streams.getMessage('KV_live', { last_by_subj: `$KV.live.limit.${account}` });
+  return message?.data.length ?? Number.NaN;
+}
+
+/**
+ * Of one process, as a front is, with an account that has captures in flight and one that has none, in turn. Both are
+ * admitted one after another, without HTTP around it.
+ */
+async function timeAdmissions(session: NatsSession): Promise<{ none: number; many: number }> {
+  const usage = new AccountUsage(session);
+  const admissions = new Admissions(session, {
+    readUsage: (id, time, precision) => usage.read(id, time, precision),
+    bookedOf: async () => [],
+  });
+  const limits: AccountLimits = { tokenQuota: 1e9, ratePerMinute: 1e6, burst: 1e6, maxInFlight, maxQueued: 1e6 };
+  const admit = async (account: string) => {
+    const id = randomUUIDv7();
+    const request = { id, tokens: 1, lane: 'interactive', until: Date.now() + 600_000 } as const;
+    const { refused } = await admissions.admit(account, limits, request);
+    if (refused !== null) throw new Error(`refused: ${refused}`);
+    return id;
+  };
+  for (let number = 0; number < inFlight; number += 500) {
+    await Promise.all(Array.from({ length: 500 }, () => admit('busy')));
+  }
+  const times = { none: [] as number[], many: [] as number[] };
+  const timed = async (into: number[], account: string) => {
+    const start = performance.now();
+    await admissions.release(account, await admit(account));
+    into.push(performance.now() - start);
+  };
+  for (let check = 0; check < checks; check++) {
+    await timed(times.none, 'quiet');
+    await timed(times.many, 'busy');
+    // Releases go along with the next admission, or are written after a while.
+    if (check % 50 === 0) await sleep(300);
+  }
+  return { none: percentilesOf(times.none).p50, many: percentilesOf(times.many).p50 };
+}

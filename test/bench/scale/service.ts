@@ -1,0 +1,70 @@
+import process from 'node:process';
+import { demoLimits } from '../../../services/front/accounts/preset-key.ts';
+import { Accounts } from '@webcapture/shared/state/accounts.ts';
+import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { ServicePart } from '../../harness/part.ts';
+import { benchKey, startBenchNats, startFront, type BenchFront } from '../front/parts.ts';
+
+/** The account of {@link benchKey}. */
+export const benchAccount = 'demo';
+
+/** One of each, as processes of their own; whoever measures brings the renderers. */
+export interface BenchService {
+  readonly session: NatsSession;
+  readonly natsPid: number;
+  readonly front: BenchFront;
+  readonly controller: ServicePart;
+}
+
+/** Starts nats-server, controller and front; `limits` differ from those of a preset key's account. No test captures run. */
+export async function startService(
+  parts: AsyncDisposableStack,
+  limits: Partial<AccountLimits> = {},
+  env: NodeJS.ProcessEnv = {},
+): Promise<BenchService> {
+  const { session, pid } = await startBenchNats(parts);
+  await new Accounts(session).create({
+    id: benchAccount,
+    name: 'Bench',
+    createdAt: Date.now(),
+    ...demoLimits,
+    tokenQuota: 1e9,
+    ratePerMinute: 1e6,
+    burst: 1e6,
+    ...limits,
+  });
+  const natsUrl = session.nc.getServer();
+  const controller = await startController(parts, natsUrl);
+  return { session, natsPid: pid, front: await startFront(parts, natsUrl, env), controller };
+}
+
+export async function startController(parts: AsyncDisposableStack, natsUrl: string): Promise<ServicePart> {
+  const controller = await ServicePart.prepare('controller', 'controller', {
+    PATH: process.env['PATH'] ?? '',
+    WEBCAPTURE_NATS_URL: natsUrl,
+    WEBCAPTURE_REGIONS: 'us-east:1',
+    WEBCAPTURE_KUBERNETES: 'off',
+    WEBCAPTURE_CANARY_INTERVAL: '0',
+    WEBCAPTURE_RECONCILE_INTERVAL: '0',
+  });
+  await controller.start();
+  parts.defer(() => controller.stop());
+  return controller;
+}
+
+/** Sends a request to the front; throws on any answer but a 200. */
+export async function ask(front: BenchFront, path: string, body?: object): Promise<{ data: Record<string, unknown> }> {
+  const response = await fetch(`${front.url}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      authorization: `Bearer ${benchKey}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(300_000),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${text}`);
+  return JSON.parse(text) as { data: Record<string, unknown> };
+}

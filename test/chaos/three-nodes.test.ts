@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { outcomeOf, type Answer } from '../harness/api.ts';
+import { until } from '../harness/until.ts';
+import { useFleet } from '../harness/use.ts';
+import { expectBalance } from './accounts-balance.ts';
+
+const fleet = useFleet({ nodes: 3, slots: 2, fronts: 2, env: { WEBCAPTURE_QUEUE_TIMEOUT: '120' } });
+
+/** Where captures are lost when a server is: records and ledgers, jobs, results. */
+const streams = ['KV_db', 'CAPTURES', 'RESULTS'].filter((name) => Object.values<string>(streamNames).includes(name));
+
+/** Milliseconds between two captures of the load. */
+const paceMs = 300;
+
+/** As many as a fault takes, within these limits. */
+const captures = { min: 20, max: 40 };
+
+const html = (index: number) => `<body style="background:#00ff00"><h1>${index}</h1></body>`;
+
+afterEach(() => fleet().cluster.repair());
+
+/** Sends captures, every other one a background one, to both fronts in turn, while the fault lasts; resolves with all answers. */
+async function answersDuring(fault: () => Promise<void>): Promise<readonly Answer[]> {
+  const { api, urls } = fleet();
+  const answers: Promise<Answer>[] = [];
+  let completed = 0;
+  let isOver = false;
+  const sending = (async () => {
+    for (let index = 0; index < (isOver ? captures.min : captures.max); index++) {
+      const base = urls[Math.floor(index / 2) % urls.length] ?? '';
+      const answer = api.capture({ html: html(index), background: index % 2 === 0 }, { base });
+      answers.push(answer);
+      answer.then(
+        ({ status }) => (completed += status === 200 ? 1 : 0),
+        () => undefined,
+      );
+      await sleep(paceMs);
+    }
+  })();
+  try {
+    await until('the load to be under way', () => completed >= 4);
+    await fault();
+  } finally {
+    isOver = true;
+    await sending;
+  }
+  return Promise.all(answers);
+}
+
+/**
+ * What must hold after any fault of one server: whoever was told that a background capture was accepted gets it, whoever
+ * waited got the capture or was told to try again, and records and usage agree. Prints one line about it.
+ */
+async function expectNothingLost(
+  fault: string,
+  answers: readonly Answer[],
+  { mayFail = false }: { mayFail?: boolean } = {},
+): Promise<void> {
+  const { cluster, controller, fronts, renderers, serving, books } = fleet();
+  await cluster.ready();
+  for (const part of [controller, ...fronts, ...renderers]) await part.ready();
+  await serving('us-east', 1);
+  const records = await expectBalance(fleet());
+
+  const ends = new Map(records.map(({ uuid, status }) => [uuid, status]));
+  const [background, interactive] = [0, 1].map((rest) => answers.filter((_, index) => index % 2 === rest));
+  const endOf = ({ body }: Answer) => ends.get(body?.data?.uuid ?? '') ?? 'without a record';
+  const accepted = (background ?? []).filter(({ status }) => status === 200).map(endOf);
+  const answered = (interactive ?? []).filter(({ status }) => status === 200).map(endOf);
+  const refused = answers.filter(({ status }) => status !== 200);
+  const count = (values: readonly string[]) =>
+    [...Map.groupBy(values, (value) => value)].map(([value, { length }]) => `${length} ${value}`).join(', ') || 'none';
+  const usage = await books.usage();
+  process.stdout.write(
+    `accounting, ${fault}: ${answers.length} sent; background accepted: ${count(accepted)}; interactive answered: ` +
+      `${count(answered)}; refused: ${count(refused.map(outcomeOf))}; in all ${records.length} records: ` +
+      `${count(records.map(({ status }) => status))}; usage ${usage.captures} captures, ${usage.tokens} tokens\n`,
+  );
+
+  const failures = records.flatMap(({ failure }) =>
+    failure === undefined ? [] : [`${failure.code}: ${failure.message}`],
+  );
+  if (failures.length > 0) process.stdout.write(`failed: ${failures.join('; ')}\n`);
+
+  // Known gap: while a server hangs, rendering an accepted capture may fail; it is told and not charged.
+  const ended = mayFail ? ['completed', 'failed'] : ['completed'];
+  expect(accepted.filter((end) => !ended.includes(end))).toEqual([]);
+  expect(answered).toEqual(answered.map(() => 'completed'));
+  for (const { status, body } of refused) {
+    expect([status, body?.error?.message]).toEqual([500, expect.stringMatching(/again|retry|later/i)]);
+  }
+}
+
+test.for(streams)('the leader of %s killed with SIGKILL under load: nothing is lost', async (stream) => {
+  const { cluster } = fleet();
+  const answers = await answersDuring(async () => {
+    const leader = await cluster.leaderOf(stream);
+    await cluster.node(leader).kill('SIGKILL');
+    expect(await cluster.leaderOf(stream)).not.toBe(leader);
+    await cluster.node(leader).start();
+    await cluster.ready();
+  });
+  await expectNothingLost(`SIGKILL of the leader of ${stream}`, answers);
+});
+
+test('a leader that hangs for eight seconds, and goes on as if nothing had been: nothing is lost', async () => {
+  const { cluster } = fleet();
+  const answers = await answersDuring(async () => {
+    const leader = cluster.node(await cluster.leaderOf('KV_db'));
+    leader.stop();
+    await sleep(8000);
+    leader.cont();
+    await cluster.ready();
+  });
+  await expectNothingLost('SIGSTOP of the leader of KV_db', answers, { mayFail: true });
+});
+
+test('a follower killed with SIGKILL, that catches up under load: nothing is lost, and what it missed is not taken for all there is', async () => {
+  const { cluster, books } = fleet();
+  const answers = await answersDuring(async () => {
+    const leader = await cluster.leaderOf('KV_db');
+    const follower = cluster.node((leader + 1) % 3);
+    await follower.kill('SIGKILL');
+    const before = await until('the usage', () => books.usage());
+    await until('it to miss some captures', async () => (await books.usage()).captures >= before.captures + 8, {
+      deadlineMs: 30_000,
+    });
+    await follower.start();
+    await cluster.ready();
+  });
+  await expectNothingLost('SIGKILL of a follower of KV_db', answers);
+});
+
+test('the node that leads the database partitioned from the others for twelve seconds: nothing is lost', async () => {
+  const { cluster } = fleet();
+  const answers = await answersDuring(async () => {
+    const leader = await cluster.leaderOf('KV_db');
+    cluster.partition(leader);
+    // A leader without followers knows it after ten seconds, and gives up.
+    await sleep(12_000);
+    cluster.heal();
+    await cluster.ready();
+  });
+  await expectNothingLost('a partition of the leader of KV_db', answers, { mayFail: true });
+});
+
+test('all three restarted, one after the other: nothing is lost', async () => {
+  const { cluster } = fleet();
+  const answers = await answersDuring(() => cluster.rollingRestart());
+  await expectNothingLost('a rolling restart', answers);
+});

@@ -1,0 +1,382 @@
+import { join } from 'node:path';
+import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { startNats, type NatsServer } from '../../deploy/local/nats.ts';
+import type { NatsBroker } from './broker.ts';
+import { startDelayProxy, type DelayProxy } from './delay-proxy.ts';
+import { freePort } from './free-port.ts';
+import { usersConfig } from './nats-users.ts';
+import { until } from './until.ts';
+
+export interface NatsClusterOptions {
+  /** For the folders of the three servers. */
+  readonly folder: string;
+  readonly toolPath: string;
+  /** The users of the services, with the rights that the chart gives them; else everyone may do everything. */
+  readonly users?: boolean;
+}
+
+const size = 3;
+
+/** Servers that replay what they missed, on a machine that has other things to do. */
+const readyDeadlineMs = 60_000;
+
+const log = createLogger({ service: 'test', pod: 'cluster', level: 'silent' });
+
+/** Starts three servers that are one cluster with JetStream, and waits until it takes streams. */
+export async function startNatsCluster(options: NatsClusterOptions): Promise<NatsCluster> {
+  return NatsCluster.start(options);
+}
+
+/**
+ * Three real nats-servers in one cluster. Each keeps its ports and its folder over restarts, and reaches each of the others
+ * by a proxy of its own, so that it can be partitioned from them; clients reach every server directly.
+ */
+export class NatsCluster implements NatsBroker, AsyncDisposable {
+  /** All three, as WEBCAPTURE_NATS_URL takes them. */
+  readonly urls: string;
+  readonly #nodes: readonly ClusterNode[];
+  readonly #routes: ReadonlyMap<string, DelayProxy>;
+  /** Sees through all nodes: whichever lives. */
+  #session: NatsSession | undefined;
+  readonly #stop = new AbortController();
+
+  private constructor(nodes: readonly ClusterNode[], routes: ReadonlyMap<string, DelayProxy>) {
+    this.#nodes = nodes;
+    this.#routes = routes;
+    this.urls = nodes.map(({ url }) => url).join(',');
+  }
+
+  static async start({ folder, toolPath, users = false }: NatsClusterOptions): Promise<NatsCluster> {
+    const ports = await Promise.all(Array.from({ length: size * 3 }, () => freePort()));
+    const portsOf = (index: number) => {
+      const [client = 0, cluster = 0, monitor = 0] = ports.slice(index * 3, index * 3 + 3);
+      return { client, cluster, monitor };
+    };
+    const routes = new Map<string, DelayProxy>();
+    const indexes = Array.from({ length: size }, (_, index) => index);
+    for (const from of indexes) {
+      for (const to of indexes.filter((index) => index !== from)) {
+        const upstream = { host: '127.0.0.1', port: portsOf(to).cluster };
+        routes.set(`${from}-${to}`, await startDelayProxy({ upstream, roundTripMs: 0 }));
+      }
+    }
+    const nodes = indexes.map((index) => {
+      const others = indexes.flatMap((to) => routes.get(`${index}-${to}`)?.port ?? []);
+      const { client, cluster, monitor } = portsOf(index);
+      return new ClusterNode({
+        name: nodeName(index),
+        dataDir: join(folder, nodeName(index)),
+        toolPath,
+        port: client,
+        monitorPort: monitor,
+        config: `${clusterConfig({ port: cluster, routes: [cluster, ...others], monitor })}${users ? usersConfig : ''}`,
+      });
+    });
+    const made = new NatsCluster(nodes, routes);
+    try {
+      await made.start();
+      await made.ready();
+      return made;
+    } catch (error) {
+      await made.stop();
+      throw error;
+    }
+  }
+
+  get url(): string {
+    return this.urls;
+  }
+
+  /** Of all nodes that run. */
+  get pids(): readonly number[] {
+    return this.#nodes.filter(({ isRunning }) => isRunning).map(({ pid }) => pid);
+  }
+
+  node(index: number): ClusterNode {
+    const node = this.#nodes[index];
+    if (node === undefined) throw new RangeError(`the cluster has no node ${index}`);
+    return node;
+  }
+
+  /** The node that leads a stream, once there is one that runs. */
+  async leaderOf(stream: string): Promise<number> {
+    return this.#leader(`a leader of ${stream}`, `STREAM.INFO.${stream}`);
+  }
+
+  async leaderOfConsumer(stream: string, durable: string): Promise<number> {
+    return this.#leader(`a leader of the consumer ${durable} of ${stream}`, `CONSUMER.INFO.${stream}.${durable}`);
+  }
+
+  /** The names of all streams. */
+  async streams(): Promise<readonly string[]> {
+    const session = await this.session();
+    const names: string[] = [];
+    for await (const name of session.jsm.streams.names()) names.push(name);
+    return names;
+  }
+
+  /** Holds all that a node and the others send each other, until `heal`. Its clients still reach it. */
+  partition(index: number): void {
+    for (const [name, route] of this.#routes) if (name.split('-').includes(String(index))) route.pause();
+  }
+
+  heal(): void {
+    for (const route of this.#routes.values()) route.resume();
+  }
+
+  /**
+   * Waits until the cluster is whole, as far as its nodes run: each says that it is current with all that it is a replica
+   * of, and each stream and durable has a leader who says the same of all its replicas.
+   */
+  async ready(deadlineMs = readyDeadlineMs): Promise<void> {
+    let missing = 'nothing was asked';
+    try {
+      await until(
+        'the cluster to be whole',
+        async () => {
+          const found = await this.#missing();
+          missing = found ?? '';
+          return found === null;
+        },
+        { deadlineMs, intervalMs: 100 },
+      );
+    } catch (error) {
+      throw new Error(`the cluster did not become whole: ${missing}`, { cause: error });
+    }
+  }
+
+  /** As an upgrade does it: one node after the other is ended in order, started again, and whole before the next one. */
+  async rollingRestart(): Promise<void> {
+    for (const node of this.#nodes) {
+      await node.kill('SIGTERM');
+      await node.start();
+      await this.ready();
+    }
+  }
+
+  /** Whatever was done to it works again: what hangs goes on, what was ended is started, what was partitioned is joined. */
+  async repair(): Promise<void> {
+    this.heal();
+    this.signal('SIGCONT');
+    await this.start();
+    await this.ready();
+  }
+
+  /** Ends every node that runs. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    await Promise.all(this.#nodes.filter(({ isRunning }) => isRunning).map((node) => node.kill(signal)));
+  }
+
+  /** Starts every node that does not run. */
+  async start(): Promise<void> {
+    await Promise.all(this.#nodes.filter(({ isRunning }) => !isRunning).map((node) => node.start()));
+  }
+
+  async restart(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    await this.kill(signal);
+    await this.start();
+  }
+
+  /** Sends a signal to every node that runs, without waiting. */
+  signal(signal: NodeJS.Signals): void {
+    for (const node of this.#nodes) if (node.isRunning) node.signal(signal);
+  }
+
+  logs(): string {
+    return this.#nodes.map((node) => node.logs()).join('\n');
+  }
+
+  violations(): readonly string[] {
+    return this.#nodes.flatMap((node) => node.violations());
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#session?.nc.close();
+    await Promise.all(this.#nodes.map((node) => node.dispose()));
+    await Promise.all([...this.#routes.values()].map((route) => route[Symbol.asyncDispose]()));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /** A connection that may do everything, through whichever node lives. */
+  async session(): Promise<NatsSession> {
+    this.#session ??= await connectNats({ url: this.urls, name: 'test-cluster', log, signal: this.#stop.signal });
+    return this.#session;
+  }
+
+  /** What the cluster still lacks; null when it is whole. */
+  async #missing(): Promise<string | null> {
+    const running = this.#nodes.filter(({ isRunning }) => isRunning);
+    for (const node of running) {
+      const health = await node.health();
+      if (health !== 'ok') return `${node.name}: ${health}`;
+    }
+    const names = new Set(running.map(({ name }) => name));
+    const { jsm } = await this.session();
+    for await (const { config, cluster } of jsm.streams.list()) {
+      const lack = lackOf(cluster, names);
+      if (lack !== null) return `stream ${config.name}: ${lack}`;
+      for await (const consumer of jsm.consumers.list(config.name)) {
+        // Others live on one node, and their client makes them again when it is gone.
+        const consumerLack = consumer.config.durable_name === undefined ? null : lackOf(consumer.cluster, names);
+        if (consumerLack !== null) return `consumer ${consumer.name} of ${config.name}: ${consumerLack}`;
+      }
+    }
+    return null;
+  }
+
+  async #leader(what: string, question: string): Promise<number> {
+    const { nc } = await this.session();
+    const { index } = await until(
+      what,
+      async () => {
+        // Nobody answers while there is no leader: a short time-out, and another question.
+        const reply = await nc.request(`$JS.API.${question}`, '', { timeout: 500 });
+        const leader = reply.json<{ cluster?: ClusterInfo }>().cluster?.leader;
+        const found = this.#nodes.findIndex(({ name, isRunning }) => name === leader && isRunning);
+        return found >= 0 && { index: found };
+      },
+      { deadlineMs: 30_000, intervalMs: 50 },
+    );
+    return index;
+  }
+}
+
+interface ClusterNodeOptions {
+  readonly name: string;
+  readonly dataDir: string;
+  readonly toolPath: string;
+  readonly port: number;
+  readonly monitorPort: number;
+  readonly config: string;
+}
+
+/** One server of a cluster. */
+export class ClusterNode {
+  readonly name: string;
+  readonly url: string;
+  readonly #options: ClusterNodeOptions;
+  readonly #lines: string[] = [];
+  #server: NatsServer | undefined;
+
+  constructor(options: ClusterNodeOptions) {
+    this.name = options.name;
+    this.url = `nats://127.0.0.1:${options.port}`;
+    this.#options = options;
+  }
+
+  get isRunning(): boolean {
+    return this.#server !== undefined;
+  }
+
+  get pid(): number {
+    return this.#running().process.pid;
+  }
+
+  /** Starts it at its ports and folder, and waits until it accepts clients; it may still have to catch up. */
+  async start(): Promise<void> {
+    if (this.#server !== undefined) throw new Error(`${this.name} runs already`);
+    const { dataDir, toolPath, port, config, name } = this.#options;
+    const server = await startNats({
+      dataDir,
+      toolPath,
+      port,
+      serverName: name,
+      config,
+      log: (line) => this.#lines.push(line),
+    });
+    this.#server = server;
+    void server.process.exited.then(() => {
+      if (this.#server === server) this.#server = undefined;
+    });
+  }
+
+  /** Ends it: SIGKILL by default, as a power cut would. Returns when it is gone. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const server = this.#running();
+    server.process.kill(signal);
+    await server.process.exited;
+    this.#server = undefined;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#running().process.kill(signal);
+  }
+
+  /** Lets it hang, with its connections up. */
+  stop(): void {
+    this.signal('SIGSTOP');
+  }
+
+  /** Lets it go on. */
+  cont(): void {
+    this.signal('SIGCONT');
+  }
+
+  /** `ok` when it is current with every stream and consumer that it is a replica of, else what it says. */
+  async health(): Promise<string> {
+    const response = await fetch(`http://127.0.0.1:${this.#options.monitorPort}/healthz`, {
+      signal: AbortSignal.timeout(5000),
+    });
+    const { status, error } = (await response.json()) as { status: string; error?: string };
+    return error ?? status;
+  }
+
+  logs(): string {
+    return this.#lines.join('\n');
+  }
+
+  violations(): readonly string[] {
+    return this.#lines.filter((line) => line.includes('Violation'));
+  }
+
+  async dispose(): Promise<void> {
+    await this.#server?.process.stop({ graceMs: 0 });
+    this.#server = undefined;
+  }
+
+  #running(): NatsServer {
+    if (this.#server === undefined) throw new Error(`${this.name} does not run`);
+    return this.#server;
+  }
+}
+
+const nodeName = (index: number) => `nats-${index}`;
+
+/** `routes` names the node's own port, too: the number of routes is how many servers have to be there for a first leader. */
+function clusterConfig({
+  port,
+  routes,
+  monitor,
+}: {
+  port: number;
+  routes: readonly number[];
+  monitor: number;
+}): string {
+  return `
+http: "127.0.0.1:${monitor}"
+cluster {
+  name: "test"
+  listen: "127.0.0.1:${port}"
+  # Servers tell each other where others are. Nobody listens there, so that every route goes by its proxy.
+  cluster_advertise: "127.0.0.1:1"
+  routes: ${JSON.stringify(routes.map((route) => `nats://127.0.0.1:${route}`))}
+}
+`;
+}
+
+interface ClusterInfo {
+  readonly leader?: string;
+  readonly replicas?: readonly { readonly name: string; readonly current: boolean }[];
+}
+
+/** What a stream or consumer lacks of a leader and of current replicas on the nodes that run; null when nothing. */
+function lackOf(cluster: ClusterInfo | undefined, running: ReadonlySet<string>): string | null {
+  if (cluster?.leader === undefined || !running.has(cluster.leader)) return 'no leader';
+  const behind = cluster.replicas?.find(({ name, current }) => running.has(name) && !current);
+  return behind === undefined ? null : `its replica on ${behind.name} is not current`;
+}

@@ -1,0 +1,89 @@
+import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { Cache } from '@webcapture/shared/state/cache.ts';
+import { Captures } from '@webcapture/shared/state/captures.ts';
+import { jobOf } from '@webcapture/shared/state/job-of.ts';
+import { Jobs } from '@webcapture/shared/state/jobs.ts';
+import type { JobOutcome, JobResult } from '@webcapture/shared/state/results.ts';
+import { Settlements, type SettlementOutcome } from '../../services/front/capture/settlement.ts';
+import { Tickets } from '@webcapture/shared/state/tickets.ts';
+import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import type { Upload } from '@webcapture/shared/storage/file-store.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { plainReport } from './records.ts';
+
+/** What settles results, as a front puts it together, and what it has said. */
+export class SettlingParts {
+  readonly session: NatsSession;
+  readonly tickets: Tickets;
+  readonly captures: Captures;
+  readonly jobs: Jobs;
+  readonly store: EmbeddedStore;
+  readonly cache: Cache;
+  readonly settlements: Settlements;
+  /** What became of each result. */
+  readonly outcomes: SettlementOutcome[] = [];
+  /** All that was charged. */
+  tokens = 0;
+  /** What the log says, from warnings on. */
+  readonly warnings: string[] = [];
+  readonly log: Logger;
+
+  constructor(session: NatsSession) {
+    const warn = (_fields: object, message: string) => void this.warnings.push(message);
+    const say = () => undefined;
+    this.log = { debug: say, info: say, warn, error: warn } as unknown as Logger;
+    this.session = session;
+    this.tickets = new Tickets(session);
+    this.captures = new Captures(session);
+    this.jobs = new Jobs(session, this.tickets);
+    this.store = new EmbeddedStore(session);
+    this.cache = new Cache(session);
+    this.settlements = new Settlements({
+      captures: this.captures,
+      store: this.store,
+      cache: this.cache,
+      tickets: this.tickets,
+      onSettled: ({ outcome, tokens }) => {
+        this.outcomes.push(outcome);
+        this.tokens += tokens;
+      },
+      log: this.log,
+    });
+  }
+
+  /** Settles a result that comes now from the region of its job; by default as the front does that waits for nothing. */
+  settle(result: JobResult, changes: Partial<Parameters<Settlements['settle']>[1]> = {}) {
+    const now = this.session.now();
+    return this.settlements.settle(result, {
+      region: 'us-east',
+      at: now,
+      deadline: now + 20_000,
+      isAwaited: false,
+      ...changes,
+    });
+  }
+
+  /** A job as a renderer gets it. */
+  async jobOf(record: CaptureRecord, revision = 0): Promise<CaptureJob> {
+    const job = jobOf(record, revision);
+    return { ...job, ticket: await this.tickets.sign(job.ticket) };
+  }
+
+  /** How many messages of its object the store holds. */
+  async partsOf({ file }: Pick<CaptureJob, 'file'>): Promise<number> {
+    const object = file.object.replaceAll('.', '_');
+    const filter = { subjects_filter: `files.part.*.${object}.>` };
+    const { state } = await this.session.jsm.streams.info('FILES', filter);
+    return Object.keys(state.subjects ?? {}).length;
+  }
+}
+
+/** A result of a job, as a renderer says it. */
+export function resultOf({ ticket }: Pick<CaptureJob, 'ticket'>, outcome: JobOutcome): JobResult {
+  return { ticket, pod: 'a-pod', delivery: 1, elapsedMs: 5, outcome };
+}
+
+export const completedBy = (upload: Upload) =>
+  ({ kind: 'completed', upload, report: plainReport, ageMs: 1 }) as const satisfies JobOutcome;

@@ -1,0 +1,190 @@
+import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
+import { mimeTypes, type Format } from '@webcapture/shared/contract/formats.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import { Cache } from '@webcapture/shared/state/cache.ts';
+import { Captures } from '@webcapture/shared/state/captures.ts';
+import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/state/fleet.ts';
+import { parseJob } from '@webcapture/shared/state/jobs.ts';
+import type { JobOutcome, RenderFailure } from '@webcapture/shared/state/results.ts';
+import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.ts';
+import type { Upload } from '@webcapture/shared/storage/file-store.ts';
+import { JobSource } from '../../services/renderer/job/job-source.ts';
+import { ResultPublisher, type DeliveredJob } from '../../services/renderer/job/publish-result.ts';
+import { Slots } from '../../services/renderer/job/slots.ts';
+import { silentLog } from './nats-session.ts';
+import { plainReport } from './records.ts';
+
+/** What the stand-in does with one job; the default is to complete it at once. */
+export type Behaviour = (job: CaptureJob, renderer: StandInRenderer) => Promise<void>;
+
+/** First bytes by which a file of the type is told. */
+const signatures: Readonly<Record<Exclude<Format, 'png'>, Buffer>> = {
+  jpeg: Buffer.from([0xff, 0xd8, 0xff, 0xe0]),
+  webp: Buffer.from('RIFF\0\0\0\0WEBP', 'latin1'),
+  pdf: Buffer.from('%PDF-1.7\n'),
+};
+
+/** Stands in for the renderers of a region: it takes jobs and publishes results as they do, without a browser. */
+export class StandInRenderer {
+  readonly session: NatsSession;
+  readonly region: Region;
+  /** For tests to look with: no renderer has these. */
+  readonly captures: Captures;
+  readonly cache: Cache;
+  readonly store: EmbeddedStore;
+  /** Every job that it was given, in order. */
+  readonly jobs: CaptureJob[] = [];
+  behaviour: Behaviour = (job, renderer) => renderer.complete(job);
+  /** What its files hold behind their first bytes. */
+  bytes = Buffer.from('the bytes of a picture');
+  /** Changes what it says of its files. */
+  changeUpload: (upload: Upload) => Upload = (upload) => upload;
+  /** What it says of itself. */
+  says: Partial<RendererHeartbeat> = {};
+  readonly pod: string;
+  readonly #uploader: EmbeddedUploader;
+  readonly #results: ResultPublisher;
+  readonly #taken = new Map<string, DeliveredJob>();
+  #heartbeat: NodeJS.Timeout | undefined;
+  #slots: Slots | undefined;
+  #source: JobSource | undefined;
+
+  constructor(session: NatsSession, region: Region, pod = `stand-in-${region}`) {
+    this.session = session;
+    this.region = region;
+    this.pod = pod;
+    this.captures = new Captures(session);
+    this.cache = new Cache(session);
+    this.store = new EmbeddedStore(session);
+    this.#uploader = new EmbeddedUploader(session);
+    this.#results = new ResultPublisher(session, pod);
+  }
+
+  /** Says that it is there and takes jobs, `slots` at a time. */
+  async start(slots = 2): Promise<void> {
+    await this.say({ slots });
+    this.#heartbeat = setInterval(() => void this.say({ slots }).catch(() => undefined), 1000);
+    this.#slots = new Slots({
+      count: slots,
+      run: (message) => {
+        const done = this.#run(message);
+        return { rendered: done, done };
+      },
+      giveBack: async (message) => message.handBack(1),
+      ready: () => this.session.connected(),
+      onFree: () => this.#source?.ask(),
+    });
+    this.#source = new JobSource(this.session, {
+      region: this.region,
+      free: () => this.#slots?.free ?? 0,
+      onJob: (message) => this.#slots?.take(message),
+      log: silentLog,
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.die();
+    await this.#slots?.drain(0);
+    await sayGoodbye(new Entries(this.session, 'live'), this.region, this.pod).catch(() => undefined);
+  }
+
+  /** Falls silent and takes no more. */
+  die(): void {
+    clearInterval(this.#heartbeat);
+    this.#source?.close();
+  }
+
+  async say(words: Partial<RendererHeartbeat> = {}): Promise<void> {
+    await sayHeartbeat(new Entries(this.session, 'live'), {
+      pod: this.pod,
+      region: this.region,
+      version: '0',
+      slots: 2,
+      busy: 0,
+      browser: 'up',
+      draining: false,
+      recent: { ended: 0, failedByUs: 0, queueWaitP95Ms: 0 },
+      at: Date.now(),
+      ...words,
+      ...this.says,
+    });
+  }
+
+  /** Tells that rendering has begun, where that is wanted. */
+  begin(job: CaptureJob): void {
+    if (job.reply?.wants === 'start') this.#results.tell(this.#delivered(job), { kind: 'started' });
+  }
+
+  /** The file that it makes of a job. */
+  fileOf({ options: { format, viewport } }: CaptureJob): Buffer {
+    if (format !== 'png') return Buffer.concat([signatures[format], this.bytes]);
+    const head = Buffer.alloc(33);
+    head.write('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 0, 'latin1');
+    head.writeUInt32BE(viewport.width, 16);
+    head.writeUInt32BE(viewport.height, 20);
+    head.set([8, 2, 0, 0, 0], 24);
+    return Buffer.concat([head, this.bytes]);
+  }
+
+  async upload(job: CaptureJob): Promise<Upload> {
+    const { format, viewport } = job.options;
+    const { object, lifetimeMs, expiresAt, cacheSeconds } = job.file;
+    const { stored } = this.#uploader.upload({
+      object,
+      region: this.region,
+      account: job.account,
+      bytes: this.fileOf(job),
+      contentType: mimeTypes[format],
+      expiresAt: expiresAt ?? Date.now() + lifetimeMs,
+      width: viewport.width,
+      height: viewport.height,
+      ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
+    });
+    return this.changeUpload(await stored);
+  }
+
+  /** Uploads the file and publishes the result; with `silently`, the reply to the front that waits gets lost. */
+  async complete(job: CaptureJob, { silently = false }: { silently?: boolean } = {}): Promise<void> {
+    const upload = await this.upload(job);
+    const outcome = { kind: 'completed', upload, report: plainReport, ageMs: 1 } as const;
+    if (!silently) this.tell(job, outcome);
+    await this.publish(job, outcome);
+  }
+
+  async fail(job: CaptureJob, code: RenderFailure, message: string): Promise<void> {
+    await this.publish(job, { kind: 'failed', code, message });
+  }
+
+  /** The reply to the front that waits, with the file where it is wanted. */
+  tell(job: CaptureJob, outcome: JobOutcome): void {
+    this.#results.tell(this.#delivered(job), outcome, outcome.kind === 'completed' ? this.fileOf(job) : null);
+  }
+
+  /** The result that counts. */
+  publish(job: CaptureJob, outcome: JobOutcome): Promise<void> {
+    return this.#results.publish(this.#delivered(job), outcome, Date.now() + 30_000);
+  }
+
+  #delivered(job: CaptureJob): DeliveredJob {
+    return { delivery: 1, takenAt: performance.now(), ...this.#taken.get(`${job.uuid}:${job.revision}`), job };
+  }
+
+  async #run(message: PulledMessage): Promise<void> {
+    const job = parseJob(message.data);
+    if ('isUnknown' in job) return;
+    const working = setInterval(() => message.working(), 1000);
+    this.#taken.set(`${job.uuid}:${job.revision}`, { job, delivery: message.delivery, takenAt: performance.now() });
+    this.jobs.push(job);
+    try {
+      await this.behaviour(job, this);
+      await message.ack().catch(() => undefined);
+    } finally {
+      clearInterval(working);
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { heldJobText } from '@webcapture/shared/contract/heartbeat.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { pullOne } from '@webcapture/shared/nats/pull.ts';
+import { backgroundShards, captureDurable, captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { backgroundShardOf, Captures } from '@webcapture/shared/state/captures.ts';
+import { sayHeartbeat } from '@webcapture/shared/state/fleet.ts';
+import { jobOf } from '@webcapture/shared/state/job-of.ts';
+import { Tickets } from '@webcapture/shared/state/tickets.ts';
+import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { newRecord } from '../../harness/records.ts';
+import { until } from '../../harness/until.ts';
+import { heartbeat } from './support/facts.ts';
+import { StandInRenderer } from './support/stand-in-renderer.ts';
+import { TestController } from './support/test-controller.ts';
+
+let nats: TestNats;
+let controller: TestController;
+let renderer: StandInRenderer;
+beforeAll(async () => {
+  nats = await startTestNats(['us-east']);
+  controller = await TestController.start({ WEBCAPTURE_NATS_URL: nats.url, WEBCAPTURE_REGIONS: 'us-east' });
+  await until('it to lead', async () => (await controller.metric('webcapture_controller_leader')) === 1);
+});
+afterAll(async () => {
+  await renderer.stop();
+  await controller.stop();
+  await nats[Symbol.asyncDispose]();
+});
+
+const measured = (what: string, ms: number) => process.stdout.write(`${what}: ${(ms / 1000).toFixed(1)} s\n`);
+
+/** By the times alone it takes about six seconds; on a busy machine it may take longer. */
+const patientMs = 20_000;
+
+/** Queues a background capture whose signal gets lost; returns its uuid. */
+async function queueSilently(account: string): Promise<string> {
+  const { session } = nats;
+  const record = newRecord({ account, lane: 'background' });
+  await new Captures(session).create(record);
+  const job = jobOf(record);
+  const signed = { ...job, ticket: await new Tickets(session).sign(job.ticket) };
+  const subject = captureSubject('us-east', 'background', backgroundShardOf(account, backgroundShards));
+  await session.js.publish(subject, JSON.stringify(signed));
+  return record.uuid;
+}
+
+test('a background capture whose signal got lost is found by the signal of the leader', async () => {
+  renderer = new StandInRenderer(await nats.connect(), 'us-east', 'us-east-1');
+  // It looks everywhere at its start: what follows is not found by that.
+  const before = await queueSilently('acme');
+  await until('it to look', () => renderer.jobs.some(({ uuid }) => uuid === before));
+  const uuid = await queueSilently('acme');
+  const started = performance.now();
+  await until('it to be taken', () => renderer.jobs.some((job) => job.uuid === uuid), { deadlineMs: patientMs });
+  measured('a signal got lost, the job taken', performance.now() - started);
+});
+
+test('a background capture of a renderer that died is found although nothing waits in its shard', async () => {
+  const { session } = nats;
+  renderer.die();
+  const uuid = await queueSilently('widow');
+  const shard = backgroundShardOf('widow', backgroundShards);
+  const durable = captureDurable('us-east', 'background', shard);
+  const message = await pullOne(session.nc, streamNames.captures, durable, 5000);
+  if (message === null) throw new Error('there is no job');
+  const job = heldJobText({ ...message, queue: `background-${shard}` });
+  await sayHeartbeat(new Entries(session, 'live'), heartbeat('dead', { busy: 1, jobs: [job] }));
+  const died = performance.now();
+  const other = new StandInRenderer(await nats.connect(), 'us-east', 'us-east-2');
+  await until('it to be taken', () => other.jobs.some((job) => job.uuid === uuid), { deadlineMs: patientMs });
+  measured('a renderer died, its background job taken elsewhere', performance.now() - died);
+  expect(await controller.metric('webcapture_jobs_handed_back_total')).toBe(1);
+  await other.stop();
+});

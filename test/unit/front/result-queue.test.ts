@@ -1,0 +1,181 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { streamNames, taskSubject } from '@webcapture/shared/nats/streams.ts';
+import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
+import { ExpiryIndex } from '@webcapture/shared/state/expiry-index.ts';
+import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
+import { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { ResultQueue } from '../../../services/front/capture/result-queue.ts';
+import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { expiriesOf, taskDueAt } from '../../harness/queues.ts';
+import { newRecord } from '../../harness/records.ts';
+import { completedBy, SettlingParts } from '../../harness/settling.ts';
+import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
+import { until } from '../../harness/until.ts';
+
+let nats: TestNats;
+let renderer: StandInRenderer;
+/** To look with, and to make jobs with: no front. */
+let parts: SettlingParts;
+let queues: ResultQueue[];
+beforeEach(async () => {
+  nats = await startTestNats(['us-east']);
+  renderer = new StandInRenderer(await nats.connect(), 'us-east');
+  parts = new SettlingParts(nats.session);
+  queues = [];
+});
+afterEach(async () => {
+  await Promise.all(queues.map((queue) => queue.close()));
+  await nats[Symbol.asyncDispose]();
+});
+
+/** What a front runs that starts now. */
+async function startQueue(): Promise<{ parts: SettlingParts; queue: ResultQueue; malformed: () => number }> {
+  const own = new SettlingParts(await nats.connect());
+  const { session } = own;
+  let malformed = 0;
+  const queue = new ResultQueue({
+    session,
+    settlements: own.settlements,
+    captures: own.captures,
+    followUps: new FollowUps(new Tasks(session), new ExpiryIndex(session, session.now)),
+    jobs: own.jobs,
+    removeHtml: (name) => removeHtml(session, name),
+    onMalformed: () => (malformed += 1),
+    log: own.log,
+  });
+  queues.push(queue);
+  return { parts: own, queue, malformed: () => malformed };
+}
+
+const messagesIn = async (stream: string) => (await nats.session.jsm.streams.info(stream)).state.messages;
+const allSettled = () => until('all results to be settled', async () => (await messagesIn(streamNames.results)) === 0);
+
+const webhook = { url: 'https://example.com/hook', state: 'waiting', attempts: 0 } as const;
+const persistence = { refreshIntervalMs: 3_600_000 };
+
+/** Captures of every kind that has something to follow its end. */
+function everyKind(account: string, count: number): CaptureRecord[] {
+  return Array.from({ length: count }, (_, index) => {
+    const kinds = [{}, { lane: 'background' }, { lane: 'background', webhook }, { persistence }] as const;
+    return newRecord({ account, ...kinds[index % kinds.length] });
+  });
+}
+
+async function accept(records: readonly CaptureRecord[]): Promise<void> {
+  const background = records.filter(({ lane }) => lane === 'background');
+  await Promise.all(background.map((record) => parts.captures.create(record)));
+}
+
+/** That all of them completed, were charged once, and that what follows was handed to the leader. */
+async function expectEnded(account: string, records: readonly CaptureRecord[]): Promise<void> {
+  const { state } = await nats.session.jsm.streams.info(streamNames.tasks, { subjects_filter: 'tasks.webhook.>' });
+  const webhooks = Object.keys(state.subjects ?? {});
+  for (const record of records) {
+    const found = (await parts.captures.get(account, record.uuid))?.value;
+    expect(found?.status).toBe('completed');
+    expect(await expiriesOf(nats.session, record.uuid)).toEqual([found?.expiresAt]);
+    expect(await parts.store.stat(record.fileName)).not.toBeNull();
+    const isTold = webhooks.some(
+      (subject) => subject.startsWith(taskSubject('webhook', '')) && subject.includes(record.uuid),
+    );
+    expect(isTold).toBe(record.webhook !== undefined);
+    const refreshAt = await taskDueAt(nats.session, 'refresh', record);
+    expect(refreshAt !== null || record.persistence === undefined).toBe(true);
+  }
+  expect(await new AccountUsage(nats.session).read(account, Date.now(), 'exact')).toEqual({
+    tokens: records.length,
+    captures: records.length,
+    reserved: 0,
+    queued: 0,
+  });
+}
+
+test('no front runs while twenty captures are rendered: one that starts settles all of them', async () => {
+  const records = everyKind('nobody', 20);
+  await accept(records);
+  for (const record of records) await renderer.complete(await parts.jobOf(record));
+  expect(await messagesIn(streamNames.results)).toBe(20);
+  const { parts: front } = await startQueue();
+  await allSettled();
+  expect(front.outcomes).toEqual(records.map(() => 'completed'));
+  await expectEnded('nobody', records);
+});
+
+test('a front dies after it has settled what it waited for: another one sees to what follows', async () => {
+  const records = everyKind('died', 8);
+  await accept(records);
+  for (const record of records) {
+    const job = await parts.jobOf(record);
+    const outcome = completedBy(await renderer.upload(job));
+    await renderer.publish(job, outcome);
+    // As the front does that waits, and then it is gone.
+    const result = { ticket: job.ticket, pod: 'a-pod', delivery: 1, elapsedMs: 5, outcome };
+    expect(await parts.settle(result, { isAwaited: true })).toMatchObject({ outcome: 'completed' });
+    expect(await expiriesOf(nats.session, record.uuid)).toEqual([]);
+  }
+  const { parts: front } = await startQueue();
+  await allSettled();
+  expect(front.outcomes).toEqual(records.map(() => 'repeated'));
+  await expectEnded('died', records);
+});
+
+test('several fronts at once settle each result once', async () => {
+  const records = everyKind('several', 40);
+  await accept(records);
+  const fronts = await Promise.all([startQueue(), startQueue(), startQueue()]);
+  const jobs = await Promise.all(records.map((record) => parts.jobOf(record)));
+  await Promise.all(jobs.map((job) => renderer.complete(job)));
+  await allSettled();
+  const outcomes = fronts.flatMap((front) => front.parts.outcomes);
+  expect(outcomes.filter((outcome) => outcome === 'completed')).toHaveLength(40);
+  await expectEnded('several', records);
+});
+
+test('a front that stops leaves what it has not settled to the next one', async () => {
+  const records = everyKind('stops', 20);
+  await accept(records);
+  const jobs = await Promise.all(records.map((record) => parts.jobOf(record)));
+  const first = await startQueue();
+  const publishing = Promise.all(jobs.map((job) => renderer.complete(job)));
+  await until('the first ones to be settled', () => first.parts.outcomes.length > 2);
+  await first.queue.close();
+  await publishing;
+  await startQueue();
+  await allSettled();
+  await expectEnded('stops', records);
+});
+
+test('NATS is killed while results are settled: nothing is lost, and nothing is charged twice', async () => {
+  const records = everyKind('killed', 20);
+  await accept(records);
+  const jobs = await Promise.all(records.map((record) => parts.jobOf(record)));
+  await startQueue();
+  const publishing = Promise.all(jobs.map((job) => renderer.complete(job)));
+  await until('the first ones to be published', async () => (await messagesIn(streamNames.results)) > 0);
+  await nats.restart();
+  // A file that was being stored then may have failed; a renderer would upload it again.
+  await publishing.catch(() => undefined);
+  for (const job of jobs) {
+    const found = await until('the record to be read', () =>
+      parts.captures.get(job.account, job.uuid).then((entry) => ({ entry })),
+    );
+    if (found.entry?.value.status !== 'completed') await renderer.complete(job);
+  }
+  await until('all results to be settled', async () => (await messagesIn(streamNames.results)) === 0, {
+    deadlineMs: 50_000,
+  });
+  await expectEnded('killed', records);
+}, 120_000);
+
+test('what is no result is counted, and goes', async () => {
+  const { parts: front, malformed } = await startQueue();
+  for (const data of ['', 'nonsense', 'null', '{}', Buffer.from([0xff, 0xfe])]) {
+    await nats.session.js.publish('results.us-east.x', data);
+  }
+  await allSettled();
+  expect(malformed()).toBe(5);
+  // One line tells of them all.
+  expect(front.warnings).toEqual(['a result of a renderer is malformed']);
+});

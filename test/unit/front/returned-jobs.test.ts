@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { jobMaxDeliveries, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { returnReasons, type ReturnReason } from '@webcapture/shared/state/results.ts';
+import { until } from '../../harness/until.ts';
+import { openHolder, startBackgroundStand, type Holder } from './background.ts';
+import { read, type Stand } from './stand.ts';
+
+let stand: Stand;
+beforeAll(async () => {
+  stand = await startBackgroundStand();
+});
+afterAll(() => stand[Symbol.asyncDispose]());
+
+/** Has the renderer give the jobs of an account back so many times each, as one that cannot take them. */
+function returnJobs(reason: ReturnReason, times: number): void {
+  const given = new Map<string, number>();
+  stand.renderer.behaviour = async (job, renderer) => {
+    const count = (given.get(job.uuid) ?? 0) + 1;
+    given.set(job.uuid, count);
+    if (count <= times) await renderer.publish(job, { kind: 'returned', reason });
+    else await renderer.complete(job);
+  };
+}
+
+const jobsOf = (uuid: unknown) => stand.renderer.jobs.filter((job) => job.uuid === uuid);
+
+async function expectOneCharge(holder: Holder): Promise<void> {
+  expect(await holder.books()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
+}
+
+async function interactive(holder: Holder): Promise<unknown> {
+  const { status, body } = await read(
+    await stand.capture({ url: 'https://example.com/' }, { key: holder.key, signal: AbortSignal.timeout(55_000) }),
+  );
+  expect([status, body.error]).toEqual([200, null]);
+  return body.data?.['uuid'];
+}
+
+test.each(returnReasons.filter((reason) => reason !== 'unknown_version'))(
+  'more often than a job may be delivered, for %s: whoever waits gets the picture, charged once',
+  async (reason) => {
+    const times = jobMaxDeliveries + 2;
+    returnJobs(reason, times);
+    const holder = await openHolder(stand);
+    expect(jobsOf(await interactive(holder))).toHaveLength(times + 1);
+    await expectOneCharge(holder);
+  },
+);
+
+test.each(returnReasons.filter((reason) => reason !== 'unknown_version'))(
+  'of a background capture, for %s: any front queues it again',
+  async (reason) => {
+    const times = jobMaxDeliveries + 2;
+    returnJobs(reason, times);
+    const holder = await openHolder(stand);
+    const { uuid } = await holder.queue();
+    await holder.until(uuid, 'completed');
+    expect(jobsOf(uuid)).toHaveLength(times + 1);
+    await expectOneCharge(holder);
+  },
+);
+
+test('a renderer that gives one job back again and again has it queued once more, not each time', async () => {
+  const holder = await openHolder(stand);
+  let isFirst = true;
+  stand.renderer.behaviour = async (job, renderer) => {
+    if (!isFirst) return renderer.complete(job);
+    isFirst = false;
+    for (let time = 0; time < 20; time++) await renderer.publish(job, { kind: 'returned', reason: 'no_free_slot' });
+  };
+  const { uuid } = await holder.queue();
+  await holder.until(uuid, 'completed');
+  const waiting = async () => (await stand.nats.session.jsm.streams.info(streamNames.results)).state.messages;
+  await until('all that it said to be settled', async () => (await waiting()) === 0);
+  expect(jobsOf(uuid)).toHaveLength(2);
+  isFirst = true;
+  expect(jobsOf(await interactive(holder))).toHaveLength(2);
+  expect(await holder.books()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
+});
+
+test('a background capture, and a refresh, of which rendering had begun are queued once more', async () => {
+  const holder = await openHolder(stand);
+  let release = () => undefined as void;
+  const hold = () => {
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let isFirst = true;
+    stand.renderer.behaviour = async (job, renderer) => {
+      if (!isFirst) {
+        await released;
+        return renderer.complete(job);
+      }
+      isFirst = false;
+      renderer.begin(job);
+      const isRendering = async () => {
+        const record = await holder.record(job.uuid);
+        return (job.revision === 0 ? record.status : record.refresh?.state) === 'rendering';
+      };
+      await until('it to be rendered', isRendering);
+      await renderer.publish(job, { kind: 'returned', reason: 'shutting_down' });
+    };
+  };
+  hold();
+  const { uuid } = await holder.queue();
+  await until('the second delivery', () => jobsOf(uuid).length === 2);
+  expect((await holder.record(uuid)).status).toBe('queued');
+  release();
+  await holder.until(uuid, 'completed');
+
+  hold();
+  await holder.refresh(uuid);
+  await until('the second delivery of the refresh', () => jobsOf(uuid).length === 4);
+  expect((await holder.record(uuid)).refresh?.state).toBe('queued');
+  release();
+  await until('its end', async () => (await holder.record(uuid)).refresh?.state === 'completed');
+  expect(await holder.books()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
+});
+
+test('jobs of a version that no renderer knows go back ten times and more, and are rendered once one does', async () => {
+  const times = 11;
+  returnJobs('unknown_version', times);
+  const [waiting, background] = [await openHolder(stand), await openHolder(stand)];
+  const answer = interactive(waiting);
+  const { uuid } = await background.queue();
+  expect(jobsOf(await answer)).toHaveLength(times + 1);
+  await until('the background capture', async () => (await background.record(uuid)).status === 'completed', {
+    deadlineMs: 40_000,
+  });
+  expect(jobsOf(uuid)).toHaveLength(times + 1);
+  await expectOneCharge(waiting);
+  await expectOneCharge(background);
+}, 100_000);

@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
+import type { JobResult } from '@webcapture/shared/state/results.ts';
+import { ticketOf } from '@webcapture/shared/state/tickets.ts';
+import { complete, fail, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/state/transitions.ts';
+import { noUsage } from '@webcapture/shared/state/usage.ts';
+import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { newOutcome, newRecord } from '../../harness/records.ts';
+import { completedBy, resultOf, SettlingParts } from '../../harness/settling.ts';
+import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
+
+let nats: TestNats;
+let renderer: StandInRenderer;
+let parts: SettlingParts;
+beforeAll(async () => {
+  nats = await startTestNats(['us-east']);
+  renderer = new StandInRenderer(await nats.connect(), 'us-east');
+  parts = new SettlingParts(nats.session);
+});
+afterAll(() => nats[Symbol.asyncDispose]());
+
+const usageOf = async (account: string) => ({
+  ...noUsage,
+  ...(await new AccountUsage(nats.session).read(account, Date.now(), 'exact')),
+});
+
+const orderOf = (revision: number): RefreshOrder => ({
+  revision,
+  by: 'request',
+  region: 'us-east',
+  acceptedAt: Date.now(),
+  startBy: Date.now() + 60_000,
+  deadline: Date.now() + 120_000,
+});
+
+const lost = { code: 'CAPTURE_TIMEOUT', message: 'It took too long.' } as const;
+
+interface Rendered {
+  readonly record: CaptureRecord;
+  readonly job: CaptureJob;
+  readonly result: JobResult;
+}
+
+/** A renderer has uploaded the file of a job. */
+async function render(record: CaptureRecord, revision = 0): Promise<Rendered> {
+  const job = await parts.jobOf(record, revision);
+  return { record, job, result: resultOf(job, completedBy(await renderer.upload(job))) };
+}
+
+const interactive = (account: string) => render(newRecord({ account, tokenCost: 2 }));
+
+async function background(account: string): Promise<Rendered> {
+  const record = newRecord({ account, tokenCost: 2, lane: 'background' });
+  await parts.captures.create(record);
+  return render(record);
+}
+
+/** The first refresh of a capture that has completed. */
+async function refresh(account: string): Promise<Rendered> {
+  const first = await background(account);
+  await parts.settle(first.result);
+  const record = await parts.captures.change(first.record, startRefresh(orderOf(1)));
+  if (record === null) throw new Error('the record is gone');
+  return render(record, 1);
+}
+
+test('a result settles once and is charged once, however many fronts settle it at once', async () => {
+  const fronts = await Promise.all([1, 2].map(async () => new SettlingParts(await nats.connect())));
+  const refreshes = await Promise.all(Array.from({ length: 14 }, () => refresh('fifty')));
+  const before = await usageOf('fifty');
+  const rendered = [
+    ...(await Promise.all(Array.from({ length: 20 }, () => interactive('fifty')))),
+    ...(await Promise.all(Array.from({ length: 16 }, () => background('fifty')))),
+    ...refreshes,
+  ];
+  const settlements = await Promise.all(
+    rendered.flatMap(({ result }) =>
+      fronts.flatMap((front) => [true, false].map((isAwaited) => front.settle(result, { isAwaited }))),
+    ),
+  );
+  const outcomes = fronts.flatMap((front) => front.outcomes);
+  expect(outcomes).toHaveLength(200);
+  expect(outcomes.filter((outcome) => outcome === 'completed')).toHaveLength(50);
+  expect(outcomes.filter((outcome) => outcome === 'repeated')).toHaveLength(150);
+  expect(fronts.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(100);
+  expect(settlements.every(({ record }) => record?.status === 'completed')).toBe(true);
+  expect(await usageOf('fifty')).toEqual({
+    tokens: before.tokens + 100,
+    captures: before.captures + 50,
+    reserved: 0,
+    queued: 0,
+  });
+  for (const { record, job, result } of rendered) {
+    const found = (await parts.captures.get('fifty', record.uuid))?.value;
+    expect(found?.status).toBe('completed');
+    if (job.revision === 1) expect(found?.refresh?.state).toBe('completed');
+    const file = await parts.store.stat(record.fileName);
+    const { outcome } = result;
+    // A refresh that shows what the file showed before leaves it.
+    expect(file?.size).toBe(outcome.kind === 'completed' ? outcome.upload.size : 0);
+  }
+}, 120_000);
+
+test('a failure settles once, is not charged, and says what the renderer said', async () => {
+  for (const make of [interactive, background, refresh]) {
+    const { record, job } = await make('fails');
+    const before = await usageOf('fails');
+    const failed = resultOf(job, { kind: 'failed', code: 'NAVIGATION_FAILED', message: 'There is no such host.' });
+    const settled = await Promise.all([true, false, false].map((isAwaited) => parts.settle(failed, { isAwaited })));
+    expect(settled.map(({ outcome }) => outcome).toSorted()).toEqual(['failed', 'repeated', 'repeated']);
+    const found = (await parts.captures.get('fails', record.uuid))?.value;
+    const failure = job.revision === 0 ? found?.failure : found?.refresh?.failure;
+    expect(failure).toEqual({ code: 'NAVIGATION_FAILED', message: 'There is no such host.' });
+    expect(await usageOf('fails')).toMatchObject({ tokens: before.tokens, captures: before.captures, queued: 0 });
+  }
+});
+
+describe('a result whose capture has ended otherwise is not charged, and its file goes', () => {
+  /** Settles it, by the front that waits and by one that does not. */
+  async function settleInVain({ record, job, result }: Rendered, outcome: 'ended' | 'unknown', at?: number) {
+    const { account } = record;
+    const before = await usageOf(account);
+    for (const isAwaited of [true, false]) {
+      expect(await parts.settle(result, { isAwaited, ...(at === undefined ? {} : { at }) })).toMatchObject({ outcome });
+      expect(parts.outcomes.at(-1)).toBe(outcome);
+    }
+    expect(await usageOf(account)).toEqual(before);
+    expect(await parts.store.stat(job.file.object)).toBeNull();
+    expect(await parts.partsOf(job)).toBe(0);
+  }
+
+  test('an interactive one that was cancelled', async () => {
+    const rendered = await interactive('cancelled');
+    await parts.captures.end(ticketOf(rendered.job), fail(0, { ...lost, cancelled: true }));
+    await settleInVain(rendered, 'ended');
+  });
+
+  test('an interactive one that took too long', async () => {
+    const rendered = await interactive('too-long');
+    await parts.captures.end(ticketOf(rendered.job), fail(0, lost));
+    await settleInVain(rendered, 'ended');
+    expect((await parts.captures.get('too-long', rendered.record.uuid))?.value.failure).toEqual(lost);
+  });
+
+  test('a background one that failed by its deadline', async () => {
+    const rendered = await background('late');
+    await parts.captures.fail(rendered.record, lost);
+    await settleInVain(rendered, 'ended');
+  });
+
+  test('one that was deleted', async () => {
+    const rendered = await background('deleted');
+    await parts.captures.change(rendered.record, remove);
+    await settleInVain(rendered, 'ended');
+    expect((await parts.captures.get('deleted', rendered.record.uuid))?.value.status).toBe('deleted');
+  });
+
+  test('one that is gone', async () => {
+    const rendered = await background('gone');
+    await parts.captures.remove('gone', rendered.record.uuid);
+    await settleInVain(rendered, 'unknown');
+    expect(await parts.captures.get('gone', rendered.record.uuid)).toBeNull();
+  });
+
+  test('a refresh in whose place a later one came', async () => {
+    const late = await refresh('replaced');
+    const { record } = late;
+    const inPlace = await parts.store.stat(record.fileName);
+    await parts.captures.fail({ ...record, revision: 1 }, lost);
+    await parts.captures.change(record, startRefresh(orderOf(2)));
+    await settleInVain(late, 'ended');
+    expect((await parts.captures.get('replaced', record.uuid))?.value.refresh).toMatchObject({
+      revision: 2,
+      state: 'queued',
+    });
+    expect(await parts.store.stat(record.fileName)).toEqual(inPlace);
+  });
+
+  test('a refresh of a capture that was deleted meanwhile', async () => {
+    const rendered = await refresh('refreshed-deleted');
+    await parts.captures.change(rendered.record, remove);
+    await settleInVain(rendered, 'ended');
+    expect(await parts.store.stat(rendered.record.fileName)).toBeNull();
+  });
+
+  test('one that comes again more than a day later, when its record is gone', async () => {
+    const rendered = await interactive('replayed');
+    await settleInVain(rendered, 'unknown', rendered.job.deadline + 86_400_001);
+    expect(await parts.captures.get('replayed', rendered.record.uuid)).toBeNull();
+  });
+});
+
+test('a result that comes again after days, while its capture is there, leaves its file alone', async () => {
+  const { record, job, result } = await interactive('kept');
+  await parts.settle(result);
+  const file = await parts.store.stat(record.fileName);
+  const at = job.deadline + 2 * 86_400_000;
+  for (const isAwaited of [true, false])
+    expect(await parts.settle(result, { at, isAwaited })).toMatchObject({ outcome: 'repeated' });
+  expect(await parts.store.stat(record.fileName)).toEqual(file);
+  expect(await usageOf('kept')).toMatchObject({ tokens: 2, captures: 1 });
+});
+
+test('a second rendering of a capture is not charged, and the file in place stays', async () => {
+  const { record, job, result } = await interactive('twice');
+  await parts.settle(result);
+  const file = await parts.store.stat(record.fileName);
+  const second = resultOf(job, completedBy(await renderer.upload(job)));
+  expect(await parts.settle(second)).toMatchObject({ outcome: 'ended' });
+  expect(await parts.store.stat(record.fileName)).toEqual(file);
+  expect(await parts.partsOf(job)).toBe(1);
+  expect(await usageOf('twice')).toMatchObject({ tokens: 2, captures: 1 });
+});
+
+test('what is known of a capture is what the file is, and when it was taken by the server’s clock', async () => {
+  const { record, job } = await interactive('facts');
+  const upload = await renderer.upload(job);
+  const at = nats.session.now();
+  const result = { ...resultOf(job, { ...completedBy(upload), ageMs: 250 }), elapsedMs: 1000 };
+  const { record: ended } = await parts.settle(result, { at });
+  expect(ended).toMatchObject({ status: 'completed', region: 'us-east', account: 'facts' });
+  expect(ended?.outcome).toMatchObject({
+    mimeType: 'image/png',
+    fileSizeBytes: renderer.fileOf(job).length,
+    width: 1280,
+    height: 720,
+    capturedAt: at - 250,
+    report: { timings: { queueMs: Math.max(0, at - 1000 - record.acceptedAt) } },
+  });
+});
+
+test('a record of which another service says that it completed is not charged again by a result', async () => {
+  const { record, job, result } = await background('other-service');
+  const { outcome } = result;
+  if (outcome.kind !== 'completed') throw new Error('it has not completed');
+  await parts.captures.end(ticketOf(job), complete(0, newOutcome({ object: outcome.upload.object }), record.expiresAt));
+  expect(await parts.settle(result)).toMatchObject({ outcome: 'repeated' });
+  expect(await usageOf('other-service')).toMatchObject({ tokens: 2, captures: 1 });
+});

@@ -1,0 +1,172 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startDelayProxy } from '../../harness/delay-proxy.ts';
+import { until } from '../../harness/until.ts';
+
+/** A proxy in front of a server that sends back whatever it gets, and says goodbye when the client does. */
+async function proxyToEcho(roundTripMs: number) {
+  const accepted: Socket[] = [];
+  const server = createServer({ noDelay: true }, (socket) => {
+    accepted.push(socket);
+    socket.on('error', () => undefined);
+    socket.pipe(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const proxy = await startDelayProxy({ upstream: { host: '127.0.0.1', port }, roundTripMs });
+  onTestFinished(async () => {
+    await proxy[Symbol.asyncDispose]();
+    for (const socket of accepted) socket.destroy();
+    server.close();
+  });
+  return { proxy, accepted };
+}
+
+/** A client that has had an answer, so that its connection stands all the way. */
+async function open(port: number): Promise<{ socket: Socket; received: () => string }> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => undefined);
+  const pieces: Buffer[] = [];
+  socket.on('data', (piece: Buffer) => void pieces.push(piece));
+  socket.write('.');
+  await until('the first answer', () => pieces.length > 0, { intervalMs: 2 });
+  pieces.length = 0;
+  return { socket, received: () => Buffer.concat(pieces).toString() };
+}
+
+/** Milliseconds until what was written is back. */
+async function roundTrip({ socket }: { socket: Socket }, text = 'x'): Promise<number> {
+  const start = performance.now();
+  const answered = once(socket, 'data');
+  socket.write(text);
+  await answered;
+  return performance.now() - start;
+}
+
+const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+
+async function medianRoundTrip(client: { socket: Socket }, count: number): Promise<number> {
+  const times: number[] = [];
+  for (let index = 0; index < count; index++) times.push(await roundTrip(client));
+  return median(times);
+}
+
+describe('a proxy that delays', () => {
+  test('takes the round trip that it was given, and another one from when it is told', async () => {
+    const { proxy } = await proxyToEcho(40);
+    const client = await open(proxy.port);
+    const far = await medianRoundTrip(client, 15);
+    expect(far).toBeGreaterThan(38.5);
+    expect(far).toBeLessThan(50);
+    proxy.setRoundTrip(0);
+    expect(await medianRoundTrip(client, 15)).toBeLessThan(10);
+  });
+
+  test('lets a new connection wait for its handshake', async () => {
+    const { proxy, accepted } = await proxyToEcho(60);
+    const start = performance.now();
+    const socket = connect({ port: proxy.port, host: '127.0.0.1' });
+    onTestFinished(() => void socket.destroy());
+    await until('the server to know of it', () => accepted.length === 1, { intervalMs: 1 });
+    expect(performance.now() - start).toBeGreaterThan(85);
+  });
+
+  test('keeps the order and every byte of many connections under load, and adds no time of its own to each piece', async () => {
+    const { proxy } = await proxyToEcho(50);
+    const clients = await Promise.all(Array.from({ length: 10 }, () => open(proxy.port)));
+    const sent = Array.from({ length: 4000 }, (_, index) => `${index} `);
+    const start = performance.now();
+    await Promise.all(
+      clients.map(async ({ socket, received }) => {
+        for (const [index, piece] of sent.entries()) {
+          socket.write(piece);
+          // Many pieces, at many times.
+          if (index % 5 === 0) await new Promise((resolve) => setImmediate(resolve));
+        }
+        await until('all to be back', () => received().length === sent.join('').length, { intervalMs: 5 });
+      }),
+    );
+    const tookMs = performance.now() - start;
+    for (const { received } of clients) expect(received()).toBe(sent.join(''));
+    // Eight hundred times half a round trip, one after the other, would take twenty seconds.
+    expect(tookMs).toBeLessThan(10_000);
+  });
+
+  test('has room for more than the distance holds: 32 MB do not wait for one round trip after the other', async () => {
+    const { proxy } = await proxyToEcho(100);
+    const { socket } = await open(proxy.port);
+    const size = 32 * 1024 * 1024;
+    let back = 0;
+    socket.on('data', (piece: Buffer) => (back += piece.length));
+    const start = performance.now();
+    socket.write(Buffer.alloc(size));
+    await until('all to be back', () => back === size, { intervalMs: 5 });
+    // A window of 64 KB would take 50 s.
+    expect(performance.now() - start).toBeLessThan(10_000);
+  });
+});
+
+describe('a partition', () => {
+  test('holds what is sent, and new connections; at its end all of it arrives, in order', async () => {
+    const { proxy, accepted } = await proxyToEcho(0);
+    const { socket, received } = await open(proxy.port);
+    proxy.pause();
+    for (const word of ['one ', 'two ', 'three']) socket.write(word);
+    const late = connect({ port: proxy.port, host: '127.0.0.1' });
+    onTestFinished(() => void late.destroy());
+    let lateReceived = '';
+    late.on('data', (piece: Buffer) => (lateReceived += piece.toString()));
+    await once(late, 'connect');
+    late.write('late');
+    // Long enough for a way that leaks to be seen; nothing else would end the wait.
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect([received(), lateReceived, accepted.length]).toEqual(['', '', 1]);
+    expect(socket.closed).toBe(false);
+    proxy.resume();
+    await until('all to arrive', () => received() === 'one two three' && lateReceived === 'late');
+    expect(await roundTrip({ socket })).toBeLessThan(1000);
+  });
+
+  test('hides the end of a connection until it is over', async () => {
+    const { proxy, accepted } = await proxyToEcho(0);
+    const { socket } = await open(proxy.port);
+    proxy.pause();
+    socket.resetAndDestroy();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(accepted[0]?.closed).toBe(false);
+    proxy.resume();
+    await until('the server to know', () => accepted[0]?.closed === true && proxy.connections() === 0);
+  });
+});
+
+test('a cut resets every connection and refuses new ones until it is mended, at the same port', async () => {
+  const { proxy, accepted } = await proxyToEcho(0);
+  const clients = [await open(proxy.port), await open(proxy.port)];
+  expect(proxy.connections()).toBe(2);
+  const errors: (string | undefined)[] = [];
+  for (const { socket } of clients) socket.on('error', ({ code }: NodeJS.ErrnoException) => errors.push(code));
+  proxy.cut();
+  await until('both sides to know', () => accepted.every(({ closed }) => closed) && errors.length === 2);
+  expect(errors).toEqual(['ECONNRESET', 'ECONNRESET']);
+  expect(proxy.connections()).toBe(0);
+  const refused = connect({ port: proxy.port, host: '127.0.0.1' });
+  await expect(once(refused, 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  await proxy.mend();
+  expect(await roundTrip(await open(proxy.port))).toBeLessThan(1000);
+});
+
+test('the end of either side reaches the other one after what was sent before it', async () => {
+  const { proxy, accepted } = await proxyToEcho(40);
+  const { socket, received } = await open(proxy.port);
+  socket.end('the last words');
+  await once(socket, 'close');
+  expect(received()).toBe('the last words');
+  const other = await open(proxy.port);
+  const closed = once(other.socket, 'close');
+  accepted[1]?.resetAndDestroy();
+  await closed;
+  await until('both to be gone', () => proxy.connections() === 0);
+});

@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import { isMessageMissing } from '@webcapture/shared/nats/api-errors.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import { captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { jobOf, type JobDelivery, type UnsignedJob } from '@webcapture/shared/state/job-of.ts';
+import { Jobs } from '@webcapture/shared/state/jobs.ts';
+import { parseResult, type JobOutcome, type JobResult } from '@webcapture/shared/state/results.ts';
+import { Tickets } from '@webcapture/shared/state/tickets.ts';
+import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.ts';
+import { takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import type { Rendering, RenderEngine, RenderRequest } from '../../../../services/renderer/capture/engine.ts';
+import { JobSource } from '../../../../services/renderer/job/job-source.ts';
+import { ResultPublisher } from '../../../../services/renderer/job/publish-result.ts';
+import { giveBack, runJob, type JobDeps, type JobEnd } from '../../../../services/renderer/job/run-job.ts';
+import { Slots } from '../../../../services/renderer/job/slots.ts';
+import { silentLog } from '../../../harness/nats-session.ts';
+import { newRecord, plainReport, pngLike } from '../../../harness/records.ts';
+
+/** What an engine makes of any page. */
+export const picture = (size = 100): Rendering => ({
+  bytes: pngLike(size, { width: 1280, height: 720 }),
+  mimeType: 'image/png',
+  width: 1280,
+  height: 720,
+  report: plainReport,
+});
+
+export interface TestRendererOptions extends Partial<Omit<JobDeps, 'engine'>> {
+  readonly region?: Region;
+  readonly slots?: number;
+  readonly render?: RenderEngine['render'];
+  readonly ready?: () => boolean;
+}
+
+/** A renderer but for its browser: takes jobs, uploads, publishes results, as the process does. */
+export class TestRenderer {
+  readonly source: JobSource;
+  readonly slots: Slots;
+  /** Every delivery that a slot was given, and those for which there was none. */
+  readonly taken: PulledMessage[] = [];
+  readonly ended: JobEnd[] = [];
+  readonly rendered: RenderRequest[] = [];
+
+  constructor(session: NatsSession, options: TestRendererOptions = {}) {
+    const { region = 'us-east', slots = 1, render = async () => picture(), ready, ...changes } = options;
+    const engine = {
+      render: (request: RenderRequest) => {
+        this.rendered.push(request);
+        return render(request);
+      },
+    } as RenderEngine;
+    const deps: JobDeps = {
+      engine,
+      uploader: new EmbeddedUploader(session, session.now),
+      results: new ResultPublisher(session, 'pod'),
+      takeHtml: (name) => takeHtml(session, { region, name }, 'by-subject'),
+      clock: session.clock,
+      onEnd: (end) => this.ended.push(end),
+      log: silentLog,
+      ...changes,
+    };
+    this.slots = new Slots({
+      count: slots,
+      run: (message, signal) => runJob(message, signal, deps),
+      giveBack: (message, reason) => giveBack(message, reason, deps),
+      ready: () => session.connected() && (ready?.() ?? true),
+      onFree: () => this.source?.ask(),
+    });
+    this.source = new JobSource(session, {
+      region,
+      free: () => this.slots.free,
+      onJob: (message) => {
+        this.taken.push(message);
+        this.slots.take(message);
+      },
+      log: silentLog,
+    });
+  }
+
+  /** As at the end of the process. */
+  async stop(graceMs = 0): Promise<void> {
+    const drained = this.slots.drain(graceMs);
+    this.source.close();
+    await drained;
+  }
+}
+
+/** An engine that takes so long for each page, unless it is stopped. */
+export const rendersIn =
+  (ms: number): RenderEngine['render'] =>
+  async ({ signal }) => {
+    await sleep(ms, undefined, { signal });
+    return picture();
+  };
+
+/** Queues captures as fronts do. */
+export class TestQueue {
+  readonly jobs: Jobs;
+  readonly #session: NatsSession;
+
+  constructor(session: NatsSession) {
+    this.#session = session;
+    this.jobs = new Jobs(session, new Tickets(session));
+  }
+
+  async publish(changes: Partial<CaptureRecord> = {}, delivery: JobDelivery = {}): Promise<UnsignedJob> {
+    const job = jobOf(newRecord(changes), 0, delivery);
+    await this.jobs.publish(job);
+    return job;
+  }
+
+  /** All results that wait to be settled, in order; each is one that a front can read. */
+  async results(): Promise<JobResult[]> {
+    const messages = await messagesOf(this.#session, streamNames.results);
+    return messages.map((data) => {
+      const result = parseResult(data);
+      if (result === null) throw new Error(`not a result: ${Buffer.from(data).toString()}`);
+      return result;
+    });
+  }
+
+  async outcomes(): Promise<JobOutcome[]> {
+    return (await this.results()).map(({ outcome }) => outcome);
+  }
+
+  /** Jobs that are not acknowledged. */
+  async queued(): Promise<number> {
+    return (await this.#session.jsm.streams.info(streamNames.captures)).state.messages;
+  }
+
+  interactive(region: Region = 'us-east') {
+    return this.#session.jsm.consumers.info(streamNames.captures, captureDurable(region, 'interactive'));
+  }
+}
+
+export async function messagesOf(session: NatsSession, stream: string): Promise<Uint8Array[]> {
+  const { state } = await session.jsm.streams.info(stream);
+  const found: Uint8Array[] = [];
+  for (let seq = state.first_seq; seq <= state.last_seq && state.messages > 0; seq++) {
+    try {
+      const message = await session.jsm.streams.getMessage(stream, { seq });
+      if (message !== null) found.push(message.data);
+    } catch (error) {
+      if (!isMessageMissing(error)) throw error;
+    }
+  }
+  return found;
+}
+
+export const uuidOf = (message: PulledMessage): string =>
+  (JSON.parse(new TextDecoder().decode(message.data)) as CaptureJob).uuid;

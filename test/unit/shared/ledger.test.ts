@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { Ledger, type Booking } from '@webcapture/shared/state/ledger.ts';
+import type { Usage } from '@webcapture/shared/state/usage.ts';
+import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+
+let nats: TestNats;
+let db: Entries;
+beforeAll(async () => {
+  nats = await startTestNats(['us-east']);
+  db = new Entries(nats.session, 'db');
+});
+afterAll(() => nats[Symbol.asyncDispose]());
+
+const one: Usage = { tokens: 1, captures: 1, reserved: 0, queued: 0 };
+const newShard = () => `usage.${randomUUID()}.202611.0`;
+
+function booking(shard: string, key = `capture.${randomUUID()}`, expectedSequence = 0): Booking {
+  return {
+    record: { subject: db.subject(key), data: JSON.stringify({ key }), expectedSequence },
+    changes: [{ shard, change: one }],
+  };
+}
+
+const tokensOf = async (shard: string) => (await db.get<Usage>(shard))?.value.tokens;
+
+test('a record that somebody else has changed fails alone: all others of its batch are booked, once', async () => {
+  const ledger = new Ledger(nats.session);
+  const shard = newShard();
+  const bookings = Array.from({ length: 40 }, (_, index) =>
+    booking(shard, undefined, index === 7 || index === 30 ? 999_999 : 0),
+  );
+  const ends = await Promise.allSettled(bookings.map((each) => ledger.book(each, 10_000)));
+  const failed = ends.flatMap((end, index) =>
+    end.status === 'rejected' ? [[index, isWriteConflict(end.reason)]] : [],
+  );
+  expect(failed).toEqual([
+    [7, true],
+    [30, true],
+  ]);
+  expect(await tokensOf(shard)).toBe(38);
+});
+
+test('one record that is booked twice at once is booked once', async () => {
+  const ledger = new Ledger(nats.session);
+  const shard = newShard();
+  const key = `capture.${randomUUID()}`;
+  const ends = await Promise.allSettled([0, 1].map(() => ledger.book(booking(shard, key), 10_000)));
+  expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  expect(await tokensOf(shard)).toBe(1);
+});
+
+test('several processes that book in the same shard lose nothing', async () => {
+  const ledgers = Array.from({ length: 4 }, () => new Ledger(nats.session));
+  const shard = newShard();
+  const keep = async (ledger: Ledger, key: string): Promise<void> => {
+    // As a compare-and-set does.
+    await ledger.book(booking(shard, key), 10_000).catch((error: unknown) => {
+      if (!isWriteConflict(error)) throw error;
+      return keep(ledger, key);
+    });
+  };
+  await Promise.all(
+    ledgers.flatMap((ledger) => Array.from({ length: 100 }, () => keep(ledger, `capture.${randomUUID()}`))),
+  );
+  expect(await tokensOf(shard)).toBe(400);
+});
+
+test('who has waited for longer than it may is told so, and is not booked', async () => {
+  const ledger = new Ledger(nats.session);
+  const shard = newShard();
+  await expect(ledger.book(booking(shard), 0)).rejects.toThrow('waiting to book a capture');
+  await ledger.book(booking(shard), 10_000);
+  expect(await tokensOf(shard)).toBe(1);
+});

@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** A way to a server that can be held up, so that what passes it comes late, or can lose what is sent to the server. */
+export class StallingProxy implements Disposable {
+  readonly url: string;
+  readonly #close: () => void;
+  readonly #held: (() => void)[] = [];
+  readonly #sockets = new Set<Socket>();
+  #mode: 'pass' | 'hold' | 'lose' = 'pass';
+
+  private constructor(url: string, close: () => void) {
+    this.url = url;
+    this.#close = close;
+  }
+
+  static async to(target: string): Promise<StallingProxy> {
+    const { hostname, port } = new URL(target);
+    const server = createServer((client) => {
+      const upstream = connect(Number(port), hostname);
+      proxy.#pipe(client, upstream, true);
+      proxy.#pipe(upstream, client, false);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port: own } = server.address() as AddressInfo;
+    const proxy = new StallingProxy(`nats://127.0.0.1:${own}`, () => server.close());
+    return proxy;
+  }
+
+  /** Nothing arrives, in either direction, before `release`. */
+  hold(): void {
+    this.#mode = 'hold';
+  }
+
+  /** What is sent to the server from now on is lost. The client sends whole commands, so the connection stays in order. */
+  lose(): void {
+    this.#mode = 'lose';
+  }
+
+  release(): void {
+    this.#mode = 'pass';
+    for (const send of this.#held.splice(0)) send();
+  }
+
+  [Symbol.dispose](): void {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#close();
+  }
+
+  #pipe(from: Socket, to: Socket, isToServer: boolean): void {
+    this.#sockets.add(from);
+    from.on('data', (chunk) => {
+      if (this.#mode === 'lose' && isToServer) return;
+      if (this.#mode === 'hold') this.#held.push(() => to.write(chunk));
+      else to.write(chunk);
+    });
+    from.on('error', () => to.destroy());
+    from.on('close', () => {
+      this.#sockets.delete(from);
+      to.destroy();
+    });
+  }
+}

@@ -1,0 +1,126 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { captureKey, Captures } from '@webcapture/shared/state/captures.ts';
+import { ExpiryIndex } from '@webcapture/shared/state/expiry-index.ts';
+import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
+import { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
+import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
+import { ControllerMetrics } from '../../../services/controller/apply/metrics.ts';
+import { deliverWebhook } from '../../../services/controller/tasks/deliver-webhook.ts';
+import { runTasks } from '../../../services/controller/tasks/run-tasks.ts';
+import { WebhookMetrics } from '../../../services/controller/webhooks/metrics.ts';
+import { maxDeliveries, ReceiverLimits } from '../../../services/controller/webhooks/receiver-limits.ts';
+import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { newOutcome, newRecord } from '../../harness/records.ts';
+import { until } from '../../harness/until.ts';
+import { publicAddress, startTcp, type Site } from '../egress/sites.ts';
+import { startReceiver, type Receiver } from './receiver.ts';
+
+let nats: TestNats;
+const sites: Site[] = [];
+const leading: { readonly aborter: AbortController; readonly ended: Promise<void> }[] = [];
+beforeAll(async () => {
+  nats = await startTestNats(['us-east']);
+});
+beforeEach(() => nats.session.jsm.streams.purge(streamNames.tasks));
+afterEach(async () => {
+  for (const { aborter, ended } of leading.splice(0)) {
+    aborter.abort(new Error('the term is over'));
+    await ended;
+  }
+  await Promise.all(sites.splice(0).map((site) => site.close()));
+});
+afterAll(() => nats[Symbol.asyncDispose]());
+
+/** Delivers as the leader does, until the test ends. */
+function lead(): ReceiverLimits {
+  const { session } = nats;
+  const aborter = new AbortController();
+  const term = { signal: aborter.signal, holds: () => !aborter.signal.aborted };
+  const registry = createMetrics('test');
+  const receivers = new ReceiverLimits();
+  const inbox = new PullInbox(session);
+  const parts = {
+    captures: new Captures(session),
+    tasks: new Tasks(session),
+    secrets: new WebhookSecrets(session),
+    policy: createEgressPolicy({ allow: [`${publicAddress}/32`], deny: [] }),
+    webhookMetrics: new WebhookMetrics(registry, () => receivers.unavailable),
+    receivers,
+    config: { cdnUrl: 'https://cdn.test' },
+    log: silentLog,
+    now: Date.now,
+  };
+  const work = {
+    kind: 'webhook',
+    parallel: maxDeliveries,
+    run: (task: Parameters<typeof deliverWebhook>[0]) => deliverWebhook(task, parts, term),
+  } as const;
+  const ended = runTasks(work, { inbox, metrics: new ControllerMetrics(registry), log: silentLog }, term);
+  leading.push({ aborter, ended });
+  return receivers;
+}
+
+/** Accepts connections, and never answers. */
+async function startDead(): Promise<Site> {
+  const site = await startTcp(publicAddress, (socket) => void socket.resume());
+  sites.push(site);
+  return site;
+}
+
+async function startLive(): Promise<Receiver> {
+  const receiver = await startReceiver(publicAddress);
+  sites.push(receiver);
+  return receiver;
+}
+
+/** Has something happen to a capture of the account that its webhook is to be told. */
+async function tell(account: string, { port }: Site): Promise<CaptureRecord> {
+  const url = `http://${publicAddress}:${port}/`;
+  const occurredAt = Date.now();
+  const webhook = { url, state: 'pending', event: 'capture.completed', revision: 0, occurredAt, attempts: 0 } as const;
+  const record = newRecord({ account, status: 'completed', outcome: newOutcome(), webhook });
+  await nats.session.js.publish(`$KV.db.${captureKey(account, record.uuid)}`, JSON.stringify(record));
+  await new FollowUps(new Tasks(nats.session), new ExpiryIndex(nats.session)).arrange(record);
+  return record;
+}
+
+describe.each([4, 40])('%i accounts whose receivers never answer', (count) => {
+  test('keep no event of others waiting', async () => {
+    const dead = await Promise.all(Array.from({ length: count }, startDead));
+    for (let round = 0; round < 240 / count + 8; round++) {
+      await Promise.all(dead.map((site, index) => tell(`dead-${count}-${index}`, site)));
+    }
+    const receivers = lead();
+    await until('each of them to be tried', () => dead.every((site) => site.connections() > 0));
+    const live = await startLive();
+    for (let event = 1; event <= 5; event++) {
+      const startedAt = performance.now();
+      await tell(`live-${count}`, live);
+      await until('the event to be delivered', () => live.received.length === event);
+      // An attempt at a dead receiver takes 10 s.
+      expect(performance.now() - startedAt).toBeLessThan(5000);
+    }
+    // Few are tried at once at each, and they are told apart soon.
+    expect(Math.max(...dead.map((site) => site.connections()))).toBeLessThanOrEqual(2);
+    await until('them to be known as unavailable', () => receivers.unavailable === count, { deadlineMs: 60_000 });
+    const startedAt = performance.now();
+    await tell(`live-${count}`, live);
+    await until('the event to be delivered', () => live.received.length === 6);
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+  }, 120_000);
+});
+
+test('a receiver that answers gets many events at a time', async () => {
+  lead();
+  const live = await startLive();
+  const records = await Promise.all(Array.from({ length: 300 }, () => tell('busy', live)));
+  await until('all to be delivered', () => live.received.length >= records.length, { deadlineMs: 60_000 });
+  const told = new Set(live.received.map(({ body }) => (JSON.parse(body) as { data: { uuid: string } }).data.uuid));
+  expect(told).toEqual(new Set(records.map(({ uuid }) => uuid)));
+  expect(live.received).toHaveLength(records.length);
+}, 90_000);

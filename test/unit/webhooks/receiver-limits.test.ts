@@ -1,0 +1,114 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { maxDeliveries, ReceiverLimits, type Turn } from '../../../services/controller/webhooks/receiver-limits.ts';
+import type { SendResult } from '../../../services/controller/webhooks/send-notice.ts';
+
+const delivered: SendResult = { delivered: true, status: 204 };
+const silent: SendResult = { delivered: false, reason: 'no answer within 10 s', gone: false };
+
+let now: number;
+let limits: ReceiverLimits;
+beforeEach(() => {
+  now = 1_000_000;
+  limits = new ReceiverLimits(
+    () => now,
+    () => 0,
+  );
+});
+
+const ask = (receiver = 'a', dueAt = now) => limits.ask({ account: `of ${receiver}`, receiver }, dueAt);
+
+function end(turn: Turn, result: SendResult, ms: number): void {
+  if (turn.verdict !== 'send') throw new Error(`it was told to ${turn.verdict}`);
+  turn.end(result, ms);
+  turn.release();
+}
+
+/** Turns that are given at this moment. */
+function turns(name = 'a', count = 100): Turn[] {
+  return Array.from({ length: count }, () => ask(name)).filter(({ verdict }) => verdict === 'send');
+}
+
+const hang = (name = 'a') => {
+  for (let times = 0; times < 3; times++) {
+    now += 10_000;
+    end(ask(name), silent, 10_000);
+  }
+};
+
+test('a receiver begins with two at once, and each quick answer allows one more', () => {
+  const first = turns();
+  expect(first).toHaveLength(2);
+  for (const turn of first) end(turn, delivered, 20);
+  expect(turns()).toHaveLength(4);
+});
+
+test('one that answers slowly gets fewer', () => {
+  for (let times = 0; times < 8; times++) end(ask(), delivered, 20);
+  for (let times = 0; times < 2; times++) end(ask(), delivered, 5000);
+  expect(turns()).toHaveLength(2);
+});
+
+describe('a receiver that hung three times in a row', () => {
+  beforeEach(() => hang());
+
+  test('is tried again after some seconds, one at a time, and less often each time', () => {
+    expect(limits.unavailable).toBe(1);
+    expect(ask().verdict).toBe('defer');
+    for (const waitMs of [5000, 10_000, 20_000, 40_000, 60_000, 60_000]) {
+      now += waitMs - 1;
+      expect(turns()).toHaveLength(0);
+      now += 1;
+      const trials = turns();
+      expect(trials).toHaveLength(1);
+      for (const trial of trials) end(trial, silent, 10_000);
+    }
+  });
+
+  test('has events that are late count as tried', () => {
+    expect(ask('a', now - 59_000).verdict).toBe('defer');
+    expect(ask('a', now - 61_000).verdict).toBe('skip');
+  });
+
+  test('is as any other once it answers', () => {
+    now += 5000;
+    end(ask(), delivered, 20);
+    expect(limits.unavailable).toBe(0);
+    expect(turns().length).toBeGreaterThan(1);
+  });
+});
+
+test('what hangs, and what is new, leaves room for those that have answered', () => {
+  for (let index = 0; index < 100; index++) end(ask(`good-${index}`), delivered, 20);
+  for (let index = 0; index < 500; index++) turns(`new-${index}`);
+  const given = Array.from({ length: 100 }, (_, index) => turns(`good-${index}`, 1).length);
+  expect(given.every((count) => count === 1)).toBe(true);
+  expect(maxDeliveries).toBeGreaterThanOrEqual(256);
+});
+
+test('those that are put off come again one after the other, and within a minute', () => {
+  turns('a', 2);
+  const waits = Array.from({ length: 3000 }, () => {
+    const turn = ask();
+    return turn.verdict === 'defer' ? turn.retryInMs : 0;
+  });
+  expect([0, 19, 39, 59].map((index) => waits[index])).toEqual([250, 500, 1000, 1500]);
+  expect(Math.max(...waits)).toBe(60_000);
+});
+
+test('a refused connection is no hang, and proves nothing', () => {
+  for (let times = 0; times < 5; times++) {
+    end(ask(), { delivered: false, reason: 'connection refused', gone: false }, 3);
+  }
+  expect(limits.unavailable).toBe(0);
+  expect(turns()).toHaveLength(2);
+});
+
+test('an account has its share, however many receivers it names', () => {
+  const given = Array.from({ length: 100 }, (_, index) =>
+    limits.ask({ account: 'many', receiver: `host-${index}` }, now),
+  ).filter(({ verdict }) => verdict === 'send');
+  expect(given).toHaveLength(32);
+  expect(limits.ask({ account: 'other', receiver: 'host-0' }, now).verdict).toBe('send');
+  for (const turn of given) end(turn, delivered, 20);
+  expect(limits.ask({ account: 'many' }, now).verdict).toBe('send');
+});
