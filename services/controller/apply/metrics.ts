@@ -10,7 +10,8 @@ import type { Facts } from '../gather/facts.ts';
 const lanes = ['interactive', 'background'] as const satisfies readonly Lane[];
 
 /** Why the controller, and not a renderer, ended a capture or took its job away. */
-export type SettleReason = 'max_deliveries' | 'terminated' | 'not_started' | 'deadline';
+const settleReasons = ['max_deliveries', 'terminated', 'not_started', 'deadline', 'html_missing'] as const;
+export type SettleReason = (typeof settleReasons)[number];
 
 /** The controller's metrics. Labels come from closed sets: components, regions, lanes, reasons. */
 export class ControllerMetrics {
@@ -75,7 +76,7 @@ export class ControllerMetrics {
       labelNames: ['reason'],
       registers,
     });
-    for (const reason of ['max_deliveries', 'terminated', 'not_started', 'deadline'] as const) {
+    for (const reason of settleReasons) {
       this.#settled.inc({ reason }, 0);
     }
     this.#tasks = new Counter({

@@ -5,6 +5,7 @@ import { jobOf, type JobDelivery } from '@webcapture/shared/state/job-of.ts';
 import type { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { ticketOf } from '@webcapture/shared/state/tickets.ts';
 import { isOpen, stateOf } from '@webcapture/shared/state/transitions.ts';
+import { HtmlMissingError } from '@webcapture/shared/storage/html-parcel.ts';
 import type { SettledJob } from './settler.ts';
 
 /** A job out of the queue, of this version or another one: what looking after it takes. */
@@ -70,8 +71,14 @@ export async function convertOldJob(
   if (record === undefined || !isOpen(record, old.revision)) return true;
   if (unlessBegun && stateOf(record, old.revision) === 'rendering') return false;
   const job = jobOf(record, old.revision, sourceOf(old, record));
-  await jobs.publish(job, { attempt: `converted-${sequence}`, bringsHtml: true });
-  return true;
+  try {
+    await jobs.publish(job, { attempt: `converted-${sequence}`, bringsHtml: true });
+    return true;
+  } catch (error) {
+    // It cannot be rendered, and fails when its time is over.
+    if (error instanceof HtmlMissingError) return false;
+    throw error;
+  }
 }
 
 /** Html that nobody renders again stands in the job alone, or is named there alone. */

@@ -5,6 +5,7 @@ import type { Jobs } from '@webcapture/shared/state/jobs.ts';
 import type { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { stateOf } from '@webcapture/shared/state/transitions.ts';
 import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
+import { HtmlMissingError } from '@webcapture/shared/storage/html-parcel.ts';
 import type { Settler } from '../chores/settler.ts';
 import { whatIsDue } from '../chores/sweep.ts';
 import type { TaskOf } from './run-tasks.ts';
@@ -24,8 +25,9 @@ export interface DispatchDeps {
 
 /**
  * Sees to it that an accepted capture, or refresh, ends. One that has not begun gets its job: its front may have died
- * before it could queue it; within minutes, a job that lies there already is not queued twice. One that is still open when all its time
- * has passed has lost its job, and fails: what it has set aside would never be given back else.
+ * before it could queue it; within minutes, a job that lies there already is not queued twice. One whose html is gone fails: its front put it
+ * there before it wrote the record, and took it away because its client was told that nothing was accepted. One that is
+ * still open when all its time has passed has lost its job, and fails: what it has set aside would never be given back else.
  */
 export async function dispatchJob(
   { account, uuid, revision }: Pick<TaskOf<'dispatch'>, 'account' | 'uuid' | 'revision'>,
@@ -44,7 +46,14 @@ export async function dispatchJob(
   const job = jobOf(record, revision);
   const endBy = overdueAt(job.deadline);
   if (now() < endBy) {
-    if (state === 'queued') await jobs.publish(job, { deadline: now() + publishTimeoutMs, bringsHtml: true });
+    try {
+      if (state === 'queued') await jobs.publish(job, { deadline: now() + publishTimeoutMs, bringsHtml: true });
+    } catch (error) {
+      if (!(error instanceof HtmlMissingError)) throw error;
+      const failure = { code: 'STORAGE_FAILED', message: error.message } as const;
+      await settler.settle({ account, uuid, revision }, { reason: 'html_missing', failure, unlessBegun: true });
+      return;
+    }
     await tasks.schedule(task, endBy);
     return;
   }

@@ -31,6 +31,7 @@ const transientCodes: ReadonlySet<number> = new Set([
   10096, // the stream is just being closed
   10118, // the stream is offline
   10119, // the consumer is offline
+  10158, // an attempt with the same message id is not stored yet, and may never be
   10176, // parts of an atomic batch were lost, e.g. with a leader that stopped; nothing of it was written
   10194, // the stream is offline, with a reason
   10195, // the consumer is offline, with a reason

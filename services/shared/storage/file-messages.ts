@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { StoredMsg } from '@nats-io/jetstream';
+import { DeadlineError } from '../lifecycle/deadline.ts';
 import { isMessageMissing, isSubjectTaken, isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { isTombstone } from '../nats/entries.ts';
@@ -37,7 +39,11 @@ export class FileMessages {
 
   /**
    * Publishes under a subject that nobody else uses, again and again while the server is away, until `deadline` (Unix
-   * ms). `timeout`: of one attempt. That the subject is taken tells that an earlier attempt has arrived.
+   * ms). `timeout`: of one attempt.
+   *
+   * In a cluster the server calls a subject taken as soon as a message for it has been proposed, even if no majority ever
+   * stores it. Of the attempts of this call the message id tells: one that is stored is acknowledged once more. When others
+   * may publish the same (`isShared`), the leader is asked, which takes the right to read.
    */
   async create(
     subject: string,
@@ -46,12 +52,20 @@ export class FileMessages {
       ttlSeconds,
       deadline,
       timeout: attemptTimeoutMs = 5000,
-    }: { ttlSeconds: number; deadline: number; timeout?: number },
+      isShared = false,
+    }: { ttlSeconds: number; deadline: number; timeout?: number; isShared?: boolean },
   ): Promise<void> {
-    const attempt = (timeout: number) =>
-      this.#session.js.publish(subject, data, { ttl: `${ttlSeconds}s`, timeout }).catch((error: unknown) => {
+    const options = { ttl: `${ttlSeconds}s`, msgID: randomUUID() };
+    const attempt = async (timeout: number) => {
+      try {
+        await this.#session.js.publish(subject, data, { ...options, timeout });
+      } catch (error) {
         if (!isSubjectTaken(error)) throw error;
-      });
+        if (isShared && (await this.#ask(this.#session.jsm.streams, subject)) === null) {
+          throw new DeadlineError(`storing ${subject} by somebody else`, timeout);
+        }
+      }
+    };
     await retryTransient(attempt, { deadline, attemptTimeoutMs });
   }
 

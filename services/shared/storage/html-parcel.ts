@@ -2,11 +2,12 @@ import type { StoredMsg } from '@nats-io/jetstream';
 import type { Region } from '../contract/regions.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { backoffMs, delay } from '../lifecycle/delay.ts';
-import { isMessageMissing, isSubjectTaken } from '../nats/api-errors.ts';
+import { isMessageMissing } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import type { Reading } from '../nats/entries.ts';
 import { retryTransient } from '../nats/retry.ts';
 import { streamNames } from '../nats/streams.ts';
+import { FileMessages } from './file-messages.ts';
 
 /** Bytes of a part: well below the smallest max_payload. */
 const partSize = 256 * 1024;
@@ -49,24 +50,20 @@ export async function putHtml(
   now: number = session.now(),
 ): Promise<void> {
   const bytes = Buffer.from(html, 'utf8');
-  const ttl = `${Math.max(1, Math.ceil((expiresAt - now) / 1000))}s`;
-  const deadline = Date.now() + writeTimeoutMs;
-  const publish = (subject: string, data: Uint8Array | string) => {
-    // No message can be overwritten: that it is there tells that an earlier attempt, or an earlier copy, has arrived.
-    const attempt = (timeout: number) =>
-      session.js.publish(subject, data, { ttl, timeout }).catch((error: unknown) => {
-        if (!isSubjectTaken(error)) throw error;
-      });
-    return retryTransient(attempt, { deadline, attemptTimeoutMs: 5000 });
+  const messages = new FileMessages(session);
+  const limits = {
+    ttlSeconds: Math.max(1, Math.ceil((expiresAt - now) / 1000)),
+    deadline: Date.now() + writeTimeoutMs,
+    isShared: true,
   };
   const head: Head = { parts: Math.ceil(bytes.length / partSize), size: bytes.length };
   try {
     await Promise.all(
       Array.from({ length: head.parts }, (_, part) =>
-        publish(subjectOf(address, part), bytes.subarray(part * partSize, (part + 1) * partSize)),
+        messages.create(subjectOf(address, part), bytes.subarray(part * partSize, (part + 1) * partSize), limits),
       ),
     );
-    await publish(subjectOf(address, 'head'), JSON.stringify(head));
+    await messages.create(subjectOf(address, 'head'), JSON.stringify(head), limits);
   } catch (error) {
     // What is there of it would stay for as long as the whole was to.
     session.jsm.streams.purge(streamNames.files, { filter: subjectOf(address, '>') }).catch(() => undefined);
@@ -107,7 +104,7 @@ export async function takeHtml(
  * what it put is found as well.
  *
  * @param expiresAt Unix milliseconds, of the copy; `now`: by the same clock
- * @throws ServiceError STORAGE_FAILED
+ * @throws HtmlMissingError; ServiceError STORAGE_FAILED
  */
 export async function bringHtml(
   session: NatsSession,
@@ -122,7 +119,14 @@ export async function bringHtml(
     await putHtml(session, { region: to, name }, await takeHtml(session, from), expiresAt, now);
     return;
   }
-  throw new ServiceError('STORAGE_FAILED', 'The supplied html could not be read back.');
+  throw new HtmlMissingError();
+}
+
+/** The html was not stored, or is not stored any more: nothing can be rendered from it. */
+export class HtmlMissingError extends ServiceError {
+  constructor() {
+    super('STORAGE_FAILED', 'The supplied html is not stored any more. Send the request again.');
+  }
 }
 
 async function isThere(session: NatsSession, address: ParcelAddress): Promise<boolean> {

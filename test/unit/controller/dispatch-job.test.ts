@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
@@ -71,6 +72,16 @@ describe('dispatch', () => {
     const task = { account: record.account, uuid: record.uuid, revision: 0 };
     await expect(dispatchJob(task, { ...deps, jobs: full })).rejects.toThrow('full');
     await run();
+  });
+
+  test('a capture whose html is gone fails, uncharged: nobody could render it', async () => {
+    const html = randomUUID();
+    const { run, queue, record, stored, usage } = await accepted({ account: 'html-gone', html });
+    await run();
+    expect(await stored(record)).toMatchObject({ status: 'failed', failure: { code: 'STORAGE_FAILED' } });
+    expect((await queue()).filter(({ uuid }) => uuid === record.uuid)).toEqual([]);
+    expect(await usage(record.account)).toEqual({ tokens: 0, captures: 0, reserved: 0, queued: 0 });
+    expect(await on().settled('html_missing')).toBe(1);
   });
 
   test.each([

@@ -24,6 +24,7 @@ test.each([
   ['stream not valid', api(10096, 500), true],
   ['stream is offline', api(10118, 500), true],
   ['consumer is offline', api(10119, 500), true],
+  ['duplicate message id is in process', api(10158, 409), true],
   ['expected last sequence per subject temporarily unavailable', api(10163, 503), true],
   ['atomic publish batch is incomplete', api(10176, 400), true],
   ['member change in progress', api(10202, 400), true],
