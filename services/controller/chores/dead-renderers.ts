@@ -1,9 +1,10 @@
 import { heartbeatIntervalMs, parseHeldJob } from '@webcapture/shared/contract/heartbeat.ts';
 import { regions as allRegions, type Region } from '@webcapture/shared/contract/regions.ts';
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { signalSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
-import type { Fleet, SilentRenderer } from '@webcapture/shared/state/fleet.ts';
-import type { RegionSignal } from '@webcapture/shared/state/signals.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import type { Fleet, ReplacedRenderer, SilentRenderer } from '@webcapture/shared/state/fleet.ts';
+import { sendSignal } from '@webcapture/shared/state/signals.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { ControllerMetrics } from '../apply/metrics.ts';
 import type { Term } from '../leader/election.ts';
@@ -23,9 +24,12 @@ const maxRenderers = 20_000;
 
 const handBackTimeoutMs = 1000;
 
+/** The server looks for what it has to deliver again 10 ms after a job was handed back. */
+const redeliveryMs = 100;
+
 export interface DeadRenderersDeps {
   readonly session: NatsSession;
-  readonly fleet: Pick<Fleet, 'silent'>;
+  readonly fleet: Pick<Fleet, 'silent' | 'replaced'>;
   /** Whether heartbeats can have been heard for a while: after a reconnection they cannot. */
   readonly isFleetKnown: () => boolean;
   readonly metrics: Pick<ControllerMetrics, 'handedBack'>;
@@ -35,8 +39,8 @@ export interface DeadRenderersDeps {
 }
 
 /**
- * Hands back the jobs of renderers that have fallen silent, so that others get them within seconds: the server itself
- * waits for much longer, since a consumer may be without a leader for many seconds. A renderer that was only slow loses
+ * Hands back the jobs of renderers that have fallen silent, or whose pod has another process by now, so that others get
+ * them within seconds: the server itself waits for much longer, since a consumer may be without a leader for many seconds. A renderer that was only slow loses
  * nothing but work: of two results for a capture one counts.
  */
 export class DeadRenderers {
@@ -65,7 +69,7 @@ export class DeadRenderers {
     this.#stopListening();
   }
 
-  /** Looks once. A renderer is dead when it was silent at two looks in a row. */
+  /** Looks once. A renderer is dead when it was silent at two looks in a row, or has a successor under its name. */
   async look(term: Pick<Term, 'holds'>): Promise<void> {
     const { fleet, isFleetKnown } = this.#deps;
     const now = this.#now();
@@ -78,7 +82,7 @@ export class DeadRenderers {
     const silent = fleet.silent();
     const dead = silent.filter((renderer) => this.#suspects.has(nameOf(renderer)));
     this.#suspects = new Set(silent.map(nameOf));
-    const lost = dead.flatMap((renderer) => this.#jobsOf(renderer, now));
+    const lost = [...fleet.replaced(), ...dead].flatMap((renderer) => this.#jobsOf(renderer, now));
     await Promise.all(lost.map((job) => this.#handBack(job, term)));
   }
 
@@ -101,12 +105,15 @@ export class DeadRenderers {
 
   /** Jobs that a dead renderer held, as far as it told, without those that have been handed back. */
   #jobsOf(
-    renderer: SilentRenderer,
+    renderer: SilentRenderer | ReplacedRenderer,
     now: number,
   ): { readonly region: Region; readonly text: string; readonly pod: string }[] {
     const { region, pod, jobs = [], forMs } = renderer;
-    const told = [...(this.#told.get(nameOf(renderer)) ?? [])].filter(([, at]) => now - at <= forMs + toldMs);
-    this.#told.delete(nameOf(renderer));
+    const successorForMs = 'successorForMs' in renderer ? renderer.successorForMs : null;
+    const told = [...(this.#told.get(nameOf(renderer)) ?? [])].filter(
+      ([, at]) => now - at <= forMs + toldMs && now - at >= (successorForMs ?? 0),
+    );
+    if (successorForMs === null) this.#told.delete(nameOf(renderer));
     for (const [job, at] of this.#handedBack) if (now - at > forgetMs) this.#handedBack.delete(job);
     return [...new Set([...jobs, ...told.map(([text]) => text)])]
       .filter((text) => !this.#handedBack.has(`${region}/${text}`))
@@ -130,9 +137,10 @@ export class DeadRenderers {
       metrics.handedBack();
       // Renderers ask only where they hear that something waits.
       const shard = /^background-(\d)$/.exec(queue)?.[1];
-      const signal: RegionSignal = { shards: [Number(shard)] };
-      if (shard !== undefined) session.nc.publish(signalSubject(region), JSON.stringify(signal));
-      log.warn({ region, pod, queue, delivery }, 'handed back a job of a renderer that fell silent');
+      log.warn({ region, pod, queue, delivery }, 'handed back a job of a renderer that is gone');
+      if (shard === undefined) return;
+      await delay(redeliveryMs);
+      sendSignal(session, region, { shards: [Number(shard)] });
     } catch (error) {
       this.#handedBack.delete(name);
       log.debug({ err: error, region, pod, queue }, 'a job could not be handed back; trying again');

@@ -9,7 +9,7 @@ import { DeadRenderers, deadRenderersIntervalMs } from './dead-renderers.ts';
 import { settleDeadLetters } from './dead-letters.ts';
 import { auditIfDue } from './record-audit.ts';
 import { removeRetiredDurables } from './retired-durables.ts';
-import { RegionSignals, signalCheckMs } from './region-signals.ts';
+import { regionSignalsIntervalMs, sendRegionSignals } from './region-signals.ts';
 import { Sweep } from './sweep.ts';
 
 /** How often it is looked whether an audit is due. */
@@ -26,7 +26,6 @@ export async function leadFleet(parts: ControllerParts, term: Term): Promise<voi
     isFleetKnown: () => parts.latest.get()?.facts.regions.some(({ fleetKnown }) => fleetKnown) === true,
   });
   signal.addEventListener('abort', () => deadRenderers.close(), { once: true });
-  const signals = new RegionSignals(parts);
   const provisionAll = async () => {
     await provisioner.run();
     if (term.holds()) await removeRetiredDurables(session, regions, log);
@@ -37,10 +36,12 @@ export async function leadFleet(parts: ControllerParts, term: Term): Promise<voi
       provisionAll,
     ),
     repeat({ what: 'the sweep of overdue captures', everyMs: times.sweepMs, signal, log }, () => sweep.pass(term)),
-    repeat({ what: 'the look for renderers that fell silent', everyMs: deadRenderersIntervalMs, signal, log }, () =>
+    repeat({ what: 'the look for renderers that are gone', everyMs: deadRenderersIntervalMs, signal, log }, () =>
       deadRenderers.look(term),
     ),
-    repeat({ what: 'signals to renderers', everyMs: signalCheckMs, signal, log }, async () => signals.pass()),
+    repeat({ what: 'signals to renderers', everyMs: regionSignalsIntervalMs, signal, log }, async () =>
+      sendRegionSignals(parts),
+    ),
     repeat({ what: 'the expiry of captures', everyMs: times.expiryMs, signal, log }, () => expiries.pass(term)),
     repeat({ what: 'the expansion of days of expiries', everyMs: times.expandDaysMs, signal, log }, () =>
       expiries.expandDays(term),

@@ -81,6 +81,9 @@ function tileStep(width: number, scale: number): number {
   return Math.max(100, Math.floor(pixels / scale / 100) * 100);
 }
 
+/** Milliseconds between two attempts at a page that has just moved on. */
+const surfaceDelays = [30, 100, 300, 1000];
+
 interface ScreenshotParams {
   readonly format: ImageFormat;
   readonly quality?: number;
@@ -94,14 +97,17 @@ async function capture(
 ): Promise<{ readonly bytes: Buffer; readonly interrupted: boolean }> {
   const { cdp, lifeline } = open;
   const take = async () => (await cdp.send('Page.captureScreenshot', { ...params, captureBeyondViewport: false })).data;
+  // Right after a navigation there may be no surface ("Unable to capture screenshot"), or no document that is shown ("Not
+  // attached to an active page"), for as long as a busy machine takes to swap them.
   const retried = async () => {
-    try {
-      return await take();
-    } catch {
-      // "Unable to capture screenshot": right after a navigation there may be no surface for some milliseconds.
-      await delay(30);
-      return take();
+    for (const waitMs of surfaceDelays) {
+      try {
+        return await take();
+      } catch {
+        await delay(waitMs);
+      }
     }
+    return take();
   };
   try {
     const shot = retried();

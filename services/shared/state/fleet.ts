@@ -32,6 +32,10 @@ const maxSilenceMs = 3500;
 const maxPodsPerRegion = 10_000;
 const maxSilentPerRegion = 1000;
 
+/** For so long a renderer is told of whose pod has another process. */
+const replacedMs = 10_000;
+const maxReplaced = 1000;
+
 /** How late sums may notice that a renderer has fallen silent. */
 const sweepMs = 250;
 
@@ -56,6 +60,12 @@ export interface FleetLoad {
 /** A renderer that fell silent, as it said last. */
 export type SilentRenderer = RendererHeartbeat & { readonly forMs: number };
 
+/** A renderer whose pod has another process by now, as it said last. */
+export interface ReplacedRenderer extends SilentRenderer {
+  /** Since the first heartbeat of that process. */
+  readonly successorForMs: number;
+}
+
 interface RegionSums {
   renderers: number;
   slots: number;
@@ -79,6 +89,7 @@ export class Fleet {
   /** Both from the one that was heard first to the one heard last. */
   readonly #fresh = new Map<string, Seen>();
   readonly #silent = new Map<string, Seen>();
+  #replaced: (Seen & { readonly replacedAt: number })[] = [];
   readonly #sums = new Map<Region, RegionSums>();
   readonly #now: () => number;
   readonly #onFault: (fault: HeartbeatFault, key: string) => void;
@@ -126,7 +137,10 @@ export class Fleet {
     const { instance } = heartbeat;
     const isSame = known === undefined || known.heartbeat.instance === instance;
     // A successor is one change of the instance; a second process under the name lets it change back.
-    if (!isSame && instance !== undefined && instance === known.previousInstance) this.#onFault('conflict', key);
+    if (!isSame && instance !== undefined) {
+      if (instance === known.previousInstance) this.#onFault('conflict', key);
+      else this.#replaced = [...this.#justReplaced(now), { ...known, replacedAt: now }];
+    }
     if (fresh !== undefined) this.#forget(key, fresh);
     else if (this.#silent.delete(key)) sums.silent--;
     const previousInstance = isSame ? known?.previousInstance : known.heartbeat.instance;
@@ -156,6 +170,20 @@ export class Fleet {
     return [...this.#silent.values()]
       .filter(({ heartbeat }) => region === undefined || heartbeat.region === region)
       .map(({ heartbeat, heardAt }) => ({ ...heartbeat, forMs: now - heardAt }));
+  }
+
+  /** Renderers whose pods have had another process for some seconds: they did not say goodbye. */
+  replaced(): readonly ReplacedRenderer[] {
+    const now = this.#now();
+    return this.#justReplaced(now).map(({ heartbeat, heardAt, replacedAt }) => ({
+      ...heartbeat,
+      forMs: now - heardAt,
+      successorForMs: now - replacedAt,
+    }));
+  }
+
+  #justReplaced(now: number) {
+    return this.#replaced.filter(({ replacedAt }) => now - replacedAt <= replacedMs).slice(-maxReplaced);
   }
 
   /** Those that take captures now, each by itself. */

@@ -3,11 +3,11 @@ import { captureJobVersion, type CaptureJob, type JobEnvelope } from '../contrac
 import { isMessageMissing, isNotProvisioned } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { retryTransient } from '../nats/retry.ts';
-import { backgroundShards, captureDurable, captureSubject, signalSubject, streamNames } from '../nats/streams.ts';
+import { backgroundShards, captureDurable, captureSubject, streamNames } from '../nats/streams.ts';
 import { bringHtml } from '../storage/html-parcel.ts';
 import { backgroundShardOf } from './captures.ts';
 import type { UnsignedJob } from './job-of.ts';
-import type { RegionSignal } from './signals.ts';
+import { sendSignal } from './signals.ts';
 import type { Tickets } from './tickets.ts';
 
 /** Where a published job lies. */
@@ -41,7 +41,7 @@ export class Jobs {
    * Throws the server's error, or a timeout at the deadline.
    */
   async publish(job: UnsignedJob, { deadline, attempt, bringsHtml }: PublishOptions = {}): Promise<QueuedJob> {
-    const { js, nc } = this.#session;
+    const { js } = this.#session;
     const shard = backgroundShardOf(job.account, backgroundShards);
     const id = `${job.uuid}:${job.revision}`;
     const { source } = job;
@@ -63,10 +63,7 @@ export class Jobs {
       },
       { deadline: publishBy, now: () => this.#session.now(), attemptTimeoutMs: 3000 },
     );
-    if (job.lane === 'background') {
-      const signal: RegionSignal = { shards: [shard] };
-      nc.publish(signalSubject(job.region), JSON.stringify(signal));
-    }
+    if (job.lane === 'background') sendSignal(this.#session, job.region, { shards: [shard] });
     return queued;
   }
 

@@ -14,11 +14,14 @@ const partSize = 256 * 1024;
 
 const writeTimeoutMs = 10_000;
 
-/** A replica that lags may not have a parcel yet whose job has been delivered already. */
-const lagTimeoutMs = 2000;
+/**
+ * A replica that lags may not have a parcel yet whose job has been delivered already: it is asked again for so long, which
+ * is longer than a server that was cut off from the others needs to notice it and to catch up.
+ */
+const lagTimeoutMs = 15_000;
 
-/** Reading one message may take this long whatever else took how long: over an election of the stream's leader. */
-const leastReadMs = 15_000;
+/** Reading one message may take this long: over an election of the stream's leader. */
+const readTimeoutMs = 15_000;
 
 interface Head {
   readonly parts: number;
@@ -85,8 +88,7 @@ export async function takeHtml(
   reading: Reading = 'from-leader',
 ): Promise<string> {
   try {
-    const until = Date.now() + (reading === 'by-subject' ? lagTimeoutMs : 0);
-    const read = (part: number | 'head') => readMessage(session, subjectOf(address, part), reading, until);
+    const read = (part: number | 'head') => readMessage(session, subjectOf(address, part), reading);
     const head = (await read('head')).json<Head>();
     const parts = await Promise.all(Array.from({ length: head.parts }, (_, part) => read(part)));
     const bytes = Buffer.concat(parts.map(({ data }) => data));
@@ -131,7 +133,7 @@ export class HtmlMissingError extends ServiceError {
 
 async function isThere(session: NatsSession, address: ParcelAddress): Promise<boolean> {
   try {
-    await readMessage(session, subjectOf(address, 'head'), 'from-leader', 0);
+    await readMessage(session, subjectOf(address, 'head'), 'from-leader');
     return true;
   } catch (error) {
     if (error instanceof ParcelMissingError) return false;
@@ -147,17 +149,19 @@ export async function removeHtml(session: NatsSession, name: string): Promise<vo
   await session.jsm.streams.purge(streamNames.files, { filter: `files.html.${name}.*` });
 }
 
-async function readMessage({ jsm }: NatsSession, subject: string, reading: Reading, until: number): Promise<StoredMsg> {
-  const reader = reading === 'by-subject' ? jsm.direct : jsm.streams;
+async function readMessage({ jsm }: NatsSession, subject: string, reading: Reading): Promise<StoredMsg> {
+  const isLagging = reading === 'by-subject';
+  const reader = isLagging ? jsm.direct : jsm.streams;
   const ask = () =>
     reader.getMessage(streamNames.files, { last_by_subj: subject }).catch((error: unknown) => {
       if (isMessageMissing(error)) return null;
       throw error;
     });
+  const lagUntil = Date.now() + (isLagging ? lagTimeoutMs : 0);
   for (let attempt = 1; ; attempt++) {
-    const message = await retryTransient(ask, { deadline: Math.max(until, Date.now() + leastReadMs) });
+    const message = await retryTransient(ask, { deadline: Date.now() + readTimeoutMs });
     if (message !== null && message.data.length > 0) return message;
-    if (Date.now() >= until) throw new ParcelMissingError(`nothing is stored under ${subject}`);
+    if (Date.now() >= lagUntil) throw new ParcelMissingError(`nothing is stored under ${subject}`);
     await delay(backoffMs(attempt, 50, 400));
   }
 }

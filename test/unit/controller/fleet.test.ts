@@ -44,6 +44,23 @@ describe('the fleet in memory', () => {
     expect([pods(heard), heard.silent().map(({ pod }) => pod)]).toEqual([[], ['b']]);
   });
 
+  test('one whose pod has another process is told of for a while, whether it had fallen silent or not; two at once are no successors', () => {
+    const heard = fleet();
+    const [first, second] = [{ instance: 'first', jobs: ['interactive:1:2:3'] }, { instance: 'second' }];
+    for (const pod of ['a', 'b']) heard.hear(key(pod), heartbeat(pod, first), 1);
+    clock.ms = 2000;
+    heard.hear(key('a'), heartbeat('a', second), 2);
+    clock.ms = 7000;
+    heard.hear(key('b'), heartbeat('b', second), 2);
+    heard.hear(key('a'), heartbeat('a', first), 3);
+    expect(heard.replaced()).toMatchObject([
+      { pod: 'a', ...first, forMs: 7000, successorForMs: 5000 },
+      { pod: 'b', ...first, forMs: 7000, successorForMs: 0 },
+    ]);
+    clock.ms = 17_001;
+    expect(heard.replaced()).toEqual([]);
+  });
+
   test('a heartbeat that is told once more is no sign of life, a new one is', () => {
     const heard = fleet();
     heard.hear(key('a'), heartbeat('a'), 1);

@@ -45,6 +45,16 @@ async function queueSilently(account: string): Promise<string> {
   return record.uuid;
 }
 
+/** The same, and takes its job, as a renderer does that is about to die. `held`: as such a renderer tells of it. */
+async function takeSilently(account: string): Promise<{ uuid: string; held: string }> {
+  const uuid = await queueSilently(account);
+  const shard = backgroundShardOf(account, backgroundShards);
+  const durable = captureDurable('us-east', 'background', shard);
+  const message = await pullOne(nats.session.nc, streamNames.captures, durable, 5000);
+  if (message === null) throw new Error('there is no job');
+  return { uuid, held: heldJobText({ ...message, queue: `background-${shard}` }) };
+}
+
 test('a background capture whose signal got lost is found by the signal of the leader', async () => {
   renderer = new StandInRenderer(await nats.connect(), 'us-east', 'us-east-1');
   // It looks everywhere at its start: what follows is not found by that.
@@ -59,17 +69,26 @@ test('a background capture whose signal got lost is found by the signal of the l
 test('a background capture of a renderer that died is found although nothing waits in its shard', async () => {
   const { session } = nats;
   renderer.die();
-  const uuid = await queueSilently('widow');
-  const shard = backgroundShardOf('widow', backgroundShards);
-  const durable = captureDurable('us-east', 'background', shard);
-  const message = await pullOne(session.nc, streamNames.captures, durable, 5000);
-  if (message === null) throw new Error('there is no job');
-  const job = heldJobText({ ...message, queue: `background-${shard}` });
-  await sayHeartbeat(new Entries(session, 'live'), heartbeat('dead', { busy: 1, jobs: [job] }));
+  const { uuid, held } = await takeSilently('widow');
+  await sayHeartbeat(new Entries(session, 'live'), heartbeat('dead', { busy: 1, jobs: [held] }));
   const died = performance.now();
   const other = new StandInRenderer(await nats.connect(), 'us-east', 'us-east-2');
   await until('it to be taken', () => other.jobs.some((job) => job.uuid === uuid), { deadlineMs: patientMs });
   measured('a renderer died, its background job taken elsewhere', performance.now() - died);
   expect(await controller.metric('webcapture_jobs_handed_back_total')).toBe(1);
+  other.die();
+});
+
+test('a background capture of a renderer that was killed and started again at once is found as soon as the new one speaks', async () => {
+  const { session } = nats;
+  const live = new Entries(session, 'live');
+  const { uuid, held } = await takeSilently('twin');
+  await sayHeartbeat(live, heartbeat('restarted', { instance: 'first', busy: 1, jobs: [held] }));
+  const other = new StandInRenderer(await nats.connect(), 'us-east', 'us-east-3');
+  await sayHeartbeat(live, heartbeat('restarted', { instance: 'second' }));
+  const restarted = performance.now();
+  await until('it to be taken', () => other.jobs.some((job) => job.uuid === uuid), { deadlineMs: patientMs });
+  measured('a renderer was restarted, its background job taken elsewhere', performance.now() - restarted);
+  expect(await controller.metric('webcapture_jobs_handed_back_total')).toBe(2);
   await other.stop();
 });
