@@ -192,12 +192,18 @@ export function isNearLimit(
 }
 
 /**
- * Whether the reservations of the account come near one of its caps. Up to a quarter of the captures in flight the cap
- * is out of reach even while some that have ended are still counted.
+ * Captures of one account that may have ended without their releases having been written: those of a quarter of a second,
+ * at 4,000 a second.
+ */
+const unwrittenReleases = 1000;
+
+/**
+ * Whether the reservations of the account come near one of its caps. While a quarter of the captures in flight is not
+ * passed, or so many more fit as may have ended and still be counted, the cap is out of reach.
  */
 export function isNearCap(state: AdmissionState, limits: AccountLimits, usage: UsageSum): boolean {
   const { interactive, background } = reservedIn(state);
-  if (4 * interactive > limits.maxInFlight) return true;
+  if (interactive > Math.max(limits.maxInFlight / 4, limits.maxInFlight - unwrittenReleases)) return true;
   return background > 0 && usage.queued + background + minuteOf(limits) > limits.maxQueued;
 }
 

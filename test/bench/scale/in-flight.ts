@@ -12,8 +12,9 @@ import { round, type Goals } from './goals.ts';
 import { benchAccount, startService } from './service.ts';
 
 const inFlight = 5000;
-/** More than a quarter of it is in flight: reservations are named then, as many as may be. */
 const maxInFlight = 10_000;
+/** With so many allowed the cap is near: reservations are named then, as many as may be, and releases written at once. */
+const nearlyAll = inFlight + 500;
 const slots = 100;
 const checks = 500;
 const maxValueBytes = 64 * 1024;
@@ -23,7 +24,8 @@ const maxRatio = 1.5;
 export async function benchInFlight(goals: Goals): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const { session, front } = await startService(parts, { maxInFlight }, { WEBCAPTURE_QUEUE_TIMEOUT: '300' });
-  const admission = await timeAdmissions(session);
+  const admission = await timeAdmissions(session, maxInFlight);
+  const nearCap = await timeAdmissions(session, nearlyAll);
   const renderer = new StandInRenderer(session, 'us-east');
   const held = Promise.withResolvers<void>();
   // Some jobs are held by the renderer, all others wait in the queue: both are in flight.
@@ -62,6 +64,7 @@ export async function benchInFlight(goals: Goals): Promise<void> {
   goals.note('an admission and its release, p50, none in flight', `${round(admission.none)} ms`);
   goals.note(`the same with ${inFlight} in flight`, `${round(admission.many)} ms`);
   goals.atMost('ratio', admission.many / admission.none, maxRatio);
+  goals.note(`the same where ${nearlyAll} are allowed, so that the cap is near`, `${round(nearCap.many)} ms`);
 }
 
 /** The status, with the error code if there is one. Whoever is turned away by a front that is overloaded tries again. */
@@ -101,13 +104,20 @@ async function limitBytes({ jsm }: NatsSession, account: string): Promise<number
  * Of one process, as a front is, with an account that has captures in flight and one that has none, in turn. Both are
  * admitted one after another, without HTTP around it.
  */
-async function timeAdmissions(session: NatsSession): Promise<{ none: number; many: number }> {
+async function timeAdmissions(session: NatsSession, allowed: number): Promise<{ none: number; many: number }> {
   const usage = new AccountUsage(session);
   const admissions = new Admissions(session, {
     readUsage: (id, time, precision) => usage.read(id, time, precision),
     bookedOf: async () => [],
   });
-  const limits: AccountLimits = { tokenQuota: 1e9, ratePerMinute: 1e6, burst: 1e6, maxInFlight, maxQueued: 1e6 };
+  const limits: AccountLimits = {
+    tokenQuota: 1e9,
+    ratePerMinute: 1e6,
+    burst: 1e6,
+    maxInFlight: allowed,
+    maxQueued: 1e6,
+  };
+  const [busy, quiet] = [`busy-${allowed}`, `quiet-${allowed}`];
   const admit = async (account: string) => {
     const id = randomUUIDv7();
     const request = { id, tokens: 1, lane: 'interactive', until: Date.now() + 600_000 } as const;
@@ -116,7 +126,7 @@ async function timeAdmissions(session: NatsSession): Promise<{ none: number; man
     return id;
   };
   for (let number = 0; number < inFlight; number += 500) {
-    await Promise.all(Array.from({ length: 500 }, () => admit('busy')));
+    await Promise.all(Array.from({ length: 500 }, () => admit(busy)));
   }
   const times = { none: [] as number[], many: [] as number[] };
   const timed = async (into: number[], account: string) => {
@@ -125,8 +135,8 @@ async function timeAdmissions(session: NatsSession): Promise<{ none: number; man
     into.push(performance.now() - start);
   };
   for (let check = 0; check < checks; check++) {
-    await timed(times.none, 'quiet');
-    await timed(times.many, 'busy');
+    await timed(times.none, quiet);
+    await timed(times.many, busy);
     // Releases go along with the next admission, or are written after a while.
     if (check % 50 === 0) await sleep(300);
   }
