@@ -14,10 +14,10 @@ import {
 import { backgroundShardOf } from '@webcapture/shared/state/captures.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
 import { startNats } from '../../../deploy/local/nats.ts';
-import { ControllerMetrics } from '../../../services/controller/apply/metrics.ts';
-import type { QueueFacts } from '../../../services/controller/gather/facts.ts';
-import { Gatherer } from '../../../services/controller/gather/gatherer.ts';
-import { readQueue, type KnownDepths } from '../../../services/controller/gather/read-queue.ts';
+import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
+import type { QueueFacts } from '../../../services/controller/health/facts.ts';
+import { Collector } from '../../../services/controller/health/collector.ts';
+import { readQueue, type KnownDepths } from '../../../services/controller/health/queue-depths.ts';
 import { silentLog, startTestNats, streamSettings, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { queueCapture } from './support/jobs.ts';
@@ -29,8 +29,8 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-const read = (session = nats.session, limitMs = 30_000) =>
-  readQueue(session, streamSettings, ['us-east', 'eu-west'], { limitMs });
+const read = (session = nats.session, timeoutMs = 30_000) =>
+  readQueue(session, streamSettings, ['us-east', 'eu-west'], { timeoutMs });
 
 test('counts what waits by lane, not what a renderer holds, and tells how old the oldest is', async () => {
   const { session } = nats;
@@ -138,7 +138,7 @@ test('consumers that do not answer make nothing unreachable: what is not known o
     await queueCapture(all);
     const known: KnownDepths = new Map();
     const look = (session: NatsSession) =>
-      readQueue(session, streamSettings, ['us-east', 'eu-west'], { limitMs: 30_000, known });
+      readQueue(session, streamSettings, ['us-east', 'eu-west'], { timeoutMs: 30_000, known });
     const unknown = await look(some);
     expect(unknown).toMatchObject({ kind: 'answered', missing: [], waiting: { 'eu-west': { background: 0 } } });
     expect(unknown.kind === 'answered' && unknown.waiting['us-east']).toBeUndefined();
@@ -182,7 +182,7 @@ test('nothing is known of the renderers right after a connection, and while ther
     // Not to be reached: then the queue is unreachable, and that is all the same here.
     jsm: undefined,
   } as unknown as NatsSession;
-  const gatherer = new Gatherer({
+  const collector = new Collector({
     session,
     streams: streamSettings,
     regions: [{ region: 'us-east', minRenderers: 1 }],
@@ -194,7 +194,7 @@ test('nothing is known of the renderers right after a connection, and while ther
   });
   const known = async (state: Partial<typeof link>) => {
     Object.assign(link, state);
-    return (await gatherer.read()).regions[0]?.fleetKnown;
+    return (await collector.read()).regions[0]?.fleetKnown;
   };
   expect(await known({ now: 0 })).toBe(false);
   expect(await known({ now: 4999 })).toBe(false);

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { ComponentStatus } from '@webcapture/shared/contract/status.ts';
-import { answerScale } from '../../../services/controller/apply/answer-scale.ts';
-import { LatestReading } from '../../../services/controller/apply/latest-reading.ts';
-import { DeletionCosts } from '../../../services/controller/decide/deletion-cost.ts';
-import { isWorthWriting, reasonOf, regionStatus } from '../../../services/controller/decide/region-resource.ts';
-import type { RegionFacts } from '../../../services/controller/gather/facts.ts';
-import type { RenderRegion, RenderRegionStatus } from '../../../services/controller/kube/objects.ts';
+import { answerScale } from '../../../services/controller/health/scale.ts';
+import { LatestReading, type RegionFacts } from '../../../services/controller/health/facts.ts';
+import { DeletionCosts } from '../../../services/controller/kubernetes/deletion-costs.ts';
+import { isWorthWriting, reasonOf, regionStatus } from '../../../services/controller/kubernetes/region-status.ts';
+import type { RenderRegion, RenderRegionStatus } from '../../../services/controller/kubernetes/objects.ts';
 import { answered, healthy, heartbeat, idle, region } from './support/facts.ts';
 
 const start = Date.parse('2026-01-01T00:00:00Z');
