@@ -199,7 +199,7 @@ describe('a store that fails', () => {
     ).catch(() => undefined);
     const [left, failed] = [await filling.names(), await metric('left_files_total', { why: 'failed' })];
     expect([left.length, failed]).toEqual([20, 20]);
-    expect(lines.at(-1)?.message).toContain('20 could not be removed');
+    expect(lines.at(-1)?.message).toContain('20 not removed');
     await collectOrphansIfDue(filling.parts, 0, inTerm, pace(100));
     expect(await filling.names()).toEqual([]);
   });
