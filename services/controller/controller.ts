@@ -108,7 +108,7 @@ async function runOthers(
   };
   const runInCluster = async () => {
     if (config.kubernetes === null) return;
-    // Loaded here, since the client library takes 90 MB of memory, which nobody needs without a cluster.
+    // Loaded only with a cluster: its client library takes 50 MB of memory, and a second.
     const { runKubernetes } = await import('./kubernetes/run.ts');
     const settings = config.kubernetes;
     await runKubernetes({ ...parts, settings, pod: config.pod, onHang, times: times.kubernetes }, signal);
