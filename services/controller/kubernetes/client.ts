@@ -99,6 +99,8 @@ export function loadKubeconfig(files: readonly string[], namespace?: string): Cl
   if (cluster.proxyUrl !== undefined) {
     throw new Error('KUBECONFIG names a proxy-url, which is not supported: reach the API server without');
   }
+  // The library puts paths behind it as it is.
+  config.clusters = config.clusters.map((each) => ({ ...each, server: each.server.replace(/\/+$/, '') }));
   const context = config.getContextObject(config.getCurrentContext());
   return { config, namespace: namespace ?? context?.namespace ?? 'default' };
 }
@@ -181,14 +183,16 @@ export class KubernetesClient {
   }
 
   async #authorized<T>(what: string, attempt: () => Promise<T>): Promise<T> {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!isUnauthorized(asApiError(what, error))) throw asApiError(what, error);
-      this.#forget();
-      return await attempt().catch((again: unknown) => {
-        throw asApiError(what, again);
+    const attemptOnce = () =>
+      attempt().catch((error: unknown) => {
+        throw asApiError(what, error);
       });
+    try {
+      return await attemptOnce();
+    } catch (error) {
+      if (!isUnauthorized(error)) throw error;
+      this.#forget();
+      return attemptOnce();
     }
   }
 

@@ -90,7 +90,7 @@ export async function runCommand(options: CommandOptions, deps: CommandDeps): Pr
     live,
     `a reconcile by hand (process ${process.pid} on ${hostname()})`,
   );
-  const state = await (options.delete ? removing(options, deps, collectionLease) : dryRun(deps));
+  const state = await (options.delete ? removeOrphans(options, deps, collectionLease) : dryRun(deps));
   const missing = options.missing && !deps.signal.aborted ? await countMissing(deps, live) : null;
   report.sum(state, missing, options.delete);
   if (deps.signal.aborted || state.failed > 0) return exitCodes.trouble;
@@ -102,7 +102,7 @@ function dryRun(deps: CommandDeps): Promise<PassState> {
   return walk(deps, { remove: false, force: false, onPage: () => Promise.resolve() });
 }
 
-async function removing(
+async function removeOrphans(
   { force }: CommandOptions,
   deps: CommandDeps,
   collectionLease: OrphanCollectionLease,
