@@ -6,7 +6,7 @@ import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
 import { readStorage, type StorageConfig } from '@webcapture/shared/config/storage.ts';
 import type { StreamSettings } from '@webcapture/shared/nats/streams.ts';
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
-import { readKubeSettings, type KubeSettings } from './kube/kube-settings.ts';
+import { readKubernetesSettings, type KubernetesSettings } from './kubernetes/settings.ts';
 
 export interface ControllerConfig extends CommonConfig {
   readonly storage: StorageConfig;
@@ -24,7 +24,7 @@ export interface ControllerConfig extends CommonConfig {
   /** Files are at `<cdnUrl>/<name>`. */
   readonly cdnUrl: string;
   /** Null where there is no Kubernetes: then heartbeats alone decide. */
-  readonly kubernetes: KubeSettings | null;
+  readonly kubernetes: KubernetesSettings | null;
 }
 
 const mebibyte = 1024 * 1024;
@@ -45,7 +45,7 @@ const minReconcileSeconds = 3600;
  *   `WEBCAPTURE_EGRESS_DENY` and `WEBCAPTURE_DEFAULT_*`, as for the fronts.
  * - `WEBCAPTURE_CANARY_INTERVAL` in seconds (default 60, 0 for off).
  * - `WEBCAPTURE_RECONCILE_INTERVAL` in seconds (default a day, 0 for off, at least an hour).
- * - those of {@link readKubeSettings}.
+ * - those of {@link readKubernetesSettings}.
  */
 export function readControllerConfig(environment: Environment): ControllerConfig {
   const env = new EnvReader(environment);
@@ -77,7 +77,7 @@ export function readControllerConfig(environment: Environment): ControllerConfig
     egressDeny: readEgressDeny(env),
     defaultLimits: readDefaultLimits(env),
     cdnUrl: readAddresses(env, env.port('PORT', 3000)).cdnUrl,
-    kubernetes: readKubeSettings(env),
+    kubernetes: readKubernetesSettings(env),
   }));
 }
 

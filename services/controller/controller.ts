@@ -6,16 +6,15 @@ import { openStore } from '@webcapture/shared/storage/open-store.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
 import { startOpsServer } from '@webcapture/shared/telemetry/ops-server.ts';
-import { answerScale } from './apply/answer-scale.ts';
-import { LatestReading } from './apply/latest-reading.ts';
-import { leadFleet } from './chores/lead-fleet.ts';
 import type { ControllerConfig } from './config.ts';
-import { runKubernetes } from './kube/run-kubernetes.ts';
+import { Decider } from './health/decider.ts';
+import { LatestReading } from './health/facts.ts';
+import { answerScale } from './health/scale.ts';
+import { leadFleet } from './jobs/lead-fleet.ts';
 import { runElection, type ElectionOptions } from './leader/election.ts';
-import { onRelease } from './leader/lease.ts';
+import { onRelease } from './leader/nats-lease.ts';
+import { repeat } from './loops.ts';
 import { buildParts, type ControllerParts } from './parts.ts';
-import { repeat } from './repeat.ts';
-import { Ticker } from './ticker.ts';
 import { controllerTimes, type ControllerTimes } from './times.ts';
 
 /** A loop that has not come round for so long hangs. */
@@ -25,7 +24,7 @@ const maxTickAgeMs = 30_000;
 const startTickMs = 250;
 
 /** How often a controller that does not lead reads what the leader's canaries showed. */
-const bookMs = 10_000;
+const canaryResultsMs = 10_000;
 
 /**
  * Starts a controller: its operators' port, its connection (waiting for NATS as long as it takes), then its loops, which
@@ -80,7 +79,7 @@ export async function startController(
     followServerClock(session, { log, signal }),
   ]);
   shutdown.add('the loops of the controller', () => loops);
-  // A bucket that is away keeps nobody from the rest: /status tells of it.
+  // An unavailable bucket does not hold up the rest: /status shows it.
   await files.ready({ signal: shutdown.signal, onWait: (what) => (waitingForFiles = what) });
   waitingForFiles = null;
   return ops.port;
@@ -88,7 +87,7 @@ export async function startController(
 
 function runTicks({ provisioner, times, log }: ControllerParts, ticker: Ticker, signal: AbortSignal): Promise<void> {
   const everyMs = () => (provisioner.complete ? times.tickMs : Math.min(times.tickMs, startTickMs));
-  return repeat({ what: 'reading and telling the state', everyMs, signal, log }, () => ticker.tick());
+  return repeat({ what: 'collecting and publishing the status', everyMs, signal, log }, () => ticker.tick());
 }
 
 type OnHang = NonNullable<ElectionOptions['onHang']>;
@@ -98,23 +97,28 @@ async function runOthers(
   parts: ControllerParts,
   { onHang, signal }: { onHang: OnHang; signal: AbortSignal },
 ): Promise<void> {
-  const { config, session, fleet, clusters, storage, book, lease, provisioner, regions, times, log } = parts;
+  const { config, session, fleet, clusters, storage, canaryResults, lease, provisioner, regions, times, log } = parts;
   while (!provisioner.complete && !signal.aborted) await delay(50, signal);
   if (signal.aborted) return;
-  log.info('streams and durables are in place');
+  log.info('streams and consumers are provisioned');
   const usualMs = config.storage.bucket === undefined ? times.storageProbeMs : times.bucketProbeMs;
   const probeMs = () => (storage.facts?.kind === 'fails' ? times.storageRetryMs : usualMs);
-  const readBook = async () => {
-    if (!lease.holds()) await book.load(regions);
+  const readCanaryResults = async () => {
+    if (!lease.holds()) await canaryResults.load(regions);
+  };
+  const runInCluster = async () => {
+    if (config.kubernetes === null) return;
+    // Loaded only with a cluster: its client library takes 50 MB of memory, and a second.
+    const { runKubernetes } = await import('./kubernetes/run.ts');
+    const settings = config.kubernetes;
+    await runKubernetes({ ...parts, settings, pod: config.pod, onHang, times: times.kubernetes }, signal);
   };
   await Promise.all([
     fleet.follow(session, { log, signal }),
     clusters.follow(session, { log, signal }),
-    config.kubernetes === null
-      ? null
-      : runKubernetes({ ...parts, settings: config.kubernetes, pod: config.pod, onHang, times: times.kube }, signal),
+    runInCluster(),
     repeat({ what: 'probing the file store', everyMs: probeMs, signal, log }, () => storage.run()),
-    repeat({ what: 'reading the results of canaries', everyMs: bookMs, signal, log }, readBook),
+    repeat({ what: 'reading the results of canaries', everyMs: canaryResultsMs, signal, log }, readCanaryResults),
     runElection(
       {
         what: 'the fleet',
@@ -129,4 +133,39 @@ async function runOthers(
       signal,
     ),
   ]);
+}
+
+/** For so long after the start nothing is decided while the streams are being set up: nobody needs to hear of that. */
+const setUpMs = 10_000;
+
+/** The heart of the controller: collect, decide, publish. */
+class Ticker {
+  readonly #parts: ControllerParts;
+  readonly #decider = new Decider();
+  readonly #startedAt = performance.now();
+  #lastAt: number | null = null;
+  #deciding = false;
+
+  constructor(parts: ControllerParts) {
+    this.#parts = parts;
+  }
+
+  /** Milliseconds since the last reading was dealt with; 0 before the first. */
+  get ageMs(): number {
+    return this.#lastAt === null ? 0 : performance.now() - this.#lastAt;
+  }
+
+  async tick(): Promise<void> {
+    const { collector, provisioner, publisher, latest } = this.#parts;
+    try {
+      const facts = await collector.read();
+      provisioner.heal(facts.queue);
+      this.#deciding ||= provisioner.complete || performance.now() - this.#startedAt > setUpMs;
+      const report = this.#deciding ? this.#decider.next(facts) : null;
+      latest.set({ facts, report });
+      await publisher.publish(facts, report);
+    } finally {
+      this.#lastAt = performance.now();
+    }
+  }
 }

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { Accounts } from '@webcapture/shared/state/accounts.ts';
+import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
+import { Accounts } from '@webcapture/shared/state/accounts.ts';
 import { Admissions } from '@webcapture/shared/state/admissions.ts';
 import { Cache } from '@webcapture/shared/state/cache.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
@@ -22,25 +22,24 @@ import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import { removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import { createHeartbeatFaults } from '@webcapture/shared/telemetry/heartbeat-faults.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
-import { Applier } from './apply/applier.ts';
-import type { LatestReading } from './apply/latest-reading.ts';
-import { ControllerMetrics } from './apply/metrics.ts';
-import { Provisioner } from './apply/provisioner.ts';
-import { StatusWriter } from './apply/status-writer.ts';
-import { CanaryBook } from './chores/canary-book.ts';
-import { AuditMetrics } from './chores/record-audit.ts';
-import { Settler } from './chores/settler.ts';
 import type { ControllerConfig } from './config.ts';
-import { Gatherer } from './gather/gatherer.ts';
-import { StorageProbe } from './gather/storage-probe.ts';
-import { Clusters } from './kube/clusters.ts';
+import { ClusterReports } from './health/cluster-reports.ts';
+import { Collector } from './health/collector.ts';
+import type { LatestReading } from './health/facts.ts';
+import { ControllerMetrics } from './health/metrics.ts';
+import { Publisher, StatusWriter } from './health/publisher.ts';
+import { StorageProbe } from './health/storage-probe.ts';
+import { AuditMetrics } from './jobs/audit.ts';
+import { CanaryResults } from './jobs/canary-rounds.ts';
+import { OrphanMetrics } from './jobs/orphans/collection.ts';
+import { leaderHolder, OrphanCollectionLease, OrphanCollectionProgress } from './jobs/orphans/state.ts';
+import { Provisioner } from './jobs/provisioner.ts';
+import { Settler } from './jobs/settler.ts';
+import { WebhookMetrics } from './jobs/webhooks/metrics.ts';
+import { ReceiverLimits } from './jobs/webhooks/receiver-limits.ts';
 import { Lease } from './leader/lease.ts';
-import { leaderHolder, ReconcileClaim } from './reconcile/claim.ts';
-import { ReconcileMetrics } from './reconcile/metrics.ts';
-import { ReconcileProgress } from './reconcile/progress.ts';
+import { NatsLeaseStore } from './leader/nats-lease.ts';
 import type { ControllerTimes } from './times.ts';
-import { ReceiverLimits } from './webhooks/receiver-limits.ts';
-import { WebhookMetrics } from './webhooks/metrics.ts';
 
 /** Everything that a controller is made of, not yet moving. */
 export type ControllerParts = ReturnType<typeof buildParts>;
@@ -67,12 +66,12 @@ export function buildParts({ config, times, session, store, registry, log, lates
   const expiryIndex = new ExpiryIndex(session, now);
   const receivers = new ReceiverLimits(now);
   const storage = new StorageProbe(store, { log, now });
-  const book = new CanaryBook(live, config.canaryIntervalMs);
+  const canaryResults = new CanaryResults(live, config.canaryIntervalMs);
   const metrics = new ControllerMetrics(registry);
   // Unique to this process: a successor under the same name is another candidate.
   const holder = `${config.pod}/${randomUUID()}`;
-  const lease = new Lease(live, holder, times.lease);
-  const clusters = new Clusters(config.kubernetes !== null);
+  const lease = new Lease(new NatsLeaseStore(live, times.lease), holder, times.lease);
+  const clusters = new ClusterReports(config.kubernetes !== null);
   const writer = new StatusWriter(live, lease);
   return {
     config,
@@ -91,19 +90,19 @@ export function buildParts({ config, times, session, store, registry, log, lates
     jobs: new Jobs(session, new Tickets(session)),
     store,
     storage,
-    book,
+    canaryResults,
     lease,
     provisioner: new Provisioner(session, config.streams, regions, log),
-    gatherer: new Gatherer({
+    collector: new Collector({
       session,
       streams: config.streams,
       regions: config.regions,
       fleet,
       storage,
       clusters,
-      canaries: book,
+      canaries: canaryResults,
     }),
-    applier: new Applier({ lease, writer, metrics, log, statusMs: times.statusMs }),
+    publisher: new Publisher({ lease, writer, metrics, log, statusMs: times.statusMs }),
     settler: new Settler(session, { captures, followUps: new FollowUps(tasks, expiryIndex), metrics, log }),
     metrics,
     tasks,
@@ -118,9 +117,9 @@ export function buildParts({ config, times, session, store, registry, log, lates
       readUsage: (account, now, precision) => usage.read(account, now, precision),
       bookedOf: (account, holds) => usage.bookedOf(account, holds),
     }),
-    progress: new ReconcileProgress(live),
-    claim: new ReconcileClaim(live, leaderHolder),
-    reconcileMetrics: new ReconcileMetrics(registry),
+    progress: new OrphanCollectionProgress(live),
+    collectionLease: new OrphanCollectionLease(live, leaderHolder),
+    orphanMetrics: new OrphanMetrics(registry),
     auditMetrics: new AuditMetrics(registry),
     clearAway: (record: CaptureRecord) =>
       clearAway(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),

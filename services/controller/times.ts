@@ -1,7 +1,6 @@
 import { statusIntervalMs } from '@webcapture/shared/contract/status-report.ts';
-import { kubeLeaseTimes } from './kube/kube-lease.ts';
-import type { KubeTimes } from './kube/run-kubernetes.ts';
-import { leaseTimes, type LeaseTimes } from './leader/lease.ts';
+import type { KubernetesTimes } from './kubernetes/run.ts';
+import type { LeaseTimes } from './leader/lease.ts';
 
 /** How often things are done, in milliseconds. */
 export interface ControllerTimes {
@@ -26,8 +25,27 @@ export interface ControllerTimes {
   /** The wanted configuration of all streams is applied by the leader; what is missing is made at once by anybody. */
   readonly provisionMs: number;
   readonly lease: LeaseTimes;
-  readonly kube: KubeTimes;
+  readonly kubernetes: KubernetesTimes;
 }
+
+export const fleetLeaseTimes: LeaseTimes = Object.freeze({
+  ttlMs: 6000,
+  marginMs: 1500,
+  renewMs: 1500,
+  retryMs: 250,
+  pollMs: 500,
+  requestMs: 1000,
+});
+
+/** A request and the time to end what it began fit between the end of acting and the end of the lease. */
+export const kubernetesLeaseTimes: LeaseTimes = Object.freeze({
+  ttlMs: 9000,
+  marginMs: 2500,
+  renewMs: 2000,
+  retryMs: 500,
+  pollMs: 1000,
+  requestMs: 2000,
+});
 
 export const controllerTimes: ControllerTimes = Object.freeze({
   tickMs: 1000,
@@ -42,6 +60,6 @@ export const controllerTimes: ControllerTimes = Object.freeze({
   expandDaysMs: 10 * 60_000,
   recordAuditMs: 86_400_000,
   provisionMs: 60_000,
-  lease: leaseTimes,
-  kube: { lease: kubeLeaseTimes, regionsMs: 500, costsMs: 5000 },
+  lease: fleetLeaseTimes,
+  kubernetes: { lease: kubernetesLeaseTimes, regionsMs: 500, costsMs: 5000 },
 });

@@ -7,11 +7,11 @@ import { createStoreMetrics } from '@webcapture/shared/storage/store-metrics.ts'
 import { createHeartbeatFaults } from '@webcapture/shared/telemetry/heartbeat-faults.ts';
 import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
-import { ControllerMetrics } from '../../services/controller/apply/metrics.ts';
-import { AuditMetrics } from '../../services/controller/chores/record-audit.ts';
-import { KubeMetrics } from '../../services/controller/kube/metrics.ts';
-import { ReconcileMetrics } from '../../services/controller/reconcile/metrics.ts';
-import { WebhookMetrics } from '../../services/controller/webhooks/metrics.ts';
+import { ControllerMetrics } from '../../services/controller/health/metrics.ts';
+import { AuditMetrics } from '../../services/controller/jobs/audit.ts';
+import { KubernetesMetrics } from '../../services/controller/kubernetes/metrics.ts';
+import { OrphanMetrics } from '../../services/controller/jobs/orphans/collection.ts';
+import { WebhookMetrics } from '../../services/controller/jobs/webhooks/metrics.ts';
 import { createCacheMetrics } from '../../services/front/cache/metrics.ts';
 import { InFlight } from '../../services/front/capture/in-flight.ts';
 import { createIdempotencyMetrics } from '../../services/front/idempotency/metrics.ts';
@@ -50,9 +50,9 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
   const controller = createMetrics('controller');
   void new ControllerMetrics(controller);
   void new WebhookMetrics(controller, () => 0);
-  void new ReconcileMetrics(controller);
+  void new OrphanMetrics(controller);
   void new AuditMetrics(controller);
-  void new KubeMetrics(controller, () => ({ pods: 0, deployments: 0, renderregions: 0 }));
+  void new KubernetesMetrics(controller, () => ({ pods: 0, deployments: 0, renderregions: 0 }));
   createHeartbeatFaults(controller, silentLog);
   createStoreMetrics(controller);
   return { front, renderer, controller };

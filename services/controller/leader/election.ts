@@ -46,7 +46,7 @@ export interface ElectionOptions {
 const watchdogMs = 50;
 
 /** After this long the work of a term that is over is given up; then the lease is left to expire by itself. */
-const endLimitMs = 3000;
+const endTimeoutMs = 3000;
 
 /** What a leader does has time limits of its own, all of them shorter. */
 const hangMs = 30_000;
@@ -61,7 +61,7 @@ export async function runElection(options: ElectionOptions, signal: AbortSignal)
   while (!signal.aborted) {
     try {
       if (term !== null && !lease.holds()) {
-        log.warn(`the leadership of ${what} was lost`);
+        log.warn(`lost the leadership of ${what}`);
         await term.end();
         term = null;
       }
@@ -75,7 +75,7 @@ export async function runElection(options: ElectionOptions, signal: AbortSignal)
       }
     } catch (error) {
       if (term !== null && renewed)
-        log.warn({ err: error }, `the leadership of ${what} could not be renewed; trying on`);
+        log.warn({ err: error }, `the leadership of ${what} could not be renewed; retrying`);
       renewed = false;
     }
     await waiting.forMs(term === null ? times.pollMs : renewed ? times.renewMs : times.retryMs);
@@ -87,7 +87,7 @@ export async function runElection(options: ElectionOptions, signal: AbortSignal)
 async function resign(term: RunningTerm | null, { what, lease, log }: ElectionOptions): Promise<void> {
   if (term === null) return;
   try {
-    await withDeadline(term.end(), endLimitMs, 'ending the work of the leader');
+    await withDeadline(term.end(), endTimeoutMs, 'ending the work of the leader');
     await lease.release();
     log.info(`gave up the leadership of ${what}`);
   } catch (error) {
@@ -103,14 +103,14 @@ class RunningTerm {
   readonly #options: ElectionOptions;
 
   constructor(options: ElectionOptions) {
-    const { lease, lead, log } = options;
+    const { what, lease, lead, log } = options;
     this.#options = options;
     const { signal } = this.#aborter;
     this.#watchdog = setInterval(() => {
       if (!lease.holds()) this.#aborter.abort(new Error('the term is over'));
     }, watchdogMs);
     this.#work = lead({ signal, holds: () => !signal.aborted && lease.holds() }).catch((error: unknown) => {
-      log.error({ err: error }, 'the work of the leader broke');
+      log.error({ err: error }, `the work of the leader of ${what} failed`);
     });
   }
 

@@ -37,7 +37,7 @@ export async function pullInTerm(
       running.add(work);
     },
     onProblem: (error) => {
-      log.warn({ err: error, stream, durable }, 'no messages can be pulled from a consumer; trying on');
+      log.warn({ err: error, stream, durable }, 'pulling messages from a consumer failed; retrying');
     },
   });
   subscription.request(parallel);

@@ -10,9 +10,7 @@ import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
 import { redactUrls } from '@webcapture/shared/telemetry/redact.ts';
 import { readControllerConfig, type ControllerConfig } from '../config.ts';
-import { parseOptions, usage } from './command-options.ts';
-import { exitCodes, reconcileByHand } from './reconcile-by-hand.ts';
-import { Report } from './report.ts';
+import { parseOptions, usage, exitCodes, runCommand, Report } from './command.ts';
 
 const connectMs = 10_000;
 
@@ -46,7 +44,7 @@ async function main(args: readonly string[], env: Environment): Promise<number> 
     const report = new Report((line) => void process.stdout.write(`${line}\n`), options.json);
     await using files = await openFiles(storage, session, options.delete);
     const { store } = files;
-    return await reconcileByHand(options, { session, store, report, signal: stopping.signal });
+    return await runCommand(options, { session, store, report, signal: stopping.signal });
   } catch (error) {
     return fail(messageOf(error), error instanceof ConfigError ? configExitCode : exitCodes.trouble);
   }

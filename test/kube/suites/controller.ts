@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { kubeLeaseTimes } from '../../../services/controller/kube/kube-lease.ts';
-import { controllerTimes } from '../../../services/controller/times.ts';
-import { RegionEvents } from '../../../services/controller/kube/events.ts';
-import { KubeConnection } from '../../../services/controller/kube/connection.ts';
-import { loadKubeconfig } from '../../../services/controller/kube/kubeconfig.ts';
-import { deletionCostKey } from '../../../services/controller/kube/objects.ts';
+import { controllerTimes, kubernetesLeaseTimes } from '../../../services/controller/times.ts';
+import { RegionEvents } from '../../../services/controller/kubernetes/render-regions.ts';
+import { KubernetesClient, loadKubeconfig } from '../../../services/controller/kubernetes/client.ts';
+import { deletionCostKey } from '../../../services/controller/kubernetes/objects.ts';
 import { ApiGate } from '../../harness/api-gate.ts';
 import { tokens, type ControlPlane } from '../../harness/control-plane.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
@@ -58,9 +56,9 @@ const untilMessage = (region: Region, message: string | RegExp) =>
 /** As in production, but for the regular writing, and for how long a lost Lease is waited for. It is not lost by a short pause. */
 const times = {
   statusMs: 1000,
-  kube: {
-    ...controllerTimes.kube,
-    lease: { ...kubeLeaseTimes, ttlMs: 6000, marginMs: 1500, renewMs: 500, retryMs: 250, requestMs: 1200 },
+  kubernetes: {
+    ...controllerTimes.kubernetes,
+    lease: { ...kubernetesLeaseTimes, ttlMs: 6000, marginMs: 1500, renewMs: 500, retryMs: 250, requestMs: 1200 },
   },
 };
 
@@ -234,7 +232,9 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       if (busy !== undefined) busy.says = { busy: 2 };
       const costs = async () =>
         Promise.all(
-          ['east-3', 'east-4'].map(async (name) => (await namespace.pod(name)).metadata.annotations?.[deletionCostKey]),
+          ['east-3', 'east-4'].map(
+            async (name) => (await namespace.pod(name)).metadata?.annotations?.[deletionCostKey],
+          ),
         );
       await until('the cost to be told', async () => (await costs())[0] === '100');
       expect(await costs()).toEqual(['100', undefined]);
@@ -302,18 +302,18 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
     describe('Events', () => {
       test('a region that comes and goes makes one of each that counts', async () => {
         const file = await plane.kubeconfig(namespace.name, tokens.controller);
-        const connection = new KubeConnection({ load: () => loadKubeconfig([file], undefined) });
-        const events = new RegionEvents(connection, 'test');
+        const client = new KubernetesClient({ load: () => loadKubeconfig([file], undefined) });
+        const events = new RegionEvents(client, 'test');
         const region = await namespace.region('eu-west');
         for (let round = 0; round < 3; round++) {
-          await events.tell(region, 'major_outage', 'there is no pod');
-          await events.tell(region, 'operational', 'scaled to zero');
+          await events.record(region, 'major_outage', 'there is no pod');
+          await events.record(region, 'operational', 'scaled to zero');
         }
         expect(await namespace.events('eu-west')).toEqual([
           { reason: 'MajorOutage', note: 'there is no pod', count: 3 },
           { reason: 'Operational', note: 'scaled to zero', count: 3 },
         ]);
-        await connection.close();
+        await client.close();
       });
     });
   });

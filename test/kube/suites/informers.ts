@@ -1,13 +1,16 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CoreV1Api, type V1Pod } from '@kubernetes/client-node';
 import { beforeAll, describe, expect, test, type TestContext } from 'vitest';
-import { KubeConnection } from '../../../services/controller/kube/connection.ts';
-import type { ApiErrorKind } from '../../../services/controller/kube/api-error.ts';
-import { Inventory } from '../../../services/controller/kube/inventory.ts';
-import { loadInCluster } from '../../../services/controller/kube/in-cluster.ts';
-import { loadKubeconfig } from '../../../services/controller/kube/kubeconfig.ts';
-import { keepPod, type Pod, type PodObject } from '../../../services/controller/kube/objects.ts';
-import { Reflector, type RestartReason } from '../../../services/controller/kube/reflector.ts';
+import {
+  KubernetesClient,
+  loadInCluster,
+  loadKubeconfig,
+  type ApiErrorKind,
+} from '../../../services/controller/kubernetes/client.ts';
+import { Inventory, podCollection } from '../../../services/controller/kubernetes/inventory.ts';
+import { keepPod, type Pod } from '../../../services/controller/kubernetes/objects.ts';
+import { Reflector, type RestartReason } from '../../../services/controller/kubernetes/reflector.ts';
 import { ApiGate, type GateRequest } from '../../harness/api-gate.ts';
 import { tokens, type ControlPlane } from '../../harness/control-plane.ts';
 import { silentLog } from '../../harness/nats-session.ts';
@@ -16,8 +19,11 @@ import { sharedPlane } from '../support/shared-plane.ts';
 import { release, TestNamespace } from '../support/test-namespace.ts';
 
 /** Like the real ones, a tenth as long; but a server that is busy is not silent, unless silence is what is tested. */
-const times = { watchMs: 2000, silenceMs: 60_000, relistMs: 60_000, retryMs: 50, maxRetryMs: 500 };
+const times = { watchMs: 2000, relistMs: 60_000, retryMs: 50, maxRetryMs: 500 };
+const usualSilenceMs = 60_000;
 const impatient = { silenceMs: 2500 };
+
+type Overrides = Partial<typeof times> & { readonly silenceMs?: number };
 
 let plane: ControlPlane;
 beforeAll(async () => {
@@ -30,23 +36,24 @@ class Informer {
   readonly errors: ApiErrorKind[] = [];
   readonly accountDir: string;
   readonly gate: ApiGate;
-  readonly #reflector: Reflector<PodObject, Pod>;
-  readonly connection: KubeConnection;
+  readonly #reflector: Reflector<V1Pod, Pod>;
+  readonly client: KubernetesClient;
   readonly #aborter = new AbortController();
   readonly #running: Promise<void>;
 
-  private constructor(gate: ApiGate, accountDir: string, overrides: Partial<typeof times>) {
+  private constructor(gate: ApiGate, accountDir: string, { silenceMs = usualSilenceMs, ...overrides }: Overrides) {
     this.gate = gate;
     this.accountDir = accountDir;
     const cluster = { host: '127.0.0.1', port: String(gate.port), accountDir };
-    this.connection = new KubeConnection({
-      load: () => loadInCluster(cluster, undefined),
+    this.client = new KubernetesClient({
+      load: () => loadInCluster(cluster),
       onError: (kind) => this.errors.push(kind),
+      silenceMs,
     });
     this.#reflector = new Reflector({
       resource: 'pods',
-      connection: this.connection,
-      path: (namespace) => `/api/v1/namespaces/${namespace}/pods`,
+      client: this.client,
+      collection: podCollection,
       keep: keepPod,
       onChange: () => undefined,
       onRestart: (reason) => this.restarts.push(reason),
@@ -56,7 +63,7 @@ class Informer {
     this.#running = this.#reflector.run(this.#aborter.signal);
   }
 
-  static async start(namespace: TestNamespace, overrides: Partial<typeof times> = {}): Promise<Informer> {
+  static async start(namespace: TestNamespace, overrides: Overrides = {}): Promise<Informer> {
     const accountDir = await plane.accountDir(namespace.name, tokens.controller);
     return new Informer(await ApiGate.before(plane), accountDir, overrides);
   }
@@ -92,16 +99,13 @@ class Informer {
   async stop(): Promise<void> {
     this.#aborter.abort();
     await this.#running;
-    await this.connection.close();
+    await this.client.close();
     await this.gate[Symbol.asyncDispose]();
   }
 }
 
 /** An informer that shows the pod `a` of a namespace of its own. */
-async function watching(
-  { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
-  overrides: Partial<typeof times> = {},
-) {
+async function watching({ onTestFinished }: Pick<TestContext, 'onTestFinished'>, overrides: Overrides = {}) {
   const namespace = await TestNamespace.create(plane);
   await namespace.addPod('a', 'us-east');
   const informer = await Informer.start(namespace, overrides);
@@ -188,17 +192,17 @@ describe.concurrent('an informer of pods', () => {
     const { namespace, informer } = await watching({ onTestFinished });
     informer.gate.fault = ({ path }) => (path.includes('renderregions') ? { kind: 'status', status: 404 } : null);
     const inventory = new Inventory({
-      connection: informer.connection,
+      client: informer.client,
       release,
       log: silentLog,
       onChange: () => undefined,
-      patienceMs: 300,
+      startTimeoutMs: 300,
     });
     const aborter = new AbortController();
     const running = inventory.run(aborter.signal);
     await namespace.addDeployment('us-east', 3);
-    await until('the Deployment to be seen', () => inventory.word('n')?.regions['us-east']?.wanted === 3);
-    expect(inventory.word('n')?.regions['us-east']).toEqual({
+    await until('the Deployment to be seen', () => inventory.report('n')?.regions['us-east']?.wanted === 3);
+    expect(inventory.report('n')?.regions['us-east']).toEqual({
       wanted: 3,
       pods: [{ name: 'a', state: 'ready' }],
       missing: [],
@@ -213,11 +217,11 @@ describe.concurrent('an informer of pods', () => {
     await namespace.addDeployment('us-east', 8);
     const path = `${namespace.path('renderregions')}/us-east/status`;
     await namespace.api.do('PATCH', path, { status: { wanted: 2, lastCheckedAt: new Date().toISOString() } });
-    const { connection } = informer;
-    const inventory = new Inventory({ connection, release, log: silentLog, onChange: () => undefined });
+    const { client } = informer;
+    const inventory = new Inventory({ client, release, log: silentLog, onChange: () => undefined });
     const aborter = new AbortController();
     const running = inventory.run(aborter.signal);
-    expect((await until('a word', () => inventory.word('n'))).regions['us-east']?.wanted).toBe(2);
+    expect((await until('a report', () => inventory.report('n'))).regions['us-east']?.wanted).toBe(2);
     aborter.abort();
     await running;
   });
@@ -235,27 +239,31 @@ test('who may not see pods is told so; who may does by the same kubeconfig', asy
   await namespace.addPod('a', 'us-east');
   const connect = async (token: string) => {
     const file = await plane.kubeconfig(namespace.name, token);
-    const connection = new KubeConnection({ load: () => loadKubeconfig([file], undefined) });
-    onTestFinished(() => connection.close());
-    return connection;
+    const client = new KubernetesClient({ load: () => loadKubeconfig([file]) });
+    onTestFinished(() => client.close());
+    return client;
   };
-  const pods = { method: 'GET', path: namespace.path('pods') } as const;
+  const listPods = (client: KubernetesClient) =>
+    client.call('listing pods', 5000, (api, name) => api(CoreV1Api).listNamespacedPod({ namespace: name }));
   const stranger = await connect(tokens.stranger);
-  await expect(stranger.request(pods)).rejects.toThrow('403 Forbidden: pods is forbidden: User "stranger" cannot list');
+  await expect(listPods(stranger)).rejects.toThrow('403 Forbidden: pods is forbidden: User "stranger" cannot list');
   const controller = await connect(tokens.controller);
-  expect(await controller.request(pods)).toMatchObject({ items: [{ metadata: { name: 'a' } }] });
-  expect(await controller.namespace()).toBe(namespace.name);
+  expect(await listPods(controller)).toMatchObject({ items: [{ metadata: { name: 'a' } }] });
+  expect(controller.namespace).toBe(namespace.name);
 });
 
 test('a pod is let in by the token of its service account', async ({ onTestFinished }) => {
   const namespace = await TestNamespace.create(plane);
   const accountDir = await plane.accountDir(namespace.name, await namespace.accountToken());
-  const connection = new KubeConnection({
-    load: () => loadInCluster({ host: '127.0.0.1', port: String(plane.port), accountDir }, undefined),
+  const client = new KubernetesClient({
+    load: () => loadInCluster({ host: '127.0.0.1', port: String(plane.port), accountDir }),
   });
-  onTestFinished(() => connection.close());
-  expect(await connection.request({ method: 'GET', path: namespace.path('pods') })).toMatchObject({ items: [] });
-  const secrets = connection.request({ method: 'GET', path: `/api/v1/namespaces/${namespace.name}/secrets` });
+  onTestFinished(() => client.close());
+  const pods = client.call('listing pods', 5000, (api, name) => api(CoreV1Api).listNamespacedPod({ namespace: name }));
+  expect(await pods).toMatchObject({ items: [] });
+  const secrets = client.call('listing secrets', 5000, (api, name) =>
+    api(CoreV1Api).listNamespacedSecret({ namespace: name }),
+  );
   await expect(secrets).rejects.toThrow(`User "system:serviceaccount:${namespace.name}:controller" cannot list`);
 });
 

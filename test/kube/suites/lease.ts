@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import process from 'node:process';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { KubeConnection } from '../../../services/controller/kube/connection.ts';
-import { loadInCluster } from '../../../services/controller/kube/in-cluster.ts';
-import { KubeLease, kubeLeaseTimes } from '../../../services/controller/kube/kube-lease.ts';
-import type { LeaseTimes } from '../../../services/controller/leader/lease.ts';
+import { KubernetesClient, loadInCluster } from '../../../services/controller/kubernetes/client.ts';
+import { KubernetesLeaseStore } from '../../../services/controller/kubernetes/lease.ts';
+import { Lease, type LeaseTimes } from '../../../services/controller/leader/lease.ts';
+import { kubernetesLeaseTimes } from '../../../services/controller/times.ts';
 import { startProcess, type GuardedProcess } from '../../../deploy/local/process.ts';
 import { ApiGate } from '../../harness/api-gate.ts';
 import { tokens, type ControlPlane } from '../../harness/control-plane.ts';
@@ -30,19 +30,19 @@ const shortTimes: LeaseTimes = {
 
 describe('the Lease, on clocks of our own', () => {
   // So long that no real time plays a part.
-  const slow = { ...kubeLeaseTimes, ttlMs: 60_000, marginMs: 10_000, requestMs: 15_000 };
-  let connection: KubeConnection;
+  const slow = { ...kubernetesLeaseTimes, ttlMs: 60_000, marginMs: 10_000, requestMs: 15_000 };
+  let client: KubernetesClient;
   let namespace: TestNamespace;
   beforeAll(async () => {
     namespace = await TestNamespace.create(plane);
     const accountDir = await plane.accountDir(namespace.name, tokens.controller);
-    connection = new KubeConnection({
+    client = new KubernetesClient({
       load: () => loadInCluster({ host: '127.0.0.1', port: String(plane.port), accountDir }, undefined),
     });
-    return () => connection.close();
+    return () => client.close();
   });
   const candidate = (lease: string, name: string, clock: { ms: number }) =>
-    new KubeLease(connection, lease, name, slow, () => clock.ms);
+    new Lease(new KubernetesLeaseStore(client, lease, slow), name, slow, () => clock.ms);
   const object = (name: string) =>
     namespace.api.do<{ spec: Record<string, unknown> }>('GET', `${namespace.path('leases')}/${name}`);
 
@@ -119,10 +119,7 @@ class Candidates implements AsyncDisposable {
     const standing = Promise.withResolvers<void>();
     const options: CandidateOptions = {
       name,
-      server,
-      ca: plane.ca,
-      token: tokens.admin,
-      namespace: this.namespace.name,
+      kubeconfig: await plane.kubeconfig(this.namespace.name, tokens.admin, server),
       times: this.#times,
     };
     const candidate = await startProcess({
@@ -169,8 +166,10 @@ const say = (what: string, ms: number) => process.stdout.write(`${what}: ${(ms /
 
 describe.concurrent('never two act at once', { timeout: 120_000 }, () => {
   test('a leader that is killed is succeeded, with the times of production within 15 s', async ({ expect }) => {
-    expect(kubeLeaseTimes.ttlMs + kubeLeaseTimes.pollMs + 2 * kubeLeaseTimes.requestMs).toBeLessThan(15_000);
-    await using candidates = await Candidates.in(kubeLeaseTimes);
+    expect(kubernetesLeaseTimes.ttlMs + kubernetesLeaseTimes.pollMs + 2 * kubernetesLeaseTimes.requestMs).toBeLessThan(
+      15_000,
+    );
+    await using candidates = await Candidates.in(kubernetesLeaseTimes);
     const a = await candidates.start('a');
     await candidates.untilActs('a');
     await candidates.start('b');
@@ -184,7 +183,7 @@ describe.concurrent('never two act at once', { timeout: 120_000 }, () => {
   });
 
   test('a leader that stops hands over at once', async ({ expect }) => {
-    await using candidates = await Candidates.in(kubeLeaseTimes);
+    await using candidates = await Candidates.in(kubernetesLeaseTimes);
     const a = await candidates.start('a');
     await candidates.untilActs('a');
     await candidates.start('b');
@@ -192,7 +191,7 @@ describe.concurrent('never two act at once', { timeout: 120_000 }, () => {
     const tookMs = await candidates.untilActs('b');
     say('after SIGTERM of the leader, its successor acts', tookMs);
     // Sooner than the Lease could have run out.
-    expect(tookMs).toBeLessThan(kubeLeaseTimes.ttlMs);
+    expect(tookMs).toBeLessThan(kubernetesLeaseTimes.ttlMs);
     expect(await candidates.turns()).toEqual(['a', 'b']);
   });
 

@@ -1,10 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { LatestReading } from '../../../services/controller/apply/latest-reading.ts';
-import { DeletionCosts } from '../../../services/controller/decide/deletion-cost.ts';
-import { applyCosts } from '../../../services/controller/kube/apply-costs.ts';
-import { KubeConnection } from '../../../services/controller/kube/connection.ts';
-import { loadInCluster } from '../../../services/controller/kube/in-cluster.ts';
-import { Inventory } from '../../../services/controller/kube/inventory.ts';
+import { LatestReading } from '../../../services/controller/health/facts.ts';
+import { DeletionCosts, applyCosts } from '../../../services/controller/kubernetes/deletion-costs.ts';
+import { KubernetesClient, loadInCluster } from '../../../services/controller/kubernetes/client.ts';
+import { Inventory } from '../../../services/controller/kubernetes/inventory.ts';
 import { tokens } from '../../harness/control-plane.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
@@ -14,22 +12,22 @@ import { release, TestNamespace } from '../support/test-namespace.ts';
 
 describe('scaling down', () => {
   let namespace: TestNamespace;
-  let connection: KubeConnection;
+  let client: KubernetesClient;
   beforeAll(async () => {
     const plane = await sharedPlane();
     // The last of the suites: it would make pods for the others' Deployments, too.
     await plane.startControllerManager();
     namespace = await TestNamespace.create(plane);
     const accountDir = await plane.accountDir(namespace.name, tokens.controller);
-    connection = new KubeConnection({
+    client = new KubernetesClient({
       load: () => loadInCluster({ host: '127.0.0.1', port: String(plane.port), accountDir }, undefined),
     });
-    return () => connection.close();
+    return () => client.close();
   });
 
   test('takes idle renderers first', async () => {
     const aborter = new AbortController();
-    const inventory = new Inventory({ connection, release, log: silentLog, onChange: () => undefined });
+    const inventory = new Inventory({ client, release, log: silentLog, onChange: () => undefined });
     const running = inventory.run(aborter.signal);
     await namespace.addDeployment('us-east', 4);
     const names = await until(
@@ -48,7 +46,7 @@ describe('scaling down', () => {
     const pods = names.map((name) => heartbeat(name, { busy: load(name) }));
     latest.set({ facts: { at: 0, queue: answered(), storage: null, regions: [region({ pods })] }, report: null });
     const metrics = { wrote: () => undefined } as never;
-    const parts = { connection, inventory, latest, costs: new DeletionCosts(), metrics };
+    const parts = { client, inventory, latest, costs: new DeletionCosts(), metrics };
     await applyCosts(parts, { signal: aborter.signal, holds: () => true });
     await until('the costs to be told', () => [...inventory.pods].some(({ deletionCost }) => deletionCost === 100));
     for (const left of [[busy, half], [busy]]) {

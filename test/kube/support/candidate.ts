@@ -1,37 +1,24 @@
 // A process that stands for a Lease and, while it leads, makes one object after another: the order in which the API server
 // took them shows who acted when. Its one argument is JSON.
-import { Agent } from 'node:https';
 import process from 'node:process';
-import type { LeaseTimes } from '../../../services/controller/leader/lease.ts';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { Lease, type LeaseTimes } from '../../../services/controller/leader/lease.ts';
 import { runElection } from '../../../services/controller/leader/election.ts';
-import { isConflict } from '../../../services/controller/kube/api-error.ts';
-import { KubeConnection } from '../../../services/controller/kube/connection.ts';
-import { KubeLease } from '../../../services/controller/kube/kube-lease.ts';
+import { isConflict, KubernetesClient, loadKubeconfig } from '../../../services/controller/kubernetes/client.ts';
+import { KubernetesLeaseStore } from '../../../services/controller/kubernetes/lease.ts';
 import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 
 export interface CandidateOptions {
   readonly name: string;
-  readonly server: string;
-  readonly ca: string;
-  readonly token: string;
-  readonly namespace: string;
+  readonly kubeconfig: string;
   readonly times: LeaseTimes;
 }
 
-const { name, server, ca, token, namespace, times } = JSON.parse(process.argv[2] ?? '') as CandidateOptions;
-const agent = new Agent({ ca, keepAlive: true });
-const connection = new KubeConnection({
-  load: () =>
-    Promise.resolve({
-      server: new URL(server),
-      namespace,
-      agent,
-      headers: () => Promise.resolve({ authorization: `Bearer ${token}` }),
-    }),
-});
+const { name, kubeconfig, times } = JSON.parse(process.argv[2] ?? '') as CandidateOptions;
+const client = new KubernetesClient({ load: () => loadKubeconfig([kubeconfig]) });
 const log = createLogger({ service: 'candidate', pod: name, level: 'info' });
-const lease = new KubeLease(connection, 'test', name, times);
+const lease = new Lease(new KubernetesLeaseStore(client, 'test', times), name, times);
 const aborter = new AbortController();
 process.once('SIGTERM', () => aborter.abort());
 let isToPause = false;
@@ -62,13 +49,11 @@ await runElection(
   },
   aborter.signal,
 );
-await connection.close();
+await client.close();
 
 async function record(act: string): Promise<void> {
-  await connection.request({
-    method: 'POST',
-    path: `/api/v1/namespaces/${namespace}/configmaps`,
-    body: { metadata: { name: act, labels: { actor: name } } },
-    limitMs: times.requestMs,
-  });
+  const body = { metadata: { name: act, labels: { actor: name } } };
+  await client.call('acting', times.requestMs, (api, namespace) =>
+    api(CoreV1Api).createNamespacedConfigMap({ namespace, body }),
+  );
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { V1Pod } from '@kubernetes/client-node';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
-import type { PodObject, RenderRegion } from '../../../services/controller/kube/objects.ts';
+import type { RenderRegion } from '../../../services/controller/kubernetes/objects.ts';
 import type { ControlPlane } from '../../harness/control-plane.ts';
 import type { KubeApi } from '../../harness/kube-api.ts';
 
@@ -100,15 +101,15 @@ export class TestNamespace {
     await this.api.do('DELETE', `${this.path('pods')}/${name}?gracePeriodSeconds=0`);
   }
 
-  async pod(name: string): Promise<PodObject> {
-    return this.api.do<PodObject>('GET', `${this.path('pods')}/${name}`);
+  async pod(name: string): Promise<V1Pod> {
+    return this.api.do<V1Pod>('GET', `${this.path('pods')}/${name}`);
   }
 
   async podNames(): Promise<string[]> {
-    const { items } = await this.api.do<{ items: PodObject[] }>('GET', this.path('pods'));
+    const { items } = await this.api.do<{ items: V1Pod[] }>('GET', this.path('pods'));
     return items
-      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-      .map(({ metadata }) => metadata.name);
+      .filter(({ metadata }) => metadata?.deletionTimestamp === undefined)
+      .map(({ metadata }) => metadata?.name ?? '');
   }
 
   async addDeployment(region: Region, replicas: number): Promise<void> {

@@ -5,9 +5,8 @@ import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { Tickets } from '@webcapture/shared/state/tickets.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
-import { CanaryBook, nextFacts } from '../../../services/controller/chores/canary-book.ts';
-import { canaryRounds } from '../../../services/controller/chores/canary-rounds.ts';
-import { runCanary, type CanaryParts } from '../../../services/controller/chores/canary.ts';
+import { CanaryResults, nextFacts, canaryRounds } from '../../../services/controller/jobs/canary-rounds.ts';
+import { runCanary, type CanaryParts } from '../../../services/controller/jobs/canary.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import type { Behaviour } from '../../harness/stand-in-renderer.ts';
 import { until } from '../../harness/until.ts';
@@ -97,7 +96,7 @@ describe('one canary', () => {
   });
 });
 
-describe('the book', () => {
+describe('the results', () => {
   const failed = { kind: 'failed', reason: 'r' } as const;
   test.each([
     ['completed', null, { kind: 'completed', ms: 5 }, false, { last: 'completed', failures: 0, ms: 5, at: 9 }],
@@ -135,8 +134,8 @@ describe('the book', () => {
   });
 
   test('is found by a successor, and forgotten with the renderers', async () => {
-    const [leader, successor] = [1, 2].map(() => new CanaryBook(new Entries(session, 'live'), 60_000));
-    await leader?.note('us-east', failed, false);
+    const [leader, successor] = [1, 2].map(() => new CanaryResults(new Entries(session, 'live'), 60_000));
+    await leader?.record('us-east', failed, false);
     await successor?.load(['us-east', 'eu-west']);
     expect(successor?.of('us-east')).toEqual(leader?.of('us-east'));
     expect(successor?.of('eu-west')).toBeNull();
@@ -149,21 +148,21 @@ describe('the book', () => {
 test('rounds: a region without renderers is skipped, one that has them is tried soon, a failure again soon', async () => {
   const aborter = new AbortController();
   const { signal } = aborter;
-  const book = new CanaryBook(new Entries(session, 'live'), 60_000);
+  const canaryResults = new CanaryResults(new Entries(session, 'live'), 60_000);
   const serving = { there: false };
   const fleet = { serving: () => (serving.there ? [heartbeat('us-east-1')] : []) };
   renderer.behaviour = failing;
   const before = renderer.jobs.length;
   const running = canaryRounds(
-    { ...parts, fleet, book, regions: ['us-east'], intervalMs: 60_000, retryMs: 100, deadlineMs: 30_000 },
+    { ...parts, fleet, canaryResults, regions: ['us-east'], intervalMs: 60_000, retryMs: 100, deadlineMs: 30_000 },
     { signal, holds: () => !signal.aborted },
   );
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(renderer.jobs).toHaveLength(before);
   serving.there = true;
-  await until('two failures in a row', () => (book.of('us-east')?.failures ?? 0) >= 2);
+  await until('two failures in a row', () => (canaryResults.of('us-east')?.failures ?? 0) >= 2);
   renderer.behaviour = completing;
-  await until('a success', () => book.of('us-east')?.last === 'completed');
+  await until('a success', () => canaryResults.of('us-east')?.last === 'completed');
   aborter.abort();
   await running;
   await nothingLeft();

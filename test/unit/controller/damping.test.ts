@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { StatusValue } from '@webcapture/shared/contract/status.ts';
-import { damp, type Damped } from '../../../services/controller/decide/damping.ts';
-import { Decider } from '../../../services/controller/decide/decider.ts';
-import type { Facts } from '../../../services/controller/gather/facts.ts';
+import { damp, type Damped } from '../../../services/controller/health/verdict.ts';
+import { Decider } from '../../../services/controller/health/decider.ts';
+import type { Facts } from '../../../services/controller/health/facts.ts';
 import { answered, healthy, idle, region } from './support/facts.ts';
 
 const letters: Record<string, StatusValue> = {

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { decideRegion } from '../../../services/controller/decide/region.ts';
-import type { RegionInClusters } from '../../../services/controller/gather/facts.ts';
-import type { ClusterWord, RegionPod } from '../../../services/controller/kube/cluster-word.ts';
-import { Clusters } from '../../../services/controller/kube/clusters.ts';
-import { LeastWanted } from '../../../services/controller/kube/least-wanted.ts';
+import { decideRegion } from '../../../services/controller/health/region.ts';
+import {
+  ClusterReports,
+  LeastWanted,
+  type ClusterReport,
+  type RegionInClusters,
+  type RegionPod,
+} from '../../../services/controller/health/cluster-reports.ts';
 import { healthy, heartbeat, region } from './support/facts.ts';
 
 const pod = (name: string, fields: Partial<RegionPod> = {}): RegionPod => ({ name, state: 'ready', ...fields });
@@ -235,57 +238,57 @@ describe('the least that was asked for in five minutes', () => {
   });
 });
 
-describe('what the clusters of a fleet said', () => {
-  const word = (at: number, wanted: number | null, names: readonly string[]): ClusterWord => ({
+describe('the reports of the clusters of a fleet', () => {
+  const report = (at: number, wanted: number | null, names: readonly string[]): ClusterReport => ({
     namespace: 'n',
     at,
     regions: { 'us-east': { wanted, pods: names.map((name) => pod(name)), missing: [] } },
   });
-  const said = (clusters: Clusters) => {
+  const reported = (clusters: ClusterReports) => {
     const found = clusters.of('us-east');
     return found === null ? null : [found.wanted, found.pods.map(({ name }) => name), found.silentForMs];
   };
 
   test('is added up; one that falls silent is known for five minutes, remembered for fifteen, and told all the time', () => {
     let now = 0;
-    const clusters = new Clusters(false, () => now);
-    expect(said(clusters)).toBeNull();
-    clusters.hear('cluster.a', word(1, 2, ['a1', 'a2']));
-    clusters.hear('cluster.b', word(1, 3, ['b1']));
+    const clusters = new ClusterReports(false, () => now);
+    expect(reported(clusters)).toBeNull();
+    clusters.receive('cluster.a', report(1, 2, ['a1', 'a2']));
+    clusters.receive('cluster.b', report(1, 3, ['b1']));
     expect(clusters.of('eu-west')).toBeNull();
-    expect(said(clusters)).toEqual([5, ['a1', 'a2', 'b1'], null]);
+    expect(reported(clusters)).toEqual([5, ['a1', 'a2', 'b1'], null]);
     now = 5000;
-    clusters.hear('cluster.a', word(2, 2, ['a1']));
-    expect(said(clusters)).toEqual([5, ['a1', 'b1'], null]);
+    clusters.receive('cluster.a', report(2, 2, ['a1']));
+    expect(reported(clusters)).toEqual([5, ['a1', 'b1'], null]);
     now = 6000;
-    expect(said(clusters)).toEqual([5, ['a1'], 6000]);
+    expect(reported(clusters)).toEqual([5, ['a1'], 6000]);
     // Neither its expiry nor the same word once more is news.
-    clusters.hear('cluster.b', null);
-    clusters.hear('cluster.b', word(1, 3, ['b1']));
-    expect(said(clusters)).toEqual([5, ['a1'], 6000]);
+    clusters.receive('cluster.b', null);
+    clusters.receive('cluster.b', report(1, 3, ['b1']));
+    expect(reported(clusters)).toEqual([5, ['a1'], 6000]);
     now = 6 * minutes;
-    clusters.hear('cluster.a', word(3, 2, ['a1']));
-    expect(said(clusters)).toEqual([2, ['a1'], 6 * minutes]);
+    clusters.receive('cluster.a', report(3, 2, ['a1']));
+    expect(reported(clusters)).toEqual([2, ['a1'], 6 * minutes]);
     now = 7 * minutes;
-    expect(said(clusters)).toEqual([2, [], 7 * minutes]);
+    expect(reported(clusters)).toEqual([2, [], 7 * minutes]);
     now = 16 * minutes;
-    expect(said(clusters)).toEqual([null, [], 10 * minutes]);
+    expect(reported(clusters)).toEqual([null, [], 10 * minutes]);
     now = 22 * minutes;
-    expect(said(clusters)).toBeNull();
+    expect(reported(clusters)).toBeNull();
   });
 
   test('a controller that has a cluster says so when none has ever spoken', () => {
     let now = 0;
-    const clusters = new Clusters(true, () => now);
+    const clusters = new ClusterReports(true, () => now);
     now = 14_999;
-    expect(said(clusters)).toBeNull();
+    expect(reported(clusters)).toBeNull();
     now = 15_000;
-    expect(said(clusters)).toEqual([null, [], 15_000]);
+    expect(reported(clusters)).toEqual([null, [], 15_000]);
     expect(decideRegion(region({ clusters: clusters.of('us-east') }))).toEqual({
       status: 'operational',
       message: '1 of 1 renderers healthy; Kubernetes has not been heard for 15 s, so heartbeats alone are counted',
     });
-    clusters.hear('cluster.a', { ...word(1, 2, []), regions: {} });
-    expect(said(clusters)).toBeNull();
+    clusters.receive('cluster.a', { ...report(1, 2, []), regions: {} });
+    expect(reported(clusters)).toBeNull();
   });
 });

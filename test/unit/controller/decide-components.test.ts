@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { StatusValue } from '@webcapture/shared/contract/status.ts';
-import { decideEngine } from '../../../services/controller/decide/engine.ts';
-import { decideQueue } from '../../../services/controller/decide/queue.ts';
-import { decideStorage } from '../../../services/controller/decide/storage.ts';
+import { decideEngine, decideQueue, decideStorage } from '../../../services/controller/health/decider.ts';
 import { answered } from './support/facts.ts';
 
 const [op, deg, part, major]: StatusValue[] = ['operational', 'degraded_performance', 'partial_outage', 'major_outage'];

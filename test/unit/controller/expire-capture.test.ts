@@ -5,7 +5,7 @@ import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
 import { begin, remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { parseTask } from '@webcapture/shared/state/tasks.ts';
 import { putHtml, takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
-import { expireCapture } from '../../../services/controller/tasks/expire-capture.ts';
+import { expireCapture } from '../../../services/controller/jobs/expiry.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { newFile, newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';

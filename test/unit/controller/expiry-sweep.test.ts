@@ -4,8 +4,8 @@ import { expirySubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { captureKey } from '@webcapture/shared/state/captures.ts';
 import { expandAheadMs, ExpiryIndex, minuteSubject, nearMs } from '@webcapture/shared/state/expiry-index.ts';
 import { remove } from '@webcapture/shared/state/transitions.ts';
-import { ControllerMetrics } from '../../../services/controller/apply/metrics.ts';
-import { ExpirySweep, type ExpirySweepDeps } from '../../../services/controller/tasks/expiry-sweep.ts';
+import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
+import { ExpirySweep, type ExpirySweepDeps } from '../../../services/controller/jobs/expiry.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
@@ -171,7 +171,7 @@ test('a file that cannot be removed keeps nothing else; it is tried again later'
     clearAway: async ({ uuid }) => (uuid === bad ? Promise.reject(new Error('it is held')) : undefined),
   });
   await sweep.pass(term);
-  const warning = 'expired captures could not be cleared away; they are tried again in some minutes';
+  const warning = 'cleanup of expired captures failed; retrying in 5 minutes';
   expect(lines).toEqual([expect.objectContaining({ level: 'warn', message: warning, count: 1 })]);
   const [again = 0, ...others] = await expiriesOf(on().session, bad);
   expect(again).toBeGreaterThan(Date.now() + 4 * minute);

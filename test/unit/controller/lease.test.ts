@@ -2,9 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { StatusWriter } from '../../../services/controller/apply/status-writer.ts';
+import { StatusWriter } from '../../../services/controller/health/publisher.ts';
 import { runElection, type Term } from '../../../services/controller/leader/election.ts';
-import { Lease, leaderKey, onRelease, type LeaseTimes } from '../../../services/controller/leader/lease.ts';
+import { Lease, type LeaseTimes } from '../../../services/controller/leader/lease.ts';
+import { leaderKey, NatsLeaseStore, onRelease } from '../../../services/controller/leader/nats-lease.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { recordingLog, type LogLine } from './support/recording-log.ts';
@@ -30,7 +31,7 @@ class Clock {
 describe('the lease, on clocks of our own', () => {
   // So long that neither the server's own expiry nor its speed plays a part.
   const slow = { ...times, ttlMs: 60_000, marginMs: 10_000, requestMs: 30_000 };
-  const candidate = (name: string, clock: Clock) => new Lease(live, name, slow, clock.now);
+  const candidate = (name: string, clock: Clock) => new Lease(new NatsLeaseStore(live, slow), name, slow, clock.now);
 
   test('one takes it, the other does not, and a release hands it over', async () => {
     const clock = new Clock();
@@ -103,14 +104,15 @@ describe('the lease, on clocks of our own', () => {
   });
 
   test('the server clears up after the last candidate', async () => {
-    const a = new Lease(live, 'a', { ...slow, ttlMs: 1000 });
+    const short = { ...slow, ttlMs: 1000 };
+    const a = new Lease(new NatsLeaseStore(live, short), 'a', short);
     await a.take();
     await until('the key to expire', async () => (await live.get(leaderKey)) === null);
-    expect(await new Lease(live, 'b', slow).take()).toBe(true);
+    expect(await new Lease(new NatsLeaseStore(live, slow), 'b', slow).take()).toBe(true);
   });
 });
 
-describe('the word of a former leader', () => {
+describe('the report of a former leader', () => {
   const report = (at: number): StatusReport => ({ components: [], queued: {}, overall: 'operational', at });
   const leading = { holds: () => true, confirm: () => Promise.resolve(true) };
   const stored = async () => (await live.get<StatusReport>('status'))?.value.at;
@@ -154,7 +156,7 @@ describe('the election', () => {
   let mostAtOnce = 0;
   const candidate = (name: string, session: NatsSession, itsTimes = times) => {
     const aborter = new AbortController();
-    const lease = new Lease(new Entries(session, 'live'), name, itsTimes);
+    const lease = new Lease(new NatsLeaseStore(new Entries(session, 'live'), itsTimes), name, itsTimes);
     const lead = async (term: Term) => {
       terms.push(name);
       while (term.holds()) {

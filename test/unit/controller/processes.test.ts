@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { leaseTimes, type LeaderRecord } from '../../../services/controller/leader/lease.ts';
+import type { LeaderRecord } from '../../../services/controller/leader/nats-lease.ts';
+import { fleetLeaseTimes } from '../../../services/controller/times.ts';
 import { ServicePart } from '../../harness/part.ts';
 import { until } from '../../harness/until.ts';
 import { TestBroker } from './support/broker.ts';
@@ -53,7 +54,7 @@ const measured = (what: string, ms: number) => process.stdout.write(`${what}: ${
 const patientMs = 20_000;
 
 test('the times of the lease let a successor begin within 10 s', () => {
-  expect(leaseTimes.ttlMs + leaseTimes.pollMs + 2 * leaseTimes.requestMs).toBeLessThan(10_000);
+  expect(fleetLeaseTimes.ttlMs + fleetLeaseTimes.pollMs + 2 * fleetLeaseTimes.requestMs).toBeLessThan(10_000);
 });
 
 describe.concurrent('two controllers', { timeout: 150_000 }, () => {

@@ -9,16 +9,11 @@ import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { parseTask, type Task } from '@webcapture/shared/state/tasks.ts';
 import { noteDelivery, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
-import {
-  AuditMetrics,
-  auditIfDue,
-  type AuditDeps,
-  type AuditState,
-} from '../../../services/controller/chores/record-audit.ts';
-import { ControllerMetrics } from '../../../services/controller/apply/metrics.ts';
-import { dispatchJob } from '../../../services/controller/tasks/dispatch-job.ts';
-import { ExpirySweep } from '../../../services/controller/tasks/expiry-sweep.ts';
-import { refreshCapture } from '../../../services/controller/tasks/refresh-capture.ts';
+import { AuditMetrics, auditIfDue, type AuditDeps, type AuditState } from '../../../services/controller/jobs/audit.ts';
+import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
+import { dispatchJob } from '../../../services/controller/jobs/dispatch.ts';
+import { ExpirySweep } from '../../../services/controller/jobs/expiry.ts';
+import { refreshCapture } from '../../../services/controller/jobs/refresh.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { recordingLog, type LogLine } from './support/recording-log.ts';
@@ -144,7 +139,7 @@ test('what was due comes again from the records when all that was to remind the 
   await audit();
   expect(await takeTasks()).toEqual([]);
   expect(await expiriesOf(session, expired.uuid)).toEqual([]);
-  expect(lines.map(({ message }) => message)).toEqual(['the records were audited: nothing was missing']);
+  expect(lines.map(({ message }) => message)).toEqual(['audit of capture records finished: no task was missing']);
 });
 
 test('what is not due yet is scheduled for its time', async () => {

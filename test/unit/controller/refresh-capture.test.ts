@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
-import { dispatchJob } from '../../../services/controller/tasks/dispatch-job.ts';
-import { refreshCapture } from '../../../services/controller/tasks/refresh-capture.ts';
+import { dispatchJob } from '../../../services/controller/jobs/dispatch.ts';
+import { refreshCapture } from '../../../services/controller/jobs/refresh.ts';
 import { newOutcome } from '../../harness/records.ts';
 import { day, hour, orderOf } from './support/refresh-order.ts';
 import { completeCapture, useSettling } from './support/settling.ts';

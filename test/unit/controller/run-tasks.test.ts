@@ -9,8 +9,8 @@ import { connectNats } from '@webcapture/shared/nats/connect.ts';
 import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { streamNames, taskDurable, taskSubject } from '@webcapture/shared/nats/streams.ts';
 import { Tasks, type Task } from '@webcapture/shared/state/tasks.ts';
-import { ControllerMetrics } from '../../../services/controller/apply/metrics.ts';
-import { runTasks, TaskDeferredError, type TaskOf } from '../../../services/controller/tasks/run-tasks.ts';
+import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
+import { runTasks, TaskDeferredError, type TaskOf } from '../../../services/controller/jobs/tasks.ts';
 import { startNats } from '../../../deploy/local/nats.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newRecord } from '../../harness/records.ts';
@@ -123,7 +123,7 @@ test('a task that could not be done comes again', async () => {
   await new Tasks(nats.session).publish(newTask());
   await until('the failure', async () => (await leader.counted('failed')) === 1);
   expect(await left()).toBe(1);
-  expect(leader.lines.find(({ level }) => level === 'warn')?.message).toBe('a task could not be done; it comes again');
+  expect(leader.lines.find(({ level }) => level === 'warn')?.message).toBe('task failed; retrying');
   await until('it to be done', async () => (await left()) === 0);
   expect(tries).toBe(2);
   await leader.stop();
@@ -136,7 +136,7 @@ test('what is no task is acknowledged, with an error in the log', async () => {
   for (const text of garbage) await nats.session.js.publish(taskSubject('expiry', 'a.b.0'), text);
   await until('all to be gone', async () => (await left()) === 0);
   const errors = leader.lines.filter(({ level }) => level === 'error');
-  expect(errors.map(({ message }) => message)).toEqual(garbage.map(() => 'a message among the tasks is none'));
+  expect(errors.map(({ message }) => message)).toEqual(garbage.map(() => 'invalid task message'));
   expect(await leader.counted('failed')).toBe(0);
   await leader.stop();
 });
@@ -233,7 +233,7 @@ test('that the user may not pull stands in the log, once in a row', async () => 
     expect(leader.lines).toEqual([
       {
         level: 'warn',
-        message: 'no messages can be pulled from a consumer; trying on',
+        message: 'pulling messages from a consumer failed; retrying',
         err: expect.any(PermissionViolationError) as Error,
         stream: 'TASKS',
         durable: 'tasks-expiry',

@@ -4,8 +4,8 @@ import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
 import type { FileStore, NewFile } from '@webcapture/shared/storage/file-store.ts';
-import { decideStorage } from '../../../services/controller/decide/storage.ts';
-import { StorageProbe } from '../../../services/controller/gather/storage-probe.ts';
+import { decideStorage } from '../../../services/controller/health/decider.ts';
+import { StorageProbe } from '../../../services/controller/health/storage-probe.ts';
 import { bucketSetUpMs, startTestBucket } from '../../harness/bucket.ts';
 import { googleError, startFaultProxy } from '../../harness/fault-proxy.ts';
 import { until } from '../../harness/until.ts';
@@ -32,7 +32,7 @@ const broken = (part: Partial<FileStore>): FileStore => ({
 });
 
 test('a store that works is found to, and nothing is left in it', async () => {
-  const probe = new StorageProbe(store, { log: silentLog, limitMs: 30_000 });
+  const probe = new StorageProbe(store, { log: silentLog, timeoutMs: 30_000 });
   expect(probe.facts).toBeNull();
   await probe.run();
   expect(probe.facts).toMatchObject({ kind: 'works' });
@@ -48,7 +48,7 @@ describe('a store that fails', () => {
     ['to read the bytes', { read: () => bytesOf('something else') }, 'read', false],
     ['to remove it', { remove: () => Promise.reject(new Error('no')) }, 'remove', false],
   ] as const)('%s', async (_, part, step, late) => {
-    const probe = new StorageProbe(broken(part), { log: silentLog, limitMs: late ? 200 : 30_000 });
+    const probe = new StorageProbe(broken(part), { log: silentLog, timeoutMs: late ? 200 : 30_000 });
     await probe.run();
     expect(probe.facts).toMatchObject({ kind: 'fails', step, late, failures: 1 });
     await probe.run();
@@ -69,7 +69,7 @@ describe('a store that fails', () => {
     ],
   ] satisfies [string, Partial<FileStore>][])('%s keeps nothing of the probe', async (_, part) => {
     await nats.session.jsm.streams.purge(streamNames.files);
-    await new StorageProbe(broken(part), { log: silentLog, limitMs: 30_000 }).run();
+    await new StorageProbe(broken(part), { log: silentLog, timeoutMs: 30_000 }).run();
     const left = async () => (await nats.session.jsm.streams.info(streamNames.files)).state.messages;
     await until('the file to be removed', async () => (await left()) === 0);
   });
@@ -77,7 +77,7 @@ describe('a store that fails', () => {
   test('and works again', async () => {
     let works = false;
     const create: FileStore['create'] = (file) => (works ? store.create(file) : Promise.reject(new Error('full')));
-    const probe = new StorageProbe(broken({ create }), { log: silentLog, limitMs: 30_000 });
+    const probe = new StorageProbe(broken({ create }), { log: silentLog, timeoutMs: 30_000 });
     await probe.run();
     works = true;
     await probe.run();
@@ -91,7 +91,7 @@ test('a store that hangs is not asked over and over', async () => {
     asked++;
     return hang();
   };
-  const probe = new StorageProbe(broken({ create }), { log: silentLog, limitMs: 50 });
+  const probe = new StorageProbe(broken({ create }), { log: silentLog, timeoutMs: 50 });
   for (let round = 0; round < 3; round++) await probe.run();
   expect(asked).toBe(1);
   expect(probe.facts).toMatchObject({ kind: 'fails', late: true, failures: 3 });
@@ -110,7 +110,7 @@ describe('a bucket', () => {
       const lines: { msg: string; err?: object }[] = [];
       const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
       const files = await openBucket({ bucket: bucket.bucket, endpoint: proxy.url, prefix: '' }, { log: silentLog });
-      const probe = new StorageProbe(files, { log, limitMs: 4000 });
+      const probe = new StorageProbe(files, { log, timeoutMs: 4000 });
       await probe.run();
       expect(decideStorage(probe.facts)).toMatchObject({ status: 'operational' });
       proxy.always(() => true, googleError(503, 'backendError', 'Backend Error'));

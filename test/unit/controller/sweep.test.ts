@@ -5,7 +5,7 @@ import { backgroundShards, captureDurable, streamNames } from '@webcapture/share
 import { CaptureList } from '@webcapture/shared/state/capture-list.ts';
 import { backgroundShardOf } from '@webcapture/shared/state/captures.ts';
 import { remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
-import { Sweep, whatIsDue } from '../../../services/controller/chores/sweep.ts';
+import { Sweep, whatIsDue } from '../../../services/controller/jobs/sweep.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { newOutcome } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';

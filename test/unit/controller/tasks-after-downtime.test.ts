@@ -4,7 +4,7 @@ import { ExpiryIndex } from '@webcapture/shared/state/expiry-index.ts';
 import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
-import { ControllerMetrics } from '../../../services/controller/apply/metrics.ts';
+import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';

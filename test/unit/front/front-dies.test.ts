@@ -11,7 +11,7 @@ import { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { parseTask, Tasks } from '@webcapture/shared/state/tasks.ts';
 import { Tickets } from '@webcapture/shared/state/tickets.ts';
 import { putHtml, removeHtml, takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
-import { dispatchJob } from '../../../services/controller/tasks/dispatch-job.ts';
+import { dispatchJob } from '../../../services/controller/jobs/dispatch.ts';
 import type { AcceptedRequest } from '../../../services/front/capture/accept-request.ts';
 import { BackgroundQueue, type BackgroundQueueDeps } from '../../../services/front/capture/background-queue.ts';
 import { silentLog } from '../../harness/nats-session.ts';

@@ -6,10 +6,14 @@ import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { captureKey, Captures } from '@webcapture/shared/state/captures.ts';
 import { WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
-import { deliverNotice, type DeliverDeps, type NoticeTask } from '../../../services/controller/webhooks/deliver.ts';
-import { WebhookMetrics } from '../../../services/controller/webhooks/metrics.ts';
-import { tryOffsets } from '../../../services/controller/webhooks/retry-schedule.ts';
-import { sendNotice } from '../../../services/controller/webhooks/send-notice.ts';
+import {
+  attemptDelivery,
+  attemptOffsets,
+  type DeliverDeps,
+  type DeliveryTask,
+} from '../../../services/controller/jobs/webhooks/deliver.ts';
+import { WebhookMetrics } from '../../../services/controller/jobs/webhooks/metrics.ts';
+import { sendEvent } from '../../../services/controller/jobs/webhooks/send.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { publicAddress } from '../egress/sites.ts';
@@ -34,8 +38,8 @@ beforeAll(async () => {
   deps = {
     captures,
     secrets,
-    send: (url, notice) => sendNotice(url, notice, { policy }),
-    note: writeDown,
+    send: (url, event) => sendEvent(url, event, { policy }),
+    writeDelivery: writeDown,
     cdnUrl: 'https://cdn.test',
     metrics: new WebhookMetrics(metrics, () => 0),
     log: silentLog,
@@ -65,7 +69,7 @@ async function writeDown(account: string, uuid: string, revision: number, delive
 }
 
 /** A capture that has completed, with an event that is to be told to an address. */
-async function completedCapture(url: string, changes: Partial<CaptureRecord> = {}): Promise<NoticeTask> {
+async function completedCapture(url: string, changes: Partial<CaptureRecord> = {}): Promise<DeliveryTask> {
   const occurredAt = now();
   const event = 'capture.completed';
   const record = newRecord({
@@ -81,7 +85,7 @@ async function completedCapture(url: string, changes: Partial<CaptureRecord> = {
   return { account, uuid, revision: 0, event, occurredAt, attempt: 1, firstAt: occurredAt };
 }
 
-const delivery = async ({ account, uuid }: NoticeTask) => (await captures.get(account, uuid))?.value.webhook;
+const delivery = async ({ account, uuid }: DeliveryTask) => (await captures.get(account, uuid))?.value.webhook;
 
 const signedBy = (secret: string, { headers, body }: Received) => {
   try {
@@ -97,12 +101,12 @@ async function countOf(event: string, outcome: string): Promise<number> {
   return found?.value ?? NaN;
 }
 
-test('a notice that arrives: told, signed with the secret of the account, and written down', async () => {
+test('an event that arrives: delivered, signed with the secret of the account, and written down', async () => {
   const site = await receiver(publicAddress, status(200));
   const url = `http://${publicAddress}:${site.port}/hook`;
   const task = await completedCapture(url);
   const before = await countOf('capture.completed', 'delivered');
-  expect(await deliverNotice(task, deps)).toEqual({ done: true });
+  expect(await attemptDelivery(task, deps)).toEqual({ done: true });
 
   const [had] = site.received as [Received];
   const { secret } = await secrets.get(task.account);
@@ -128,9 +132,9 @@ test('during the grace of a rotation both secrets verify, afterwards the new one
   const site = await receiver(publicAddress);
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
   const old = await secrets.get(task.account);
-  await deliverNotice(task, deps);
+  await attemptDelivery(task, deps);
   const next = await secrets.rotate(task.account, 60_000, now());
-  const again = (revision: number) => deliverNotice({ ...task, revision }, deps);
+  const again = (revision: number) => attemptDelivery({ ...task, revision }, deps);
   await again(1);
   clock = 61_000;
   await again(2);
@@ -151,7 +155,7 @@ test('eight tries over 24 hours, all of one id, and then it is given up', async 
   let next = task;
   for (;;) {
     dueAfter.push(now() - task.firstAt);
-    const result = await deliverNotice(next, deps);
+    const result = await attemptDelivery(next, deps);
     const known = await delivery(task);
     expect(known).toMatchObject({ attempts: next.attempt, lastStatus: 503, lastError: 'status 503' });
     if ('done' in result) break;
@@ -167,7 +171,7 @@ test('eight tries over 24 hours, all of one id, and then it is given up', async 
   expect(new Set(site.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   const times = site.received.map(({ headers }) => Number(headers['webhook-timestamp']));
   expect(new Set(times).size).toBe(8);
-  expect(dueAfter).toEqual(tryOffsets);
+  expect(dueAfter).toEqual(attemptOffsets);
   expect(await countOf(task.event, 'retried')).toBe(retried + 7);
   expect(await countOf(task.event, 'given_up')).toBe(given + 1);
 });
@@ -176,9 +180,9 @@ test('a failure, then a success: nothing of the failure stays in the record', as
   let code = 500;
   const site = await receiver(publicAddress, (response, request) => status(code)(response, request));
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
-  expect(await deliverNotice(task, deps)).toMatchObject({ attempt: 2 });
+  expect(await attemptDelivery(task, deps)).toMatchObject({ attempt: 2 });
   code = 204;
-  expect(await deliverNotice({ ...task, attempt: 2 }, deps)).toEqual({ done: true });
+  expect(await attemptDelivery({ ...task, attempt: 2 }, deps)).toEqual({ done: true });
   const known = await delivery(task);
   expect(known).toMatchObject({ state: 'delivered', attempts: 2, lastStatus: 204 });
   expect(known).not.toHaveProperty('lastError');
@@ -188,9 +192,9 @@ test('a failure, then a success: nothing of the failure stays in the record', as
 test('an answer, then none: the status of the last try alone stays', async () => {
   const site = await startReceiver(publicAddress, status(500));
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
-  await deliverNotice(task, deps);
+  await attemptDelivery(task, deps);
   await site.close();
-  await deliverNotice({ ...task, attempt: 2 }, deps);
+  await attemptDelivery({ ...task, attempt: 2 }, deps);
   const known = await delivery(task);
   expect(known).toMatchObject({ state: 'pending', attempts: 2, lastError: 'connection refused' });
   expect(known).not.toHaveProperty('lastStatus');
@@ -199,18 +203,18 @@ test('an answer, then none: the status of the last try alone stays', async () =>
 test('410 gives up at once', async () => {
   const site = await receiver(publicAddress, status(410));
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
-  expect(await deliverNotice(task, deps)).toEqual({ done: true });
+  expect(await attemptDelivery(task, deps)).toEqual({ done: true });
   expect(await delivery(task)).toMatchObject({ state: 'failed', attempts: 1, lastStatus: 410 });
 });
 
 test('an address that the policy refuses is told of, and tried again: the operator may open it', async () => {
   const task = await completedCapture('http://127.0.0.1:8080/');
-  expect(await deliverNotice(task, deps)).toMatchObject({ attempt: 2 });
+  expect(await attemptDelivery(task, deps)).toMatchObject({ attempt: 2 });
   expect(await delivery(task)).toMatchObject({ state: 'pending', lastError: 'refused by the egress policy' });
 });
 
 describe('nothing is sent', () => {
-  const cases: [string, (url: string) => Promise<NoticeTask>][] = [
+  const cases: [string, (url: string) => Promise<DeliveryTask>][] = [
     ['when the capture is gone', async (url) => ({ ...(await completedCapture(url)), uuid: newRecord().uuid })],
     ['when the capture was deleted', (url) => completedCapture(url, { status: 'deleted' })],
     ['when the capture has no webhook', async () => completedWithoutWebhook()],
@@ -218,11 +222,11 @@ describe('nothing is sent', () => {
   test.each(cases)('%s', async (_name, make) => {
     const site = await receiver(publicAddress);
     const task = await make(`http://${publicAddress}:${site.port}/`);
-    expect(await deliverNotice(task, deps)).toEqual({ done: true });
+    expect(await attemptDelivery(task, deps)).toEqual({ done: true });
     expect(site.connections()).toBe(0);
   });
 
-  async function completedWithoutWebhook(): Promise<NoticeTask> {
+  async function completedWithoutWebhook(): Promise<DeliveryTask> {
     const { webhook: _, ...record } = newRecord({ status: 'completed', outcome: newOutcome() });
     await captures.create(record);
     const { account, uuid } = record;
@@ -233,7 +237,7 @@ describe('nothing is sent', () => {
 test('a file that is gone by now is no reason to keep still about its capture', async () => {
   const site = await receiver(publicAddress);
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`, { status: 'expired' });
-  expect(await deliverNotice(task, deps)).toEqual({ done: true });
+  expect(await attemptDelivery(task, deps)).toEqual({ done: true });
   expect(JSON.parse(site.received[0]?.body ?? '')).toMatchObject({ data: { status: 'expired' } });
 });
 
@@ -241,17 +245,17 @@ describe('a task that comes twice', () => {
   test('is not tried twice once the record tells of the try', async () => {
     const site = await receiver(publicAddress, status(500));
     const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
-    const first = await deliverNotice(task, deps);
-    expect(await deliverNotice(task, deps)).toEqual(first);
+    const first = await attemptDelivery(task, deps);
+    expect(await attemptDelivery(task, deps)).toEqual(first);
     expect(site.received).toHaveLength(1);
   });
 
-  test('is done when the notice has been delivered or given up', async () => {
+  test('is done when the event has been delivered or given up', async () => {
     for (const code of [200, 410]) {
       const site = await receiver(publicAddress, status(code));
       const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
-      await deliverNotice(task, deps);
-      expect(await deliverNotice(task, deps)).toEqual({ done: true });
+      await attemptDelivery(task, deps);
+      expect(await attemptDelivery(task, deps)).toEqual({ done: true });
       expect(site.received).toHaveLength(1);
     }
   });
@@ -260,10 +264,10 @@ describe('a task that comes twice', () => {
     const site = await receiver(publicAddress);
     const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
     const before = await countOf(task.event, 'delivered');
-    const lost = { ...deps, note: () => Promise.reject(new Error('NATS is away')) };
-    await expect(deliverNotice(task, lost)).rejects.toThrow('NATS is away');
+    const lost = { ...deps, writeDelivery: () => Promise.reject(new Error('NATS is away')) };
+    await expect(attemptDelivery(task, lost)).rejects.toThrow('NATS is away');
     expect(await countOf(task.event, 'delivered')).toBe(before);
-    expect(await deliverNotice(task, deps)).toEqual({ done: true });
+    expect(await attemptDelivery(task, deps)).toEqual({ done: true });
     expect(await countOf(task.event, 'delivered')).toBe(before + 1);
     expect(site.received).toHaveLength(2);
     expect(site.received[0]?.headers['webhook-id']).toBe(site.received[1]?.headers['webhook-id']);
@@ -282,7 +286,7 @@ test('an earlier event is still told of, and leaves what the record says of a la
     attempts: 1,
   } as const;
   const task = await completedCapture(url, { webhook: later });
-  expect(await deliverNotice(task, deps)).toEqual({ done: true });
+  expect(await attemptDelivery(task, deps)).toEqual({ done: true });
   expect(site.received).toHaveLength(1);
   expect(await delivery(task)).toEqual(later);
 });
@@ -291,8 +295,8 @@ test('nothing is sent, and the task comes again, while the record or the secret 
   const site = await receiver(publicAddress);
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
   const away = () => Promise.reject(new Error('NATS is away'));
-  await expect(deliverNotice(task, { ...deps, captures: { get: away } })).rejects.toThrow('NATS is away');
-  await expect(deliverNotice(task, { ...deps, secrets: { get: away } })).rejects.toThrow('NATS is away');
+  await expect(attemptDelivery(task, { ...deps, captures: { get: away } })).rejects.toThrow('NATS is away');
+  await expect(attemptDelivery(task, { ...deps, secrets: { get: away } })).rejects.toThrow('NATS is away');
   expect(site.connections()).toBe(0);
   expect(await delivery(task)).toMatchObject({ state: 'pending', attempts: 0 });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSystemLookup } from '@webcapture/shared/egress/lookup.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { sendNotice } from '../../../services/controller/webhooks/send-notice.ts';
+import { sendEvent } from '../../../services/controller/jobs/webhooks/send.ts';
 import { checkWebhook } from '../../../services/front/capture/check-webhook.ts';
 import { startDnsServer, type DnsServer } from '../egress/dns-server.ts';
 import { foreignUrls, notations, trickyUrls } from '../egress/payloads/addresses.ts';
@@ -9,7 +9,7 @@ import { startCanary, type Canary } from '../egress/payloads/canary.ts';
 import { changingNames, rebindingNames } from '../egress/payloads/rebinding.ts';
 import { publicAddress } from '../egress/sites.ts';
 
-const notice = { headers: { 'content-type': 'application/json' }, body: '{}' };
+const event = { headers: { 'content-type': 'application/json' }, body: '{}' };
 const names = Object.keys(rebindingNames);
 
 let canary: Canary;
@@ -36,9 +36,9 @@ const addresses = () =>
     URL.canParse(url),
   );
 
-test('no notice goes inside, whatever the address', async () => {
+test('no event goes inside, whatever the address', async () => {
   const urls = [...addresses(), ...foreignUrls.filter((url) => URL.canParse(url)), ...names.map((name) => at(name))];
-  const results = await Promise.all(urls.map((url) => sendNotice(url, notice, { policy: closed() })));
+  const results = await Promise.all(urls.map((url) => sendEvent(url, event, { policy: closed() })));
   const others = urls.filter((_, index) => {
     const result = results[index];
     return result?.delivered !== false || result.reason !== 'refused by the egress policy';
@@ -51,8 +51,8 @@ test('no notice goes inside, whatever the address', async () => {
 test('nor by a name that leads inside from the second question on', async () => {
   for (const name of Object.keys(changingNames)) {
     const policy = closed();
-    expect(await sendNotice(at(name), notice, { policy }), name).toEqual({ delivered: true, status: 200 });
-    expect(await sendNotice(at(name), notice, { policy }), name).toMatchObject({
+    expect(await sendEvent(at(name), event, { policy }), name).toEqual({ delivered: true, status: 200 });
+    expect(await sendEvent(at(name), event, { policy }), name).toMatchObject({
       reason: 'refused by the egress policy',
     });
   }
@@ -78,10 +78,10 @@ test('an address that leads nowhere but inside is refused with the request', () 
 
 test('ranges that the operator closes stay closed, whatever opens them', async () => {
   const policy = createEgressPolicy({ allow: ['127.0.0.0/8'], deny: ['127.0.0.1'], lookup });
-  expect(await sendNotice(at('127.0.0.1'), notice, { policy })).toMatchObject({
+  expect(await sendEvent(at('127.0.0.1'), event, { policy })).toMatchObject({
     reason: 'refused by the egress policy',
   });
-  expect(await sendNotice(at('inner.example'), notice, { policy })).toMatchObject({
+  expect(await sendEvent(at('inner.example'), event, { policy })).toMatchObject({
     reason: 'refused by the egress policy',
   });
   expect(() => checkWebhook({ url: at('0x7f.1') }, policy)).toThrowError(/closed by the operator/);
@@ -91,7 +91,7 @@ test('ranges that the operator closes stay closed, whatever opens them', async (
 test('the canary would have been reached', async () => {
   const policy = createEgressPolicy({ allow: ['127.0.0.0/8', '::1'], lookup });
   for (const host of ['127.0.0.1', '0x7f.1', '2130706433', '[::ffff:127.0.0.1]', 'inner.example', '[::1]']) {
-    expect(await sendNotice(at(host), notice, { policy }), host).toEqual({ delivered: true, status: 200 });
+    expect(await sendEvent(at(host), event, { policy }), host).toEqual({ delivered: true, status: 200 });
   }
   expect(canary.touches).toHaveLength(6);
 });

@@ -1,9 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { maxDeliveries, ReceiverLimits, type Turn } from '../../../services/controller/webhooks/receiver-limits.ts';
-import type { SendResult } from '../../../services/controller/webhooks/send-notice.ts';
+import {
+  maxDeliveries,
+  ReceiverLimits,
+  type Turn,
+} from '../../../services/controller/jobs/webhooks/receiver-limits.ts';
+import type { AttemptResult } from '../../../services/controller/jobs/webhooks/send.ts';
 
-const delivered: SendResult = { delivered: true, status: 204 };
-const silent: SendResult = { delivered: false, reason: 'no answer within 10 s', gone: false };
+const delivered: AttemptResult = { delivered: true, status: 204 };
+const silent: AttemptResult = { delivered: false, reason: 'no answer within 10 s', gone: false };
 
 let now: number;
 let limits: ReceiverLimits;
@@ -17,7 +21,7 @@ beforeEach(() => {
 
 const ask = (receiver = 'a', dueAt = now) => limits.ask({ account: `of ${receiver}`, receiver }, dueAt);
 
-function end(turn: Turn, result: SendResult, ms: number): void {
+function end(turn: Turn, result: AttemptResult, ms: number): void {
   if (turn.verdict !== 'send') throw new Error(`it was told to ${turn.verdict}`);
   turn.end(result, ms);
   turn.release();

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { nextAttemptAt, tryOffsets } from '../../../services/controller/webhooks/retry-schedule.ts';
+import { nextAttemptAt, attemptOffsets } from '../../../services/controller/jobs/webhooks/deliver.ts';
 
 const hour = 3_600_000;
 
 test('eight tries: the first at once, the last a day later, each after a longer time than the one before', () => {
-  expect(tryOffsets).toHaveLength(8);
-  expect(tryOffsets[0]).toBe(0);
-  expect(tryOffsets.at(-1)).toBe(24 * hour);
-  const distances = tryOffsets.slice(1).map((offset, index) => offset - (tryOffsets[index] ?? 0));
+  expect(attemptOffsets).toHaveLength(8);
+  expect(attemptOffsets[0]).toBe(0);
+  expect(attemptOffsets.at(-1)).toBe(24 * hour);
+  const distances = attemptOffsets.slice(1).map((offset, index) => offset - (attemptOffsets[index] ?? 0));
   expect(distances).toEqual(distances.toSorted((a, b) => a - b));
   expect(new Set(distances).size).toBe(distances.length);
 });
@@ -24,7 +24,7 @@ test('tries that are on time keep to the schedule, whatever each of them took', 
     now = next;
   }
   // The second comes a little late: the first was still at it when it was due.
-  expect(times.map((time) => time - firstAt)).toEqual([0, 15_000, ...tryOffsets.slice(2)]);
+  expect(times.map((time) => time - firstAt)).toEqual([0, 15_000, ...attemptOffsets.slice(2)]);
 });
 
 test('tries that come late are not made all at once', () => {

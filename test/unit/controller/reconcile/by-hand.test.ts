@@ -3,10 +3,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
-import type { Settler } from '../../../../services/controller/chores/settler.ts';
-import { parseOptions } from '../../../../services/controller/reconcile/command-options.ts';
-import { reconcileByHand } from '../../../../services/controller/reconcile/reconcile-by-hand.ts';
-import { Report } from '../../../../services/controller/reconcile/report.ts';
+import type { Settler } from '../../../../services/controller/jobs/settler.ts';
+import { parseOptions, runCommand, Report } from '../../../../services/controller/reconcile/command.ts';
 import { bucketSetUpMs, startTestBucket } from '../../../harness/bucket.ts';
 import { silentLog, startTestNats, type TestNats } from '../../../harness/nats-session.ts';
 import { newFile } from '../../../harness/records.ts';
@@ -73,7 +71,7 @@ test('it says what it would remove, removes it when it is told to, and finds wha
   const report = new Report(() => undefined, false);
   const leader = claimOf('the leader of the fleet');
   await leader.take();
-  const refused = reconcileByHand(parseOptions(['--delete']), {
+  const refused = runCommand(parseOptions(['--delete']), {
     ...parts,
     report,
     signal: new AbortController().signal,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { ListedFile } from '@webcapture/shared/storage/file-store.ts';
-import { decideFile } from '../../../../services/controller/reconcile/decide-file.ts';
-import { isDoubtful } from '../../../../services/controller/reconcile/look-at-page.ts';
+import { decideFile } from '../../../../services/controller/jobs/orphans/decide-file.ts';
+import { isDoubtful } from '../../../../services/controller/jobs/orphans/pass.ts';
 import { newRecord } from '../../../harness/records.ts';
 
 const hour = 3_600_000;

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
-import { passDeps } from '../../../../services/controller/reconcile/pass-deps.ts';
-import { newPass } from '../../../../services/controller/reconcile/pass-state.ts';
-import { reconcileIfDue } from '../../../../services/controller/reconcile/reconcile-chore.ts';
-import { runPass, type PassOptions } from '../../../../services/controller/reconcile/run-pass.ts';
+import { passDeps, runPass, type PassOptions } from '../../../../services/controller/jobs/orphans/pass.ts';
+import { newPass } from '../../../../services/controller/jobs/orphans/state.ts';
+import { collectOrphansIfDue } from '../../../../services/controller/jobs/orphans/collection.ts';
 import { useSettling } from '../support/settling.ts';
 import { hour, stand, tomorrow, type Kind } from './stand.ts';
 
@@ -56,7 +55,7 @@ describe('a pass', { timeout: 180_000 }, () => {
     const { parts, fill, names, lines, metric } = stand(on());
     const all = await fill(mixed([...kept, ...orphans.flatMap(([, kinds]) => kinds)]));
     expect(await names()).toHaveLength(1000);
-    await reconcileIfDue(parts, day, inTerm, pace(128));
+    await collectOrphansIfDue(parts, day, inTerm, pace(128));
 
     const left = await names();
     const wrong = all.filter(({ kind, name }) => kept.includes(kind) !== left.includes(name));
@@ -68,7 +67,7 @@ describe('a pass', { timeout: 180_000 }, () => {
     expect(await parts.progress.pass()).toMatchObject({ cursor: null, looked: 1000, failed: 0, withheld: 0 });
     expect(lines.at(-1)).toMatchObject({
       level: 'info',
-      message: 'files and records were compared: 1000 looked at, 340 removed',
+      message: 'orphan collection finished: 1000 files checked, 340 removed',
     });
     // A capture whose expiry was lost is an expired one from now on.
     const overdue = all.find(({ record }) => record.status === 'completed' && record.expiresAt < Date.now());
@@ -83,7 +82,7 @@ describe('a pass', { timeout: 180_000 }, () => {
     const dies: FileStore['list'] = (after, limit) =>
       ++lists > 3 ? Promise.reject(new Error('killed')) : filling.parts.store.list(after, limit);
     const first = stand(on(), { list: dies });
-    await expect(reconcileIfDue(first.parts, day, inTerm, pace(10))).rejects.toThrow('killed');
+    await expect(collectOrphansIfDue(first.parts, day, inTerm, pace(10))).rejects.toThrow('killed');
     expect(await first.parts.progress.pass()).toMatchObject({ looked: 30, endedAt: null });
 
     const cursors: (string | null)[] = [];
@@ -93,15 +92,15 @@ describe('a pass', { timeout: 180_000 }, () => {
         return filling.parts.store.list(after, limit);
       },
     });
-    await reconcileIfDue(second.parts, day, inTerm, pace(10));
+    await collectOrphansIfDue(second.parts, day, inTerm, pace(10));
     expect(cursors).not.toContain(null);
     expect(await second.parts.progress.pass()).toMatchObject({ looked: 65, cursor: null });
     expect(await filling.names()).toHaveLength(50);
 
     const before = cursors.length;
-    await reconcileIfDue(second.parts, day, inTerm, pace(10));
+    await collectOrphansIfDue(second.parts, day, inTerm, pace(10));
     expect(cursors).toHaveLength(before);
-    await reconcileIfDue(second.parts, 0, inTerm, pace(10));
+    await collectOrphansIfDue(second.parts, 0, inTerm, pace(10));
     expect(cursors[before]).toBeNull();
   });
 
@@ -130,7 +129,7 @@ describe('a pass', { timeout: 180_000 }, () => {
       ...times(2, () => ({ changes: null })),
       ...times(3, () => ({ changes: { status: 'failed' } as const })),
     ]);
-    await reconcileIfDue(parts, day, inTerm, pace(100));
+    await collectOrphansIfDue(parts, day, inTerm, pace(100));
     expect(await names()).toHaveLength(30);
     expect(await parts.progress.pass()).toMatchObject({ withheld: 30, removed: { ended: 3, no_record: 2 } });
     expect(lines.at(-1)?.level).toBe('warn');
@@ -159,11 +158,11 @@ describe('no file goes', () => {
   test('when the term is over, also in the midst of a page', async () => {
     const { parts, fill, names } = stand(on());
     await fill(times(20, () => ({ changes: null })));
-    await reconcileIfDue(parts, day, { ...inTerm, holds: () => false }, pace(100));
+    await collectOrphansIfDue(parts, day, { ...inTerm, holds: () => false }, pace(100));
     expect(await names()).toHaveLength(20);
     expect(await parts.progress.pass()).toBeNull();
     let asked = 0;
-    await reconcileIfDue(parts, day, { ...inTerm, holds: () => ++asked < 8 }, pace(100));
+    await collectOrphansIfDue(parts, day, { ...inTerm, holds: () => ++asked < 8 }, pace(100));
     expect((await names()).length).toBeGreaterThan(12);
     expect((await names()).length).toBeLessThan(20);
     // The page is looked at again.
@@ -176,10 +175,10 @@ describe('no file goes', () => {
     const other = claimOf('a reconcile by hand');
     expect(await other.take()).toBeNull();
     expect(await other.take()).toBeNull();
-    await reconcileIfDue(parts, day, inTerm, pace(100));
+    await collectOrphansIfDue(parts, day, inTerm, pace(100));
     expect(await names()).toHaveLength(1);
     await other.release();
-    await reconcileIfDue(parts, day, inTerm, pace(100));
+    await collectOrphansIfDue(parts, day, inTerm, pace(100));
     expect(await names()).toEqual([]);
   });
 });
@@ -192,13 +191,16 @@ describe('a store that fails', () => {
     const remove: FileStore['remove'] = (name) =>
       bad.has(name) ? Promise.reject(new Error('503')) : filling.parts.store.remove(name);
     const { parts, metric, lines } = stand(on(), { remove });
-    await reconcileIfDue({ ...parts, clearAway: ({ fileName }) => remove(fileName) }, day, inTerm, pace(100)).catch(
-      () => undefined,
-    );
+    await collectOrphansIfDue(
+      { ...parts, clearAway: ({ fileName }) => remove(fileName) },
+      day,
+      inTerm,
+      pace(100),
+    ).catch(() => undefined);
     const [left, failed] = [await filling.names(), await metric('left_files_total', { why: 'failed' })];
     expect([left.length, failed]).toEqual([20, 20]);
-    expect(lines.at(-1)?.message).toContain('20 could not be removed');
-    await reconcileIfDue(filling.parts, 0, inTerm, pace(100));
+    expect(lines.at(-1)?.message).toContain('20 not removed');
+    await collectOrphansIfDue(filling.parts, 0, inTerm, pace(100));
     expect(await filling.names()).toEqual([]);
   });
 
@@ -207,14 +209,14 @@ describe('a store that fails', () => {
     const remove: FileStore['remove'] = () => Promise.reject(new Error(`503 for the ${++asked}. time`));
     const { parts, fill } = stand(on(), { remove });
     await fill([...times(10, () => ({ changes: {} })), ...times(100, () => ({ changes: { fileName: 'other.png' } }))]);
-    await expect(reconcileIfDue(parts, day, inTerm, pace(200))).rejects.toThrow('503');
+    await expect(collectOrphansIfDue(parts, day, inTerm, pace(200))).rejects.toThrow('503');
     expect(asked).toBeLessThan(35);
     expect(await parts.progress.pass()).toMatchObject({ looked: 0, cursor: null, endedAt: null });
     // After some more tries the page is left to the next pass.
-    await expect(reconcileIfDue(parts, day, inTerm, pace(200))).rejects.toThrow('503');
-    await reconcileIfDue(parts, day, inTerm, pace(200));
+    await expect(collectOrphansIfDue(parts, day, inTerm, pace(200))).rejects.toThrow('503');
+    await collectOrphansIfDue(parts, day, inTerm, pace(200));
     expect(await parts.progress.pass()).toMatchObject({ looked: 110, failed: 100 });
-    await reconcileIfDue(stand(on()).parts, 0, inTerm, pace(200));
+    await collectOrphansIfDue(stand(on()).parts, 0, inTerm, pace(200));
     expect(await stand(on()).names()).toHaveLength(10);
   });
 });

@@ -8,10 +8,8 @@ import { firstUuidOf } from '@webcapture/shared/state/uuid.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
-import { ReconcileClaim } from '../../../../services/controller/reconcile/claim.ts';
-import { ReconcileMetrics } from '../../../../services/controller/reconcile/metrics.ts';
-import { ReconcileProgress } from '../../../../services/controller/reconcile/progress.ts';
-import type { ReconcileParts } from '../../../../services/controller/reconcile/reconcile-chore.ts';
+import { OrphanCollectionLease, OrphanCollectionProgress } from '../../../../services/controller/jobs/orphans/state.ts';
+import { OrphanMetrics, type OrphanCollectionDeps } from '../../../../services/controller/jobs/orphans/collection.ts';
 import { newFile, newOutcome, newRecord } from '../../../harness/records.ts';
 import { recordingLog, type LogLine } from '../support/recording-log.ts';
 import type { Settling } from '../support/settling.ts';
@@ -48,19 +46,19 @@ export function stand({ session, settler }: Pick<Settling, 'session' | 'settler'
   const lines: LogLine[] = [];
   const registry = createMetrics('test');
   const live = new Entries(session, 'live');
-  const parts: ReconcileParts = {
+  const parts: OrphanCollectionDeps = {
     ...deps,
     session,
     store,
-    progress: new ReconcileProgress(live),
-    claim: new ReconcileClaim(live, 'the leader of the fleet'),
-    reconcileMetrics: new ReconcileMetrics(registry),
+    progress: new OrphanCollectionProgress(live),
+    collectionLease: new OrphanCollectionLease(live, 'the leader of the fleet'),
+    orphanMetrics: new OrphanMetrics(registry),
     log: recordingLog(lines),
   };
   return {
     parts,
     lines,
-    claimOf: (holder: string) => new ReconcileClaim(live, holder),
+    claimOf: (holder: string) => new OrphanCollectionLease(live, holder),
     forget: async () => {
       for (const key of ['pass', 'claim', 'missing']) await live.delete(`reconcile.${key}`);
       for (const stream of [streamNames.files, streamNames.db]) await session.jsm.streams.purge(stream);

@@ -1,5 +1,5 @@
 import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
-import type { LaneDepths, QueueFacts, RegionFacts } from '../../../../services/controller/gather/facts.ts';
+import type { LaneDepths, QueueFacts, RegionFacts } from '../../../../services/controller/health/facts.ts';
 
 const quiet = { ended: 0, failedByUs: 0, queueWaitP95Ms: 0 };
 

@@ -12,8 +12,8 @@ import { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { Tickets } from '@webcapture/shared/state/tickets.ts';
 import { complete } from '@webcapture/shared/state/transitions.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
-import { ControllerMetrics } from '../../../../services/controller/apply/metrics.ts';
-import { Settler } from '../../../../services/controller/chores/settler.ts';
+import { ControllerMetrics } from '../../../../services/controller/health/metrics.ts';
+import { Settler } from '../../../../services/controller/jobs/settler.ts';
 import { silentLog, startTestNats, type TestNats } from '../../../harness/nats-session.ts';
 
 export interface Settling {

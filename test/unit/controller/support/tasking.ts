@@ -12,7 +12,7 @@ import { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { Tickets } from '@webcapture/shared/state/tickets.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
-import type { RefreshDeps } from '../../../../services/controller/tasks/refresh-capture.ts';
+import type { RefreshDeps } from '../../../../services/controller/jobs/refresh.ts';
 import { queuedJobs, taskDueAt } from '../../../harness/queues.ts';
 import { newFile, newOutcome, newRecord } from '../../../harness/records.ts';
 import { completeCapture, type Settling } from './settling.ts';

@@ -1,0 +1,74 @@
+import type { InstalledRegion } from '@webcapture/shared/config/regions.ts';
+import { heartbeatFreshMs } from '@webcapture/shared/contract/heartbeat.ts';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { streamNames, type StreamSettings } from '@webcapture/shared/nats/streams.ts';
+import { connectionId } from '@webcapture/shared/nats/watch-guard.ts';
+import type { Fleet } from '@webcapture/shared/state/fleet.ts';
+import type { ClusterReports } from './cluster-reports.ts';
+import type { CanaryFacts, Facts, QueueFacts, RegionFacts, StorageFacts } from './facts.ts';
+import { readQueue, type KnownDepths } from './queue-depths.ts';
+
+export interface CollectorParts {
+  readonly session: NatsSession;
+  readonly streams: StreamSettings;
+  readonly regions: readonly InstalledRegion[];
+  readonly fleet: Pick<Fleet, 'fresh' | 'silent'>;
+  readonly storage: { readonly facts: StorageFacts | null };
+  readonly clusters: Pick<ClusterReports, 'of'>;
+  readonly canaries: { of(region: Region): CanaryFacts | null };
+  /** A monotonic clock. */
+  readonly now?: () => number;
+}
+
+/** Reads everything that a decision needs; each reading within its own time limit. */
+export class Collector {
+  readonly #parts: CollectorParts;
+  readonly #now: () => number;
+  readonly #depths: KnownDepths = new Map();
+  #connection = '';
+  #fleetKnownFrom = 0;
+
+  constructor(parts: CollectorParts) {
+    this.#parts = parts;
+    this.#now = parts.now ?? (() => performance.now());
+  }
+
+  async read(): Promise<Facts> {
+    const { session, streams, regions, storage } = this.#parts;
+    const names = regions.map(({ region }) => region);
+    const queue = await readQueue(session, streams, names, { known: this.#depths });
+    const fleetKnown = this.#isFleetKnown(queue);
+    return {
+      at: Date.now(),
+      queue,
+      storage: storage.facts,
+      regions: regions.map((region) => this.#readRegion(region, queue, fleetKnown)),
+    };
+  }
+
+  #readRegion({ region, minRenderers }: InstalledRegion, queue: QueueFacts, fleetKnown: boolean): RegionFacts {
+    return {
+      region,
+      wanted: minRenderers,
+      fleetKnown,
+      pods: this.#parts.fleet.fresh(region),
+      silent: this.#parts.fleet.silent(region),
+      waiting: queue.kind === 'answered' ? (queue.waiting[region] ?? null) : null,
+      canary: this.#parts.canaries.of(region),
+      clusters: this.#parts.clusters.of(region),
+    };
+  }
+
+  /**
+   * Heartbeats are heard through NATS: who has just lost it, or its bucket, knows nothing about renderers until they have
+   * connected as well and had the time to be heard.
+   */
+  #isFleetKnown(queue: QueueFacts): boolean {
+    const connection = connectionId(this.#parts.session);
+    const bucketMissing = queue.kind === 'answered' && queue.missing.includes(streamNames.live);
+    if (connection !== this.#connection || bucketMissing) this.#fleetKnownFrom = this.#now() + heartbeatFreshMs;
+    this.#connection = connection;
+    return this.#parts.session.connected() && this.#now() >= this.#fleetKnownFrom;
+  }
+}

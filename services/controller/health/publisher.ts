@@ -1,0 +1,137 @@
+import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
+import type { ComponentStatus } from '@webcapture/shared/contract/status.ts';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
+import type { Entries } from '@webcapture/shared/nats/entries.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Lease } from '../leader/lease.ts';
+import type { Facts } from './facts.ts';
+import type { ControllerMetrics } from './metrics.ts';
+import { badness } from './verdict.ts';
+
+export interface PublisherParts {
+  readonly lease: Pick<Lease, 'holds'>;
+  readonly writer: StatusWriter;
+  readonly metrics: ControllerMetrics;
+  readonly log: Logger;
+  /** How often the status is written when nothing changes. */
+  readonly statusMs: number;
+}
+
+/** Publishes what was decided: metrics by every controller, status and log by the leader alone. */
+export class Publisher {
+  readonly #parts: PublisherParts;
+  readonly #changes: ChangeLog;
+  #writtenAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: PublisherParts) {
+    this.#parts = parts;
+    this.#changes = new ChangeLog(parts.log);
+  }
+
+  /** Throws when the status could not be written. */
+  async publish(facts: Facts, report: StatusReport | null): Promise<void> {
+    const { lease, metrics, writer } = this.#parts;
+    const leading = lease.holds();
+    metrics.facts(facts);
+    metrics.leader(leading);
+    metrics.report(leading ? report : null);
+    if (!leading) {
+      this.#changes.forget();
+      writer.forget();
+      this.#writtenAt = Number.NEGATIVE_INFINITY;
+      return;
+    }
+    if (report === null) return;
+    const changed = this.#changes.take(report.components);
+    // Ticks come a little early or late: the due one is not put off to the next.
+    const due = performance.now() - this.#writtenAt >= this.#parts.statusMs - 100;
+    // What could not be written is due again at the next reading.
+    if (changed) this.#writtenAt = Number.NEGATIVE_INFINITY;
+    const reachable = facts.queue.kind === 'answered' || facts.queue.why !== 'no connection';
+    if (!reachable || !(changed || due)) return;
+    if (await writer.write(report)) this.#writtenAt = performance.now();
+  }
+}
+
+/** Logs each change of a component's state, with the reason; returns whether there was one. */
+export class ChangeLog {
+  readonly #log: Logger;
+  #states = new Map<string, ComponentStatus['status']>();
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  take(components: readonly ComponentStatus[]): boolean {
+    const changed = components.filter(({ name, status }) => this.#states.get(name) !== status);
+    for (const { name, status, message } of changed) {
+      const was = this.#states.get(name);
+      const fields = { component: name, was: was ?? 'unknown', now: status, reason: message };
+      const worse = badness(status) > (was === undefined ? 0 : badness(was));
+      this.#log[worse ? 'warn' : 'info'](fields, `${name} is ${status}`);
+    }
+    this.#states = new Map(components.map(({ name, status }) => [name, status]));
+    return changed.length > 0;
+  }
+
+  /** Begins anew: the next states are all news. */
+  forget(): void {
+    this.#states.clear();
+  }
+}
+
+const statusKey = 'status';
+
+const timeoutMs = 2000;
+
+/**
+ * Writes the status that every front serves. Each write names the one before it, so that the late write of a former leader
+ * (paused in the middle of it, or on a connection that hung) is refused once its successor has written.
+ */
+export class StatusWriter {
+  readonly #live: Entries;
+  readonly #lease: Pick<Lease, 'holds' | 'confirm'>;
+  /** Revision of the last write; null when it has to be read first. */
+  #revision: number | null = null;
+
+  constructor(live: Entries, lease: Pick<Lease, 'holds' | 'confirm'>) {
+    this.#live = live;
+    this.#lease = lease;
+  }
+
+  /** False when this process turns out not to lead; nothing is written then. Throws when NATS does not answer. */
+  async write(report: StatusReport): Promise<boolean> {
+    try {
+      return await withDeadline(this.#write(report), timeoutMs, 'writing the status');
+    } catch (error) {
+      this.#revision = null;
+      throw error;
+    }
+  }
+
+  /** Another process may have written since. */
+  forget(): void {
+    this.#revision = null;
+  }
+
+  async #write(report: StatusReport): Promise<boolean> {
+    if (!this.#lease.holds()) return false;
+    try {
+      await this.#writeAfter(this.#revision, report);
+    } catch (error) {
+      if (!isWriteConflict(error)) throw error;
+      if (!(await this.#lease.confirm())) return false;
+      await this.#writeAfter(null, report);
+    }
+    return true;
+  }
+
+  async #writeAfter(revision: number | null, report: StatusReport): Promise<void> {
+    const known = revision ?? (await this.#live.get(statusKey))?.revision;
+    this.#revision =
+      known === undefined
+        ? await this.#live.create(statusKey, report)
+        : await this.#live.update(statusKey, report, known);
+  }
+}

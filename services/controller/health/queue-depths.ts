@@ -1,0 +1,228 @@
+import { JetStreamApiError, type ApiError, type ConsumerInfo } from '@nats-io/jetstream';
+import type { Lane } from '@webcapture/shared/contract/capture-job.ts';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { isNoResponders, isNotProvisioned } from '@webcapture/shared/nats/api-errors.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import {
+  backgroundShards,
+  captureDurable,
+  captureSubject,
+  consumerConfigs,
+  streamConfigs,
+  streamNames,
+  type StreamSettings,
+} from '@webcapture/shared/nats/streams.ts';
+import type { LaneDepths, QueueFacts, ResultsDepth } from './facts.ts';
+
+/** No answer within this long is one. */
+const usualLimitMs = 2000;
+
+/** A depth that cannot be read stays as it was for so long: a consumer gets another leader within seconds. */
+const rememberMs = 60_000;
+
+/** What was last read of each durable, by `<stream>/<durable>`. */
+export type KnownDepths = Map<string, ConsumerDepth & { readonly readAt: number }>;
+
+interface ConsumerDepth {
+  readonly pending: number;
+  /** Delivered, and not acknowledged yet. */
+  readonly held: number;
+  /** Stream sequence of the last message that was delivered. */
+  readonly delivered: number;
+}
+
+/**
+ * Looks at the queue: what is missing, how many captures wait, and how long the leader of the captures' stream takes to
+ * answer. Six requests, and one more for each subject whose captures wait; what nothing but a metric tells (the age of
+ * background captures, the results that wait) is given up after a quarter of the limit. Never throws.
+ *
+ * A list of consumers waits for the leader of each, so one without a leader would hold up the answer about all: then they are asked one by
+ * one, and what is not known of one stays as it was. `known` is for this function alone, to keep from one call to the next.
+ */
+export async function readQueue(
+  session: NatsSession,
+  settings: StreamSettings,
+  regions: readonly Region[],
+  { timeoutMs = usualLimitMs, known = new Map() }: { timeoutMs?: number; known?: KnownDepths } = {},
+): Promise<QueueFacts> {
+  if (!session.connected()) return { kind: 'unreachable', why: 'no connection' };
+  try {
+    return await withDeadline(read(session, settings, regions, { timeoutMs, known }), timeoutMs, 'reading the queue');
+  } catch (error) {
+    return { kind: 'unreachable', why: isWithoutJetStream(error) ? 'no JetStream' : 'no answer' };
+  }
+}
+
+const isWithoutJetStream = (error: unknown) =>
+  isNoResponders(error) || (error instanceof JetStreamApiError && error.status === 503);
+
+async function read(
+  session: NatsSession,
+  settings: StreamSettings,
+  regions: readonly Region[],
+  { timeoutMs, known }: { timeoutMs: number; known: KnownDepths },
+): Promise<QueueFacts> {
+  const { jsm } = session;
+  const started = performance.now();
+  let roundTripMs = 0;
+  const timed = jsm.streams.info(streamNames.captures).then(
+    () => (roundTripMs = performance.now() - started),
+    (error: unknown) => {
+      if (!isNotProvisioned(error)) throw error;
+    },
+  );
+  const durables = Map.groupBy(consumerConfigs(regions), ({ stream }) => stream);
+  const [names, missing, results] = await Promise.all([
+    everyPage(jsm.streams.names()),
+    Promise.all(
+      [...durables].map(([stream, configs]) => {
+        const wanted = configs.map(({ config }) => config.durable_name);
+        return readConsumers(session, stream, wanted, { timeoutMs, known });
+      }),
+    ),
+    withDeadline(resultsDepth(session), timeoutMs / 4, 'counting results').catch(() => null),
+    timed,
+  ]);
+  const wantedStreams = streamConfigs(settings).map(({ name }) => name);
+  const waiting = await Promise.all(
+    regions.map(async (region) => [region, await depthsOf(session, region, known, timeoutMs / 4)] as const),
+  );
+  return {
+    kind: 'answered',
+    roundTripMs,
+    missing: [...wantedStreams.filter((name) => !names.includes(name)), ...missing.flat()],
+    waiting: Object.fromEntries(waiting.flatMap(([region, depths]) => (depths === null ? [] : [[region, depths]]))),
+    shards: Object.fromEntries(regions.map((region) => [region, shardsInUse(region, known)])),
+    results,
+  };
+}
+
+/** Background shards in which something waits, or is held: it may have to be delivered again. */
+function shardsInUse(region: Region, known: KnownDepths): number[] {
+  return Array.from({ length: backgroundShards }, (_, shard) => shard).filter((shard) => {
+    const depth = known.get(`${streamNames.captures}/${captureDurable(region, 'background', shard)}`);
+    return depth !== undefined && depth.pending + depth.held > 0;
+  });
+}
+
+/** Reads how much waits for each durable, as far as its leader answers. Returns those that are not there. */
+async function readConsumers(
+  session: NatsSession,
+  stream: string,
+  wanted: readonly string[],
+  { timeoutMs, known }: { timeoutMs: number; known: KnownDepths },
+): Promise<readonly string[]> {
+  const remember = ({ name, num_pending, num_ack_pending, delivered }: ConsumerInfo) =>
+    known.set(`${stream}/${name}`, {
+      pending: num_pending,
+      held: num_ack_pending,
+      delivered: delivered.stream_seq,
+      readAt: performance.now(),
+    });
+  const listed = await listConsumers(session, stream, timeoutMs / 3);
+  for (const info of listed) remember(info);
+  const unlisted = wanted.filter((name) => listed.every((info) => info.name !== name));
+  if (unlisted.length === 0) return [];
+  // Those of no leader are left out of a list, too; whether they are there is known without one.
+  const names = await consumerNames(session, stream);
+  const asked = unlisted.filter((name) => names.includes(name));
+  await Promise.all(
+    asked.map(async (name) => {
+      const info = session.jsm.consumers.info(stream, name);
+      await withDeadline(info, timeoutMs / 4, `asking for ${name}`).then(remember, () => undefined);
+    }),
+  );
+  const missing = unlisted.filter((name) => !names.includes(name)).map((name) => `${stream}/${name}`);
+  for (const name of missing) known.delete(name);
+  return missing;
+}
+
+/** None when the stream is not there, or when there is no answer in time. Throws when there is no JetStream. */
+async function listConsumers(
+  session: NatsSession,
+  stream: string,
+  timeoutMs: number,
+): Promise<readonly ConsumerInfo[]> {
+  try {
+    return await withDeadline(everyPage(session.jsm.consumers.list(stream)), timeoutMs, 'listing consumers');
+  } catch (error) {
+    if (isWithoutJetStream(error)) throw error;
+    return [];
+  }
+}
+
+/** The leader of the cluster knows them. */
+async function consumerNames({ nc }: NatsSession, stream: string): Promise<readonly string[]> {
+  const names: string[] = [];
+  for (;;) {
+    const message = await nc.request(`$JS.API.CONSUMER.NAMES.${stream}`, JSON.stringify({ offset: names.length }), {
+      timeout: usualLimitMs,
+    });
+    const reply = message.json<{ total: number; consumers: string[] | null } | { error: ApiError }>();
+    if ('error' in reply) {
+      const error = new JetStreamApiError(reply.error);
+      if (isNotProvisioned(error)) return [];
+      throw error;
+    }
+    const page = reply.consumers ?? [];
+    names.push(...page);
+    if (page.length === 0 || names.length >= reply.total) return names;
+  }
+}
+
+/** A settled result is removed from its stream, so the stream is what waits, or is being settled. */
+async function resultsDepth({ jsm, now }: NatsSession): Promise<ResultsDepth> {
+  const { state } = await jsm.streams.info(streamNames.results);
+  const oldestMs = state.messages === 0 ? null : Math.max(0, now() - Date.parse(state.first_ts));
+  return { waiting: state.messages, oldestMs };
+}
+
+/** Null when it is not known of one of the region's durables. */
+async function depthsOf(
+  session: NatsSession,
+  region: Region,
+  known: KnownDepths,
+  backgroundAgeMs: number,
+): Promise<LaneDepths | null> {
+  const oldest = performance.now() - rememberMs;
+  const depthOf = async (lane: Lane, shard = 0) => {
+    const depth = known.get(`${streamNames.captures}/${captureDurable(region, lane, shard)}`);
+    if (depth === undefined || depth.readAt < oldest) return null;
+    if (depth.pending === 0) return { waiting: 0, oldestMs: null };
+    const next = ageOfNext(session, captureSubject(region, lane, shard), depth.delivered + 1);
+    // Nothing but a metric tells the age of background captures: without it the queue answers all the same.
+    const age = lane === 'interactive' ? next : withDeadline(next, backgroundAgeMs, 'an age').catch(() => null);
+    return { waiting: depth.pending, oldestMs: await age };
+  };
+  const [interactive, ...background] = await Promise.all([
+    depthOf('interactive'),
+    ...Array.from({ length: backgroundShards }, (_, shard) => depthOf('background', shard)),
+  ]);
+  const shards = background.filter((depth) => depth !== null);
+  if (interactive === undefined || interactive === null || shards.length < background.length) return null;
+  const ages = shards.flatMap(({ oldestMs }) => oldestMs ?? []);
+  return {
+    interactive: interactive.waiting,
+    background: shards.reduce((sum, { waiting }) => sum + waiting, 0),
+    oldestInteractiveMs: interactive.oldestMs,
+    oldestBackgroundMs: ages.length === 0 ? null : Math.max(...ages),
+  };
+}
+
+/** How long the first message of the subject from `sequence` on has been in the queue; null when it was just taken. */
+async function ageOfNext(session: NatsSession, subject: string, sequence: number): Promise<number | null> {
+  const query = { seq: sequence, next_by_subj: subject };
+  const message = await session.jsm.direct.getMessage(streamNames.captures, query);
+  return message === null ? null : Math.max(0, session.now() - message.time.getTime());
+}
+
+/** All that a paged API lists. */
+async function everyPage<T>(lister: { next(): Promise<T[]> }): Promise<T[]> {
+  const all: T[] = [];
+  for (;;) {
+    const page = await lister.next();
+    if (page.length === 0) return all;
+    all.push(...page);
+  }
+}

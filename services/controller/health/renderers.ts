@@ -1,0 +1,163 @@
+import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
+import type { StatusValue } from '@webcapture/shared/contract/status.ts';
+import type { RegionInClusters, RegionPod } from './cluster-reports.ts';
+import type { RegionFacts } from './facts.ts';
+import { duration, type Verdict } from './verdict.ts';
+
+/** The most renderers that a message names. */
+const maxNamed = 3;
+
+/**
+ * What the number of healthy renderers says of a region. Healthy: heard within the last five seconds, its browser up,
+ * not draining. (A draining one takes no captures, so nobody counts on it; a rolling update starts its successor first.)
+ */
+export function judgeRenderers(facts: Pick<RegionFacts, 'wanted' | 'pods' | 'silent'>): Verdict {
+  const healthy = facts.pods.filter(isHealthy).length;
+  const wanted = facts.wanted > 0 ? facts.wanted : wantedOfElastic(facts.pods);
+  if (wanted === 0) return { status: 'operational', message: 'scaled to zero' };
+  const status = byShare(healthy, wanted);
+  const count = `${healthy} of ${wanted} renderers healthy`;
+  const reasons = healthy < wanted ? whyMissing(facts, wanted - healthy) : [];
+  return { status, message: reasons.length === 0 ? count : `${count}: ${reasons.join(', ')}` };
+}
+
+export function isHealthy(pod: RendererHeartbeat): boolean {
+  return pod.browser === 'up' && !pod.draining;
+}
+
+/** The table of the status: how many of the wanted renderers are healthy. `wanted` is at least 1. */
+export function byShare(healthy: number, wanted: number): StatusValue {
+  if (healthy >= wanted * 0.75) return 'operational';
+  if (healthy >= wanted * 0.5) return 'degraded_performance';
+  return healthy > 0 ? 'partial_outage' : 'major_outage';
+}
+
+/** A region that may scale to zero wants those to work that are there, once they have started and until they leave. */
+function wantedOfElastic(pods: readonly RendererHeartbeat[]): number {
+  return pods.filter((pod) => !pod.draining && pod.browser !== 'starting').length;
+}
+
+function whyMissing(facts: Pick<RegionFacts, 'pods' | 'silent'>, missing: number): string[] {
+  const { pods, silent } = facts;
+  const known = [
+    ...silent
+      .toSorted((a, b) => a.forMs - b.forMs)
+      .map(({ pod, forMs }) => `${pod} has not been heard for ${duration(forMs)}`),
+    ...pods.filter((pod) => !isHealthy(pod)).map(whyUnhealthy),
+  ].slice(0, Math.min(missing, maxNamed));
+  const others = missing - known.length;
+  if (others === 0) return known;
+  if (known.length > 0) return [...known, `${others} more missing`];
+  return [facts.pods.length === 0 ? 'none is running' : `${others} not running`];
+}
+
+/** Why a renderer that is heard is not healthy. */
+function whyUnhealthy({ pod, browser, draining }: RendererHeartbeat): string {
+  if (browser === 'down') return `${pod} has no working browser`;
+  return draining ? `${pod} is about to stop` : `${pod} is starting its browser`;
+}
+
+type Facts = Pick<RegionFacts, 'wanted' | 'pods' | 'silent' | 'clusters'>;
+
+/** How many renderers of a region are healthy, and how many there should be. */
+export interface Count {
+  readonly healthy: number;
+  readonly wanted: number;
+}
+
+/**
+ * What the cluster reports and the heartbeats together show of a region's renderers; null where no cluster reports it. Healthy: the
+ * pod is Ready, its heartbeat fresh, its browser up. A cluster that cannot be heard is no outage: while one is silent,
+ * whoever is healthy by its heartbeat counts, and what was wanted last stays wanted for five minutes.
+ */
+export function judgeClusters(facts: Facts): Verdict | null {
+  const { clusters } = facts;
+  if (clusters === null) return null;
+  const silence = silenceOf(clusters);
+  const count = countRenderers(facts);
+  if (count === null) {
+    const alone = judgeRenderers(facts);
+    return { ...alone, message: [alone.message, ...silence, ...missingOf(clusters)].join('; ') };
+  }
+  const { healthy, wanted } = count;
+  const status = wanted === 0 ? 'operational' : byShare(healthy, wanted);
+  const summary = wanted === 0 ? describeElastic(healthy) : `${healthy} of ${wanted} renderers healthy`;
+  const reasons = [
+    ...(healthy < wanted ? whyPodsMissing(facts, clusters, wanted - healthy) : []),
+    ...straysOf(facts.pods, clusters),
+  ];
+  const message = reasons.length === 0 ? summary : `${summary}: ${reasons.join(', ')}`;
+  return { status, message: [message, ...silence, ...missingOf(clusters)].join('; ') };
+}
+
+const describeElastic = (healthy: number) =>
+  healthy === 0 ? 'scaled to zero' : `${healthy} renderers healthy, scaled to zero within the last minutes`;
+
+/** Null where Kubernetes does not say how many are wanted. */
+export function countRenderers({ pods, clusters }: Pick<Facts, 'pods' | 'clusters'>): Count | null {
+  if (clusters === null || clusters.wanted === null) return null;
+  const known = new Map(clusters.pods.map(({ name, state }) => [name, state]));
+  const counts = (pod: string) => {
+    const state = known.get(pod);
+    return state === undefined ? clusters.silentForMs !== null : state === 'ready';
+  };
+  const healthy = pods.filter((heartbeat) => isHealthy(heartbeat) && counts(heartbeat.pod)).length;
+  return { healthy, wanted: clusters.wanted };
+}
+
+function whyPodsMissing({ pods, silent }: Facts, clusters: RegionInClusters, missing: number): string[] {
+  const heard = new Map(pods.map((heartbeat) => [heartbeat.pod, heartbeat]));
+  const silence = new Map(silent.map(({ pod, forMs }) => [pod, forMs]));
+  const listed = new Set(clusters.pods.map(({ name }) => name));
+  // While a cluster is silent, only heartbeats show its pods.
+  const unlisted =
+    clusters.silentForMs === null
+      ? []
+      : [...heard.keys(), ...silence.keys()]
+          .filter((name) => !listed.has(name))
+          .map((name): RegionPod => ({ name, state: 'ready' }));
+  const reasons = [...clusters.pods, ...unlisted].flatMap((pod) => whyNot(pod, heard.get(pod.name), silence) ?? []);
+  const named = reasons.slice(0, Math.min(missing, maxNamed));
+  const others = missing - named.length;
+  if (others === 0) return named;
+  if (named.length > 0) return [...named, `${others} more missing`];
+  return [clusters.pods.length === 0 ? 'there is no pod' : `${others} not running`];
+}
+
+/** Null when the pod is well, or is leaving in order. */
+function whyNot(
+  { name, state, why }: RegionPod,
+  heartbeat: RendererHeartbeat | undefined,
+  silence: ReadonlyMap<string, number>,
+): string | null {
+  if (state === 'ending') return null;
+  if (state === 'unready') return `${name} is not Ready${why === undefined ? '' : ` (${why})`}`;
+  if (heartbeat !== undefined) return isHealthy(heartbeat) ? null : whyUnhealthy(heartbeat);
+  const forMs = silence.get(name);
+  return forMs === undefined
+    ? `${name} is Ready, but no heartbeat of it is heard`
+    : `${name} has not been heard for ${duration(forMs)}`;
+}
+
+/** Heartbeats that no pod sends: captures go there all the same. */
+function straysOf(pods: readonly RendererHeartbeat[], clusters: RegionInClusters): string[] {
+  if (clusters.silentForMs !== null) return [];
+  const known = new Set(clusters.pods.map(({ name }) => name));
+  const strays = pods.filter(({ pod, draining }) => !known.has(pod) && !draining).map(({ pod }) => pod);
+  if (strays.length === 0) return [];
+  const more = strays.length > maxNamed ? ` and ${strays.length - maxNamed} more` : '';
+  const named = strays.slice(0, maxNamed).join(', ');
+  return [
+    `${named}${more} ${strays.length === 1 ? 'sends heartbeats and is' : 'send heartbeats and are'} no pod of the cluster`,
+  ];
+}
+
+function silenceOf({ silentForMs }: RegionInClusters): string[] {
+  return silentForMs === null
+    ? []
+    : [`Kubernetes has not been heard for ${duration(silentForMs)}, so heartbeats alone are counted`];
+}
+
+function missingOf({ missing }: RegionInClusters): string[] {
+  return missing.map((name) => `the Deployment ${name} is not there`);
+}

@@ -1,0 +1,36 @@
+import { isRegion } from '@webcapture/shared/contract/regions.ts';
+import type { OpsAnswer } from '@webcapture/shared/telemetry/ops-server.ts';
+import type { LatestReading, RegionFacts } from './facts.ts';
+
+/**
+ * `GET /scale/<region>` for autoscalers (KEDA's metrics-api): `{"value": <load>}`, 1 where all slots are taken and nothing
+ * waits. 503 while the load is not known, so that the autoscaler keeps what there is. Null for other paths.
+ */
+export function answerScale(path: string, latest: LatestReading): OpsAnswer | null {
+  const [, region] = /^\/scale\/([^/]*)$/.exec(path) ?? [];
+  if (region === undefined) return null;
+  const reading = latest.get();
+  if (reading === null) return { status: 503, body: { message: 'the load is not known yet, or no longer' } };
+  const { regions } = reading.facts;
+  const facts = isRegion(region) ? regions.find((each) => each.region === region) : undefined;
+  if (facts === undefined) {
+    const installed = regions.map((each) => each.region).join(', ');
+    return { status: 404, body: { message: `no region ${region} is installed; there are: ${installed}` } };
+  }
+  const value = facts.fleetKnown ? loadOf(facts) : null;
+  if (value === null) return { status: 503, body: { message: `the load of ${region} is not known now` } };
+  return { status: 200, body: { value } };
+}
+
+/**
+ * How full a region is, for an autoscaler: captures that run or wait, over the slots there are. 1 is just full. Without any
+ * slot each capture counts for itself, so that a first renderer is asked for. Null while it is not known what waits.
+ */
+function loadOf({ pods, waiting }: Pick<RegionFacts, 'pods' | 'waiting'>): number | null {
+  if (waiting === null) return null;
+  const serving = pods.filter(({ draining }) => !draining);
+  const slots = serving.reduce((sum, pod) => sum + pod.slots, 0);
+  const busy = serving.reduce((sum, pod) => sum + pod.busy, 0);
+  const load = (busy + waiting.interactive + waiting.background) / Math.max(1, slots);
+  return Math.round(load * 1000) / 1000;
+}

@@ -1,0 +1,100 @@
+import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { DeadlineError, withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { newFileName } from '@webcapture/shared/storage/file-name.ts';
+import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { StorageFacts } from './facts.ts';
+
+/**
+ * What a probe left behind, because it was interrupted, has expired after this. The embedded store removes it then; from a
+ * bucket a comparison with the records does, or the bucket's own rule, a day later.
+ */
+const leftoverMs = 5 * 60_000;
+
+/** Every so many failures in a row one is logged. */
+const logEvery = 30;
+
+type Step = 'write' | 'read' | 'remove';
+
+/** Tries the file store out: writes a tiny file, reads it back, removes it. */
+export class StorageProbe {
+  readonly #store: FileStore;
+  readonly #log: Logger;
+  readonly #timeoutMs: number;
+  readonly #now: () => number;
+  #facts: StorageFacts | null = null;
+  #running: Promise<void> | null = null;
+  #step: Step = 'write';
+
+  constructor(
+    store: FileStore,
+    { log, timeoutMs = 5000, now = Date.now }: { log: Logger; timeoutMs?: number; now?: () => number },
+  ) {
+    this.#store = store;
+    this.#log = log;
+    this.#timeoutMs = timeoutMs;
+    this.#now = now;
+  }
+
+  /** What the last probe showed; null before the first has ended. */
+  get facts(): StorageFacts | null {
+    return this.#facts;
+  }
+
+  /** Probes once. Never throws: a store that fails is what it is there to find. */
+  async run(): Promise<void> {
+    const started = performance.now();
+    // One that is late is not joined by another: a store that hangs would gather them.
+    this.#running ??= this.#tryOut().finally(() => (this.#running = null));
+    try {
+      await withDeadline(this.#running, this.#timeoutMs, 'the storage probe');
+      if (this.#facts?.kind === 'fails') this.#log.info('file store probe succeeded again');
+      this.#facts = { kind: 'works', at: Date.now(), ms: performance.now() - started };
+    } catch (error) {
+      const failures = this.#facts?.kind === 'fails' ? this.#facts.failures + 1 : 1;
+      const late = error instanceof DeadlineError;
+      // The first ones, then now and then: it is tried often.
+      if (failures <= 2 || failures % logEvery === 0) {
+        this.#log.warn({ err: error, step: this.#step, failures }, 'file store probe failed');
+      }
+      this.#facts = { kind: 'fails', at: Date.now(), step: this.#step, late, failures };
+    }
+  }
+
+  async #tryOut(): Promise<void> {
+    const name = newFileName(randomUUIDv7(), 'png');
+    try {
+      await this.#writeAndRead(name);
+      this.#step = 'remove';
+      await this.#store.remove(name);
+    } catch (error) {
+      // Whatever was written is removed if that is possible; nobody waits for it.
+      void this.#store.remove(name, { deadline: this.#now() + this.#timeoutMs }).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #writeAndRead(name: string): Promise<void> {
+    const bytes = randomBytes(64);
+    this.#step = 'write';
+    await this.#store.create({
+      object: name,
+      // Any one: it is of this process, not of a renderer.
+      region: 'us-east',
+      account: 'probe',
+      bytes,
+      contentType: 'image/png',
+      expiresAt: this.#now() + leftoverMs,
+      // Before the limit, so that the store can tell what was wrong.
+      deadline: this.#now() + 0.8 * this.#timeoutMs,
+      width: 1,
+      height: 1,
+    });
+    this.#step = 'read';
+    const file = await this.#store.stat(name);
+    if (file === null) throw new Error('the file that was just written is not there');
+    const parts: Uint8Array[] = [];
+    for await (const part of this.#store.read(file)) parts.push(part);
+    if (!Buffer.concat(parts).equals(bytes)) throw new Error('the file came back with other bytes');
+  }
+}

@@ -1,0 +1,252 @@
+import type { StoredMsg } from '@nats-io/jetstream';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import { isMessageMissing } from '@webcapture/shared/nats/api-errors.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { isTombstone, type Entries } from '@webcapture/shared/nats/entries.ts';
+import { readBatch } from '@webcapture/shared/nats/read-batch.ts';
+import { laterSubject, streamNames, taskKinds, taskSubject, type TaskKind } from '@webcapture/shared/nats/streams.ts';
+import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import type { ExpiryIndex } from '@webcapture/shared/state/expiry-index.ts';
+import { pendingDelivery } from '@webcapture/shared/state/follow-ups.ts';
+import { nameOf, type Task, type Tasks } from '@webcapture/shared/state/tasks.ts';
+import { isOpen } from '@webcapture/shared/state/transitions.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Term } from '../leader/election.ts';
+import { eachOf } from '../loops.ts';
+
+const progressKey = 'record-audit.pass';
+
+/** Records read in one request, and the pause after them: ten million take an hour and a half. */
+const pageSize = 1000;
+const auditPauseMs = 500;
+
+/** The server answers about a thousand subjects in one request at most. */
+const subjectsAtOnce = 500;
+
+/** Records with something missing that are dealt with at once. */
+const parallel = 16;
+
+/** Whoever wrote a record sees to what follows from it within this; an expiry may be late by as much. */
+const marginMs = 10 * 60_000;
+
+/** How far an audit has come: in the bucket `live`, where the next leader finds it. Times in Unix milliseconds. */
+export interface AuditState {
+  readonly startedAt: number;
+  /** Null while there is more to look at. */
+  readonly endedAt: number | null;
+  /** Stream sequences: records up to the first have been looked at, and those up to the second will be. */
+  readonly sequence: number;
+  readonly lastSequence: number;
+  readonly records: number;
+  readonly recreated: Readonly<Record<TaskKind, number>>;
+}
+
+export interface AuditDeps {
+  readonly session: NatsSession;
+  readonly captures: Pick<Captures, 'get'>;
+  readonly tasks: Pick<Tasks, 'publish' | 'schedule'>;
+  readonly expiryIndex: Pick<ExpiryIndex, 'add'>;
+  readonly live: Entries;
+  readonly auditMetrics: AuditMetrics;
+  readonly log: Logger;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** Something that the leader should have before it for a record, and when it is due. */
+interface Wanted {
+  readonly task: Task;
+  readonly at: number;
+}
+
+/**
+ * Finds what is due from the records themselves, in case that what was to remind the leader of it is gone: a stream that was
+ * full drops its oldest messages. Walks through all records in the order in which they were written last, when the last
+ * audit began long enough ago, or goes on with one that was broken off.
+ *
+ * @param intervalMs from the start of one audit to that of the next
+ */
+export async function auditIfDue(
+  deps: AuditDeps,
+  intervalMs: number,
+  term: Pick<Term, 'holds' | 'signal'>,
+  pauseMs = auditPauseMs,
+): Promise<void> {
+  const { live, session, now, auditMetrics, log } = deps;
+  const last = (await live.get<AuditState>(progressKey))?.value ?? null;
+  if (last !== null) auditMetrics.known(last);
+  const isUnfinished = last !== null && last.endedAt === null;
+  if (!isUnfinished && last !== null && now() < last.startedAt + intervalMs) return;
+  let state = isUnfinished ? last : newAudit(now(), (await session.jsm.streams.info(streamNames.db)).state.last_seq);
+  while (state.endedAt === null) {
+    if (!term.holds()) return;
+    state = await auditPage(state, deps);
+    await live.put(progressKey, state);
+    if (state.endedAt === null) await delay(pauseMs, term.signal);
+  }
+  auditMetrics.known(state);
+  const { records, recreated } = state;
+  const total = taskKinds.reduce((sum, kind) => sum + recreated[kind], 0);
+  const facts = { records, recreated, seconds: Math.round((now() - state.startedAt) / 1000) };
+  if (total === 0) log.info(facts, 'audit of capture records finished: no task was missing');
+  else log.warn(facts, `audit of capture records finished: ${total} missing tasks recreated`);
+}
+
+function newAudit(startedAt: number, lastSequence: number): AuditState {
+  const recreated = { dispatch: 0, expiry: 0, refresh: 0, webhook: 0 };
+  return { startedAt, endedAt: null, sequence: 0, lastSequence, records: 0, recreated };
+}
+
+async function auditPage(state: AuditState, deps: AuditDeps): Promise<AuditState> {
+  const { session, now, auditMetrics } = deps;
+  const query = { seq: state.sequence + 1, next_by_subj: '$KV.db.capture.>' };
+  const messages = await readBatch(session, streamNames.db, { ...query, batch: pageSize });
+  const last = messages.at(-1);
+  if (last === undefined) {
+    // Any replica may have answered, one that lags behind too.
+    if (await hasMessage(session, streamNames.db, query)) throw new Error('a replica of the records lags behind');
+    return { ...state, endedAt: now() };
+  }
+  const recreated = { ...state.recreated };
+  const onRecreated = (kind: TaskKind) => {
+    recreated[kind]++;
+    auditMetrics.recreated(kind);
+  };
+  await recreateMissing(messages, deps, onRecreated);
+  const records = state.records + messages.length;
+  const endedAt = last.seq >= state.lastSequence ? now() : null;
+  return { ...state, sequence: last.seq, records, recreated, endedAt };
+}
+
+async function recreateMissing(
+  messages: readonly StoredMsg[],
+  deps: AuditDeps,
+  onRecreated: (kind: TaskKind) => void,
+): Promise<void> {
+  const now = deps.now();
+  const found = messages
+    .filter(({ header, time }) => !isTombstone(header) && time.getTime() < now - marginMs)
+    .map((message) => ({ sequence: message.seq, record: message.json<CaptureRecord>() }))
+    .map((entry) => ({ ...entry, wanted: wantedOf(entry.record, now) }));
+  const present = await presentSubjects(
+    deps.session,
+    found.flatMap(({ wanted }) => wanted.flatMap(({ task }) => subjectsOf(task))),
+  );
+  const lacking = found
+    .map(({ wanted, ...entry }) => ({
+      ...entry,
+      wanted: wanted.filter(({ task }) => !subjectsOf(task).some((subject) => present.has(subject))),
+    }))
+    .filter(({ wanted }) => wanted.length > 0);
+  const failures: unknown[] = [];
+  await eachOf(lacking, parallel, async ({ sequence, record, wanted }) => {
+    try {
+      // So far any replica has answered. What was written since is seen to by whoever wrote it.
+      const current = await deps.captures.get(record.account, record.uuid);
+      if (current?.revision !== sequence) return;
+      for (const each of wanted) {
+        if (await recreate(each, deps)) onRecreated(each.task.kind);
+      }
+    } catch (error) {
+      failures.push(error);
+    }
+  });
+  if (failures.length > 0) throw failures[0];
+}
+
+/** What the leader must be reminded of for a record. */
+function wantedOf(record: CaptureRecord, now: number): Wanted[] {
+  const { account, uuid, status, expiresAt, nextRefreshAt, webhook, refresh } = record;
+  const capture = { account, uuid };
+  const wanted: Wanted[] = [];
+  if (status === 'completed' && expiresAt < now - marginMs) {
+    wanted.push({ task: { kind: 'expiry', ...capture }, at: expiresAt });
+  }
+  if (status === 'completed' && expiresAt > now && nextRefreshAt !== undefined) {
+    wanted.push({ task: { kind: 'refresh', ...capture }, at: nextRefreshAt });
+  }
+  const open = [{ revision: 0, deadline: record.deadline }, ...(refresh === undefined ? [] : [refresh])];
+  for (const { revision, deadline } of open.filter((turn) => isOpen(record, turn.revision))) {
+    wanted.push({ task: { kind: 'dispatch', ...capture, revision }, at: overdueAt(deadline) });
+  }
+  const delivery = status === 'deleted' ? null : pendingDelivery(record);
+  if (delivery !== null) wanted.push({ task: delivery, at: webhook?.nextAttemptAt ?? delivery.firstAt });
+  return wanted;
+}
+
+/** Where a task waits for its time, and where for the leader. Expiries have an index of their own, which is not asked. */
+function subjectsOf(task: Task): string[] {
+  if (task.kind === 'expiry') return [];
+  const name = nameOf(task);
+  return [laterSubject(task.kind, name), taskSubject(task.kind, name)];
+}
+
+async function presentSubjects(session: NatsSession, subjects: readonly string[]): Promise<ReadonlySet<string>> {
+  const present = new Set<string>();
+  for (let start = 0; start < subjects.length; start += subjectsAtOnce) {
+    const query = { multi_last: subjects.slice(start, start + subjectsAtOnce) };
+    for (const { subject } of await readBatch(session, streamNames.tasks, query)) present.add(subject);
+  }
+  return present;
+}
+
+/** False when it was not missing after all. */
+async function recreate({ task, at }: Wanted, { session, tasks, expiryIndex, now }: AuditDeps): Promise<boolean> {
+  if (task.kind === 'expiry') {
+    // Not for its own minute: the server would take it for the entry that was lost a moment ago.
+    await expiryIndex.add(task, now());
+    return true;
+  }
+  for (const subject of subjectsOf(task)) {
+    if (await hasMessage(session, streamNames.tasks, { last_by_subj: subject })) return false;
+  }
+  if (at <= now()) await tasks.publish(task);
+  else await tasks.schedule(task, at);
+  return true;
+}
+
+/** As the leader of the stream knows it. */
+async function hasMessage(
+  { jsm }: NatsSession,
+  stream: string,
+  query: { readonly last_by_subj: string } | { readonly seq: number; readonly next_by_subj: string },
+): Promise<boolean> {
+  try {
+    return (await jsm.streams.getMessage(stream, query)) !== null;
+  } catch (error) {
+    if (isMessageMissing(error)) return false;
+    throw error;
+  }
+}
+
+/** The metrics of the audit. */
+export class AuditMetrics {
+  readonly #recreated: Counter<'kind'>;
+  readonly #endedAt: Gauge;
+
+  constructor(registry: Registry) {
+    this.#recreated = new Counter({
+      name: 'webcapture_record_audit_recreated_total',
+      help: 'Missing tasks that the audit of capture records recreated, by kind.',
+      labelNames: ['kind'],
+      registers: [registry],
+    });
+    for (const kind of taskKinds) this.#recreated.inc({ kind }, 0);
+    this.#endedAt = new Gauge({
+      name: 'webcapture_record_audit_last_end_timestamp_seconds',
+      help: 'End of the last audit of capture records, as a Unix timestamp.',
+      registers: [registry],
+    });
+  }
+
+  recreated(kind: TaskKind): void {
+    this.#recreated.inc({ kind });
+  }
+
+  known({ endedAt }: AuditState): void {
+    if (endedAt !== null) this.#endedAt.set(endedAt / 1000);
+  }
+}

@@ -1,0 +1,189 @@
+import { systemAccount } from '@webcapture/shared/contract/account.ts';
+import { captureJobVersion } from '@webcapture/shared/contract/capture-job.ts';
+import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { replySubject } from '@webcapture/shared/nats/streams.ts';
+import type { UnsignedJob } from '@webcapture/shared/state/job-of.ts';
+import type { Jobs, QueuedJob } from '@webcapture/shared/state/jobs.ts';
+import { decodeReply, type JobOutcome } from '@webcapture/shared/state/results.ts';
+import { uuidV7 } from '@webcapture/shared/state/uuid.ts';
+import { newFileName } from '@webcapture/shared/storage/file-name.ts';
+import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
+import { UploadRejectedError } from '@webcapture/shared/storage/verify-upload.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+
+export type CanaryOutcome =
+  | { readonly kind: 'completed'; readonly ms: number }
+  | { readonly kind: 'failed'; readonly reason: string }
+  /** Nobody took it. */
+  | { readonly kind: 'untouched' };
+
+export interface CanaryParts {
+  readonly session: NatsSession;
+  readonly jobs: Jobs;
+  readonly store: FileStore;
+  readonly log: Logger;
+}
+
+const cleanUpTimeoutMs = 3000;
+const maxFileDelayMs = 2000;
+
+/**
+ * Sends one canary capture through the real queue of a region, looks at the file that came of it, and removes all traces.
+ * Null when the signal ended it early. Throws when it could not be queued, or the file not be looked at: that tells
+ * nothing about renderers.
+ */
+export async function runCanary(
+  parts: CanaryParts,
+  region: Region,
+  deadlineMs: number,
+  signal: AbortSignal,
+): Promise<CanaryOutcome | null> {
+  const { session, jobs } = parts;
+  const uuid = uuidV7(session.now());
+  const subject = replySubject(region, 'canary', uuid);
+  const job = newCanary(region, { deadlineMs, now: session.now(), replySubject: subject }, uuid);
+  const replied = new AbortController();
+  let outcome: JobOutcome | null = null;
+  const subscription = session.nc.subscribe(subject, {
+    callback: (error, message) => {
+      if (error !== null) return;
+      outcome = decodeReply(message.data)?.result.outcome ?? null;
+      if (outcome !== null) replied.abort();
+    },
+  });
+  const started = performance.now();
+  let queued: QueuedJob | null = null;
+  try {
+    queued = await jobs.publish(job);
+    await delay(deadlineMs - (performance.now() - started), AbortSignal.any([replied.signal, signal]));
+    const ms = performance.now() - started;
+    if (signal.aborted) return null;
+    if (outcome === null) return (await jobs.isTaken(job, queued)) ? lateAfter(ms) : { kind: 'untouched' };
+    return await judge(parts, job, outcome, ms);
+  } finally {
+    subscription.unsubscribe();
+    await cleanUp(parts, job, queued);
+  }
+}
+
+async function judge(
+  { store }: CanaryParts,
+  job: UnsignedJob,
+  outcome: JobOutcome,
+  ms: number,
+): Promise<CanaryOutcome> {
+  if (outcome.kind === 'failed') return { kind: 'failed', reason: outcome.message };
+  if (outcome.kind !== 'completed') return { kind: 'untouched' };
+  const { object } = job.file;
+  const wanted = { name: object, object, account: job.account, region: job.region, isRefresh: false };
+  const { upload } = outcome;
+  const expected = { ...wanted, contentType: mimeTypes[job.options.format], expiresAt: upload.expiresAt };
+  const waitUntil = performance.now() + maxFileDelayMs;
+  // The reply may be quicker than the file.
+  const accept = async (): ReturnType<FileStore['accept']> => {
+    try {
+      return await store.accept(upload, expected);
+    } catch (error) {
+      const isEarly = error instanceof UploadRejectedError && error.reason === 'missing';
+      if (!isEarly || performance.now() > waitUntil) throw error;
+      await delay(50);
+      return accept();
+    }
+  };
+  try {
+    const { file } = await accept();
+    const isRight = file.width === canaryViewport.width && file.height === canaryViewport.height;
+    return isRight ? { kind: 'completed', ms } : { kind: 'failed', reason: 'The picture has the wrong size.' };
+  } catch (error) {
+    if (!(error instanceof UploadRejectedError)) throw error;
+    return { kind: 'failed', reason: 'The file is not what was asked for.' };
+  }
+}
+
+const lateAfter = (ms: number): CanaryOutcome => ({
+  kind: 'failed',
+  reason: `It did not end within ${Math.round(ms / 1000)} s.`,
+});
+
+/** What remains when this fails expires, or is found as an orphan. */
+async function cleanUp({ jobs, store, log }: CanaryParts, job: UnsignedJob, queued: QueuedJob | null): Promise<void> {
+  const removeAll = async () => {
+    if (queued !== null) await jobs.remove(queued);
+    await store.remove(job.file.object);
+  };
+  try {
+    await withDeadline(removeAll(), cleanUpTimeoutMs, 'removing a canary capture');
+  } catch (error) {
+    log.debug({ err: error }, 'canary capture not removed; it expires by itself');
+  }
+}
+
+const canaryViewport = { width: 320, height: 200, deviceScaleFactor: 1 } as const;
+
+/** What a canary leaves in the store, when it is not removed, expires after this. */
+const fileLifetimeMs = 10 * 60_000;
+
+const html = `<!doctype html>
+<html lang="en">
+  <meta charset="utf-8">
+  <title>webcapture canary</title>
+  <style>body { background: #0b7285; color: #fff; font: 20px sans-serif; padding: 2em }</style>
+  <p>All is well.</p>
+</html>`;
+
+const options: RenderOptions = {
+  format: 'png',
+  viewport: canaryViewport,
+  isFullPage: false,
+  quality: 80,
+  colorScheme: 'light',
+  timeout: 5000,
+  waitUntil: 'load',
+  imageTimeout: 0,
+  delay: 0,
+  antiBot: false,
+  block: { ads: false, trackers: false, media: false, cookieBanners: false },
+  pdf: {
+    paper: 'A4',
+    landscape: false,
+    margin: { top: 10, right: 10, bottom: 10, left: 10 },
+    printBackground: true,
+    scale: 1,
+  },
+};
+
+/** A small capture of our own html, as a front would queue it; times are the server's. It has no record. */
+function newCanary(
+  region: Region,
+  {
+    deadlineMs,
+    now,
+    replySubject,
+  }: { readonly deadlineMs: number; readonly now: number; readonly replySubject: string },
+  uuid: string,
+): UnsignedJob {
+  const deadline = now + deadlineMs;
+  const object = newFileName(uuid, options.format);
+  return {
+    version: captureJobVersion,
+    uuid,
+    revision: 0,
+    region,
+    ticket: { account: systemAccount, uuid, revision: 0, region, object },
+    reply: { subject: replySubject, wants: 'result' },
+    resultTtlSeconds: Math.ceil(deadlineMs / 1000),
+    account: systemAccount,
+    lane: 'interactive',
+    acceptedAt: now,
+    startBy: deadline,
+    deadline,
+    file: { object, lifetimeMs: fileLifetimeMs },
+    source: { kind: 'html', html },
+    options,
+  };
+}

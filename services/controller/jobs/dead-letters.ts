@@ -1,0 +1,123 @@
+import type { StoredMsg } from '@nats-io/jetstream';
+import { captureJobVersion } from '@webcapture/shared/contract/capture-job.ts';
+import { isMessageMissing } from '@webcapture/shared/nats/api-errors.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import type { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
+import { deadLetterDurable, regionOfSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import type { Fleet } from '@webcapture/shared/state/fleet.ts';
+import type { Jobs } from '@webcapture/shared/state/jobs.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Term } from '../leader/election.ts';
+import { pullInTerm } from '../leader/pull-in-term.ts';
+import { convertOldJob, readQueuedJob, type QueuedJob } from './queued-jobs.ts';
+import type { Settler } from './settler.ts';
+
+const retryMs = 5000;
+
+const messages = {
+  max_deliveries: 'The page brought its renderer down three times.',
+  terminated: 'The capture could not be rendered.',
+} as const satisfies Record<Advisory['reason'], string>;
+
+/** Renderers give such a job back without counting it; that it came to this is a fault. */
+const unknownVersion = 'No renderer of the region knows this kind of capture. Upgrade the renderers.';
+
+export interface DeadLetterDeps {
+  readonly session: NatsSession;
+  readonly inbox: PullInbox;
+  readonly captures: Pick<Captures, 'get'>;
+  readonly jobs: Jobs;
+  readonly settler: Settler;
+  readonly fleet: Pick<Fleet, 'fresh'>;
+  readonly log: Logger;
+}
+
+/** Settles the captures whose jobs the server has given up, for as long as the term lasts. Never throws. */
+export async function settleDeadLetters(deps: DeadLetterDeps, term: Term): Promise<void> {
+  const { inbox, log } = deps;
+  const pulled = { inbox, stream: streamNames.dead, durable: deadLetterDurable, parallel: 1, log };
+  await pullInTerm(pulled, term, async (letter) => {
+    try {
+      await settleDeadLetter(deps, letter.data);
+      await letter.ack();
+    } catch (error) {
+      // It comes back: settling twice is harmless.
+      log.warn({ err: error }, 'dead letter not settled; retrying');
+      letter.handBack(retryMs);
+    }
+  });
+}
+
+/** Settles the job that an advisory is about. An advisory of something else, or of a job that is gone, leaves nothing to do. */
+async function settleDeadLetter(deps: DeadLetterDeps, data: Uint8Array): Promise<void> {
+  const { session, captures, jobs, settler } = deps;
+  const advisory = parseAdvisory(data);
+  if (advisory === null) return;
+  const { sequence, reason } = advisory;
+  // A terminated message has left the work queue by now.
+  const message = await messageAt(session, sequence);
+  const job = message === null ? null : readQueuedJob(message.data);
+  if (message !== null && job !== null && mayHaveBeenReturned(message, job, deps)) {
+    await publishAgain(session, message, job);
+  } else if (job !== null && !(await convertOldJob(job, sequence, { captures, jobs, unlessBegun: false }))) {
+    const text = job.version === captureJobVersion ? messages[reason] : unknownVersion;
+    await settler.settle(job, { reason, failure: { code: 'CAPTURE_FAILED', message: text }, unlessBegun: false });
+  }
+  if (message !== null) await jobs.remove({ sequence });
+}
+
+/**
+ * Renderers of version 0.1 return jobs of this version in such a way that it counts as a delivery: while there are any in
+ * the region, in the course of an upgrade, three deliveries say nothing about the page.
+ */
+function mayHaveBeenReturned({ subject }: StoredMsg, job: QueuedJob, { session, fleet }: DeadLetterDeps): boolean {
+  const region = regionOfSubject(subject);
+  if (region === null || job.version !== captureJobVersion || session.now() > job.startBy) return false;
+  // Version 0.1 does not tell its processes apart.
+  return fleet.fresh(region).some(({ instance }) => instance === undefined);
+}
+
+async function publishAgain({ js }: NatsSession, message: StoredMsg, { uuid, revision }: QueuedJob): Promise<void> {
+  await js.publish(message.subject, message.data, {
+    msgID: `${uuid}:${revision}:undelivered-${message.seq}`,
+    expect: { streamName: streamNames.captures },
+  });
+}
+
+async function messageAt(session: NatsSession, sequence: number): Promise<StoredMsg | null> {
+  try {
+    return await session.jsm.streams.getMessage(streamNames.captures, { seq: sequence });
+  } catch (error) {
+    if (isMessageMissing(error)) return null;
+    throw error;
+  }
+}
+
+/** The server's notification of a message that it will not deliver again. */
+export interface Advisory {
+  readonly reason: 'max_deliveries' | 'terminated';
+  /** Sequence of the message in the stream. */
+  readonly sequence: number;
+  readonly deliveries: number;
+}
+
+const types = {
+  'io.nats.jetstream.advisory.v1.max_deliver': 'max_deliveries',
+  'io.nats.jetstream.advisory.v1.terminated': 'terminated',
+} as const;
+
+/** Reads an advisory of nats-server (its schemas: github.com/nats-io/jsm.go); null when it is none of those two. */
+export function parseAdvisory(data: Uint8Array): Advisory | null {
+  let advisory: unknown;
+  try {
+    advisory = JSON.parse(new TextDecoder().decode(data));
+  } catch {
+    return null;
+  }
+  if (typeof advisory !== 'object' || advisory === null) return null;
+  const { type, stream_seq: sequence, deliveries } = advisory as Record<string, unknown>;
+  if (typeof type !== 'string' || !Object.hasOwn(types, type) || typeof sequence !== 'number') return null;
+  const reason = types[type as keyof typeof types];
+  return { reason, sequence, deliveries: typeof deliveries === 'number' ? deliveries : 0 };
+}

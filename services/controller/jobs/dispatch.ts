@@ -1,0 +1,63 @@
+import { dispatchAfterMs, overdueAt } from '@webcapture/shared/state/capture-times.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import { jobOf } from '@webcapture/shared/state/job-of.ts';
+import type { Jobs } from '@webcapture/shared/state/jobs.ts';
+import type { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { stateOf } from '@webcapture/shared/state/transitions.ts';
+import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
+import { HtmlMissingError } from '@webcapture/shared/storage/html-parcel.ts';
+import type { Settler } from './settler.ts';
+import { whatIsDue } from './sweep.ts';
+import type { TaskOf } from './tasks.ts';
+
+/** The record of a capture that is accepted is written within this. */
+const unwrittenMs = 120_000;
+
+const publishTimeoutMs = 10_000;
+
+export interface DispatchDeps {
+  readonly captures: Pick<Captures, 'get'>;
+  readonly jobs: Pick<Jobs, 'publish'>;
+  readonly tasks: Pick<Tasks, 'schedule'>;
+  readonly settler: Pick<Settler, 'settle' | 'follow'>;
+  readonly now?: () => number;
+}
+
+/**
+ * Sees to it that an accepted capture, or refresh, ends. One that has not begun gets its job: its front may have died
+ * before it could queue it; within minutes, a job that lies there already is not queued twice. One whose html is gone fails: its front put it
+ * there before it wrote the record, and took it away because its client was told that nothing was accepted. One that is
+ * still open when all its time has passed has lost its job, and fails: what it has set aside would never be given back else.
+ */
+export async function dispatchJob(
+  { account, uuid, revision }: Pick<TaskOf<'dispatch'>, 'account' | 'uuid' | 'revision'>,
+  { captures, jobs, tasks, settler, now = Date.now }: DispatchDeps,
+): Promise<void> {
+  const record = (await captures.get(account, uuid))?.value;
+  const task = { kind: 'dispatch', account, uuid, revision } as const;
+  if (record === undefined) {
+    // Its front may be about to write it.
+    const acceptedAt = timeOfUuid(uuid) ?? 0;
+    if (now() - acceptedAt < unwrittenMs) await tasks.schedule(task, now() + dispatchAfterMs);
+    return;
+  }
+  const state = stateOf(record, revision);
+  if (state !== 'queued' && state !== 'rendering') return settler.follow(record);
+  const job = jobOf(record, revision);
+  const endBy = overdueAt(job.deadline);
+  if (now() < endBy) {
+    try {
+      if (state === 'queued') await jobs.publish(job, { deadline: now() + publishTimeoutMs, bringsHtml: true });
+    } catch (error) {
+      if (!(error instanceof HtmlMissingError)) throw error;
+      const failure = { code: 'STORAGE_FAILED', message: error.message } as const;
+      await settler.settle({ account, uuid, revision }, { reason: 'html_missing', failure, unlessBegun: true });
+      return;
+    }
+    await tasks.schedule(task, endBy);
+    return;
+  }
+  const due = whatIsDue(job, state, now());
+  if (due !== null && due !== 'remove')
+    await settler.settle({ account, uuid, revision }, { ...due, unlessBegun: false });
+}

@@ -1,0 +1,244 @@
+import type { StoredMsg } from '@nats-io/jetstream';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { isTombstone, type Entry } from '@webcapture/shared/nats/entries.ts';
+import { readBatch } from '@webcapture/shared/nats/read-batch.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
+import { captureKey, type CaptureRef, type Captures } from '@webcapture/shared/state/captures.ts';
+import {
+  endOfMinute,
+  expandAheadMs,
+  minuteSubject,
+  parseExpiry,
+  startOfSubject,
+  type ExpiryIndex,
+  type Expiry,
+} from '@webcapture/shared/state/expiry-index.ts';
+import type { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { expire } from '@webcapture/shared/state/transitions.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { ControllerMetrics } from '../health/metrics.ts';
+import type { Term } from '../leader/election.ts';
+import { eachOf } from '../loops.ts';
+
+const minuteMs = 60_000;
+
+export interface ExpiryDeps {
+  readonly captures: Pick<Captures, 'change'>;
+  readonly tasks: Pick<Tasks, 'schedule'>;
+  readonly expiryIndex: Pick<ExpiryIndex, 'add'>;
+  readonly clearAway: (record: CaptureRecord) => Promise<void>;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+}
+
+/**
+ * Ends a capture whose time is over, and clears away what is left of one that has ended so, was deleted or failed. A
+ * refresh may have given its file more time: then it comes again.
+ *
+ * @param known the record as it was read before, perhaps from a replica that lags: the compare-and-set tells
+ */
+export async function expireCapture(
+  { account, uuid }: CaptureRef,
+  { captures, tasks, expiryIndex, clearAway, now = Date.now }: ExpiryDeps,
+  known?: Entry<CaptureRecord>,
+): Promise<void> {
+  const record = await captures.change({ account, uuid }, expire, known === undefined ? {} : { known });
+  if (record?.status === 'completed') {
+    // Never for the minute that is being worked through: there the entry would count as one that is there already.
+    await expiryIndex.add({ account, uuid }, Math.max(record.expiresAt, now() + minuteMs));
+  }
+  if (record === null || !['expired', 'deleted', 'failed'].includes(record.status)) return;
+  await clearAway(record);
+  // A renderer that was at a refresh when the end came may store its file now, and die before it removes it.
+  const { refresh } = record;
+  if (refresh?.state === 'rendering' && now() < refresh.deadline) {
+    await tasks.schedule({ kind: 'expiry', account, uuid }, overdueAt(refresh.deadline));
+  }
+}
+
+/** Removals under way at once: a bucket takes 50 ms for each, and two thousand may be due in a second. */
+const maxInFlight = 256;
+
+/** Entries read in one request, and so many records: the server answers about a thousand subjects at most. */
+const entriesAtOnce = 1000;
+const recordsAtOnce = 500;
+
+/** Minutes worked through at once: after a long pause there are many, of a few entries each. */
+const subjectsAtOnce = 8;
+
+/** A capture that could not be cleared away is looked at again after this. */
+const retryMs = 5 * 60_000;
+
+/** When so many in a row fail, it is the store that fails: then nothing is put off, and the next pass tries again. */
+const outageSize = 20;
+
+export interface ExpirySweepDeps extends ExpiryDeps {
+  readonly session: NatsSession;
+  readonly expiryIndex: Pick<ExpiryIndex, 'add' | 'write'>;
+  readonly metrics: Pick<ControllerMetrics, 'task' | 'expiryLag'>;
+  readonly log: Logger;
+}
+
+/** How far a subject has been read. */
+interface Minute {
+  /** Stream sequence from which on entries have not been seen. */
+  next: number;
+  /** Entries that have been read before their time. */
+  waiting: Expiry[];
+}
+
+/**
+ * Ends captures at their time, by the entries of the expiry index. The minute that runs is looked at again and again, and
+ * a minute that has passed is purged once all of its entries are dealt with: a leader that dies leaves the rest to the
+ * next one, which may do some of them a second time.
+ */
+export class ExpirySweep {
+  readonly #deps: ExpirySweepDeps;
+  readonly #now: () => number;
+  readonly #limiter = new Limiter(maxInFlight);
+  readonly #minutes = new Map<string, Minute>();
+
+  constructor(deps: ExpirySweepDeps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? Date.now;
+  }
+
+  /** Ends what is due, the oldest first. Throws when NATS, or the store, does not do as asked. */
+  async pass(term: Pick<Term, 'holds'>): Promise<void> {
+    const now = this.#now();
+    const begun = (await this.#subjects('expiry.*.*')).filter((subject) => startOfSubject(subject) <= now);
+    const [oldest] = begun;
+    const lagMs = oldest === undefined ? 0 : Math.max(0, now - endOfMinute(oldest));
+    this.#deps.metrics.expiryLag(lagMs / 1000);
+    const kept = new Set(begun);
+    for (const subject of this.#minutes.keys()) {
+      if (!kept.has(subject)) this.#minutes.delete(subject);
+    }
+    const failures: unknown[] = [];
+    await eachOf(begun, subjectsAtOnce, async (subject) => {
+      if (failures.length > 0) return;
+      await this.#workThrough(subject, term).catch((error: unknown) => failures.push(error));
+    });
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** Moves the entries of a day that comes soon to their minutes. */
+  async expandDays(term: Pick<Term, 'holds'>): Promise<void> {
+    const days = await this.#subjects('expiry.*');
+    for (const subject of days) {
+      if (startOfSubject(subject) - expandAheadMs > this.#now()) continue;
+      while (term.holds()) {
+        const messages = await this.#read(subject, 1);
+        const entries = messages.flatMap(({ data }) => parseExpiry(data) ?? []);
+        await Promise.all(entries.map((entry) => this.#deps.expiryIndex.write(entry, minuteSubject(entry.expiresAt))));
+        const last = messages.at(-1);
+        if (last === undefined) break;
+        await this.#purge(subject, last.seq + 1);
+      }
+    }
+  }
+
+  /** Those that hold entries and match the filter, in the order of time. */
+  async #subjects(filter: string): Promise<string[]> {
+    const { state } = await this.#deps.session.jsm.streams.info(streamNames.expiry, { subjects_filter: filter });
+    return Object.keys(state.subjects ?? {})
+      .filter((subject) => !Number.isNaN(startOfSubject(subject)))
+      .toSorted();
+  }
+
+  async #workThrough(subject: string, term: Pick<Term, 'holds'>): Promise<void> {
+    const minute = this.#minutes.get(subject) ?? { next: 1, waiting: [] };
+    this.#minutes.set(subject, minute);
+    while (term.holds()) {
+      const messages = await this.#read(subject, minute.next);
+      const now = this.#now();
+      const isOver = endOfMinute(subject) <= now;
+      const entries = [...minute.waiting, ...messages.flatMap(({ data }) => parseExpiry(data) ?? [])];
+      const { due = [], waiting = [] } = Object.groupBy(entries, ({ expiresAt }) =>
+        isOver || expiresAt <= now ? 'due' : 'waiting',
+      );
+      await this.#expire(due, term);
+      minute.waiting = waiting;
+      minute.next = (messages.at(-1)?.seq ?? minute.next - 1) + 1;
+      // Entries of the minute that runs are kept: another leader would not know which of them wait.
+      if (isOver && minute.next > 1) await this.#purge(subject, minute.next);
+      if (messages.length < entriesAtOnce) return;
+    }
+  }
+
+  async #expire(entries: readonly Expiry[], term: Pick<Term, 'holds'>): Promise<void> {
+    for (let start = 0; start < entries.length; start += entriesAtOnce) {
+      const some = entries.slice(start, start + entriesAtOnce);
+      const records = await this.#records(some);
+      const failures: { readonly entry: Expiry; readonly error: unknown }[] = [];
+      const expireOne = async (entry: Expiry) => {
+        try {
+          if (!term.holds()) throw new Error('the term is over');
+          await expireCapture(entry, this.#deps, records.get(entry.uuid));
+          this.#deps.metrics.task('expiry', 'done');
+        } catch (error) {
+          this.#deps.metrics.task('expiry', 'failed');
+          failures.push({ entry, error });
+        }
+      };
+      await Promise.all(some.map((entry) => this.#limiter.run(() => expireOne(entry))));
+      const [first] = failures;
+      if (first === undefined) continue;
+      const isOutage = failures.length >= outageSize && failures.length === some.length;
+      if (isOutage || !term.holds()) throw first.error;
+      const facts = { err: first.error, count: failures.length };
+      this.#deps.log.warn(facts, 'cleanup of expired captures failed; retrying in 5 minutes');
+      await Promise.all(failures.map(({ entry }) => this.#deps.expiryIndex.add(entry, this.#now() + retryMs)));
+    }
+  }
+
+  /** The records of the captures by uuid, as any replica has them: what it does not have is left out. */
+  async #records(entries: readonly Expiry[]): Promise<ReadonlyMap<string, Entry<CaptureRecord>>> {
+    const found = new Map<string, Entry<CaptureRecord>>();
+    const subjects = new Set(entries.map(({ account, uuid }) => `$KV.db.${captureKey(account, uuid)}`));
+    for (let rest = [...subjects]; rest.length > 0; rest = rest.slice(recordsAtOnce)) {
+      const query = { multi_last: rest.slice(0, recordsAtOnce) };
+      for (const message of await readBatch(this.#deps.session, streamNames.db, query)) {
+        if (isTombstone(message.header)) continue;
+        const value = message.json<CaptureRecord>();
+        found.set(value.uuid, { value, revision: message.seq });
+      }
+    }
+    return found;
+  }
+
+  #read(subject: string, sequence: number): Promise<StoredMsg[]> {
+    const query = { seq: sequence, next_by_subj: subject, batch: entriesAtOnce };
+    return readBatch(this.#deps.session, streamNames.expiry, query);
+  }
+
+  /** Removes the entries of a subject that come before a sequence: what was noted meanwhile stays. */
+  async #purge(subject: string, before: number): Promise<void> {
+    await this.#deps.session.jsm.streams.purge(streamNames.expiry, { filter: subject, seq: before });
+  }
+}
+
+/** Lets so many works run at once, in the order in which they came. */
+class Limiter {
+  readonly #max: number;
+  readonly #queue: (() => void)[] = [];
+  #running = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  async run(work: () => Promise<void>): Promise<void> {
+    if (this.#running >= this.#max) await new Promise<void>((resolve) => this.#queue.push(resolve));
+    else this.#running++;
+    try {
+      await work();
+    } finally {
+      const next = this.#queue.shift();
+      if (next === undefined) this.#running--;
+      else next();
+    }
+  }
+}

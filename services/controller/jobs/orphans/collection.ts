@@ -1,0 +1,179 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { backoffMs } from '@webcapture/shared/lifecycle/delay.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { uuidOfFileName } from '@webcapture/shared/storage/file-name.ts';
+import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Term } from '../../leader/election.ts';
+import { repeat } from '../../loops.ts';
+import type { ExpiryDeps } from '../expiry.ts';
+import { removalReasons, type RemovalReason } from './decide-file.ts';
+import { longStride, passDeps, runPass, type Stride } from './pass.ts';
+import {
+  newPass,
+  total,
+  type OrphanCollectionLease,
+  type PassState,
+  type OrphanCollectionProgress,
+  type MissingCount,
+} from './state.ts';
+
+/** How often it is looked whether a pass is due. */
+const checkIntervalMs = 60_000;
+
+/** Between two pages: nobody waits for it, and the store and NATS have other things to do. */
+const pauseMs = 500;
+
+/** Backoff after a failure; the next attempt begins with the page that failed. */
+const retryMs = { first: 30_000, max: 15 * 60_000 };
+
+export interface OrphanCollectionDeps extends ExpiryDeps {
+  readonly session: NatsSession;
+  readonly store: FileStore;
+  readonly progress: OrphanCollectionProgress;
+  readonly collectionLease: OrphanCollectionLease;
+  readonly orphanMetrics: OrphanMetrics;
+  readonly log: Logger;
+}
+
+/**
+ * Compares all files with their records from time to time, for as long as the term lasts. A pass that was broken off, by
+ * this process or another one, is gone on with. Never throws.
+ *
+ * @param intervalMs from the start of one pass to that of the next; 0: never
+ */
+export async function collectOrphans(parts: OrphanCollectionDeps, intervalMs: number, term: Term): Promise<void> {
+  if (intervalMs === 0) return;
+  const { log } = parts;
+  let failures = 0;
+  let waitMs = 0;
+  await repeat({ what: 'orphan collection', everyMs: () => waitMs, signal: term.signal, log }, async () => {
+    // For the case that what follows fails.
+    waitMs = backoffMs(++failures, retryMs.first, retryMs.max);
+    await collectOrphansIfDue(parts, intervalMs, term);
+    failures = 0;
+    waitMs = Math.min(checkIntervalMs, intervalMs);
+  });
+}
+
+/** Makes a pass if one is due, or the rest of one. */
+export async function collectOrphansIfDue(
+  parts: OrphanCollectionDeps,
+  intervalMs: number,
+  term: Term,
+  pace: Stride & { readonly pauseMs: number } = { ...longStride, pauseMs },
+): Promise<void> {
+  const { progress, collectionLease, orphanMetrics: metrics, log } = parts;
+  const last = await progress.pass();
+  metrics.known(last, await progress.missing());
+  const unfinished = last !== null && last.endedAt === null;
+  if (!unfinished && last !== null && Date.now() < last.startedAt + intervalMs) return;
+  if (!term.holds() || (await collectionLease.take()) !== null) return;
+  const begun = unfinished ? last : newPass(Date.now());
+  let { looked } = begun;
+  const state = await runPass(begun, passDeps(parts, pace), {
+    pauseMs: pace.pauseMs,
+    remove: true,
+    force: false,
+    signal: term.signal,
+    holds: () => term.holds(),
+    onFinding: (finding, outcome, error) => {
+      const { file, why } = finding;
+      if (outcome === 'removed') {
+        metrics.removed(why);
+        log.info({ uuid: uuidOfFileName(file.name), reason: why, size: file.size }, 'removed an orphaned file');
+      } else if (outcome === 'failed' || outcome === 'withheld') {
+        metrics.left(outcome);
+        log.debug(
+          { uuid: uuidOfFileName(file.name), reason: why, outcome, err: error },
+          'left an orphaned file in place',
+        );
+      }
+    },
+    onPage: async (at) => {
+      metrics.looked(at.looked - looked);
+      ({ looked } = at);
+      await progress.keepPass(at);
+      const other = at.endedAt === null ? await collectionLease.take() : null;
+      if (other !== null) throw new Error(`orphan collection was taken over by ${other}`);
+    },
+  });
+  if (state.endedAt === null) return;
+  await collectionLease.release();
+  metrics.known(state, null);
+  logSummary(state, log);
+}
+
+function logSummary(state: PassState, log: Logger): void {
+  const { looked, removed, withheld, failed, startedAt, endedAt } = state;
+  const facts = { looked, removed, withheld, failed, seconds: Math.round(((endedAt ?? startedAt) - startedAt) / 1000) };
+  const summary = `orphan collection finished: ${looked} files checked, ${total(removed)} removed`;
+  if (withheld > 0) {
+    const hint =
+      'they belong to another installation on the same bucket, or their records are lost: see npm run reconcile';
+    log.warn(facts, `${summary}, ${withheld} files without a record kept until they expire; ${hint}`);
+  } else if (failed > 0) log.warn(facts, `${summary}, ${failed} not removed; retrying in the next pass`);
+  else log.info(facts, summary);
+}
+
+/** Files that should have gone and are still there: the store failed, or there is a doubt. */
+const leftWhy = ['failed', 'withheld'] as const;
+
+/** The metrics of the orphan collection. */
+export class OrphanMetrics {
+  readonly #looked: Counter;
+  readonly #removed: Counter<'reason'>;
+  readonly #left: Counter<'why'>;
+  readonly #missing: Gauge;
+  readonly #endedAt: Gauge;
+  readonly #seconds: Gauge;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    const named = (name: string, help: string) => ({ name: `webcapture_reconcile_${name}`, help, registers });
+    this.#looked = new Counter(named('files_total', 'Files compared with the capture records.'));
+    this.#removed = new Counter({
+      ...named('removed_files_total', 'Orphaned files removed, by reason.'),
+      labelNames: ['reason'],
+    });
+    for (const reason of removalReasons) this.#removed.inc({ reason }, 0);
+    this.#left = new Counter({
+      ...named(
+        'left_files_total',
+        'Orphaned files not removed: the store failed, or the file may belong to another installation (withheld).',
+      ),
+      labelNames: ['why'],
+    });
+    for (const why of leftWhy) this.#left.inc({ why }, 0);
+    this.#missing = new Gauge(
+      named(
+        'missing_files',
+        'Completed captures whose file is missing, as counted by the last npm run reconcile -- --missing.',
+      ),
+    );
+    this.#endedAt = new Gauge(
+      named('last_end_timestamp_seconds', 'End of the last orphan collection, as a Unix timestamp.'),
+    );
+    this.#seconds = new Gauge(named('last_duration_seconds', 'Duration of the last orphan collection.'));
+  }
+
+  looked(files: number): void {
+    this.#looked.inc(files);
+  }
+
+  removed(reason: RemovalReason): void {
+    this.#removed.inc({ reason });
+  }
+
+  left(why: (typeof leftWhy)[number]): void {
+    this.#left.inc({ why });
+  }
+
+  /** Shows what is written down of the last pass and of the last count. */
+  known(pass: PassState | null, missing: MissingCount | null): void {
+    if (missing !== null) this.#missing.set(missing.count);
+    if (pass === null || pass.endedAt === null) return;
+    this.#endedAt.set(pass.endedAt / 1000);
+    this.#seconds.set((pass.endedAt - pass.startedAt) / 1000);
+  }
+}

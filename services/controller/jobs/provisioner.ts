@@ -1,0 +1,84 @@
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { isNotProvisioned } from '@webcapture/shared/nats/api-errors.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { provision } from '@webcapture/shared/nats/provision.ts';
+import { consumerConfigs, streamNames, type StreamSettings } from '@webcapture/shared/nats/streams.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { QueueFacts } from '../health/facts.ts';
+
+const timeoutMs = 15_000;
+
+/** Sees to it that all streams and durables are there. Any number of controllers may do so at once. */
+export class Provisioner {
+  readonly #session: NatsSession;
+  readonly #settings: StreamSettings;
+  readonly #regions: readonly Region[];
+  readonly #log: Logger;
+  #running: Promise<void> | null = null;
+  #complete = false;
+  #failing = false;
+
+  constructor(session: NatsSession, settings: StreamSettings, regions: readonly Region[], log: Logger) {
+    this.#session = session;
+    this.#settings = settings;
+    this.#regions = regions;
+    this.#log = log;
+  }
+
+  /** Whether everything was there at the last reading. */
+  get complete(): boolean {
+    return this.#complete;
+  }
+
+  /** Begins to make what a reading missed; does not wait for it: the next reading shows what came of it. */
+  heal(facts: QueueFacts): void {
+    this.#complete = facts.kind === 'answered' && facts.missing.length === 0;
+    if (facts.kind === 'unreachable' || facts.missing.length === 0 || this.#running !== null) return;
+    this.#log.info({ missing: facts.missing.length, first: facts.missing[0] }, 'provisioning streams and consumers');
+    this.run().then(
+      () => (this.#failing = false),
+      (error: unknown) => {
+        if (!this.#failing) this.#log.warn({ err: error }, 'provisioning of streams and consumers failed; retrying');
+        this.#failing = true;
+      },
+    );
+  }
+
+  /** Brings everything to its wanted configuration. Throws the server's error when it refuses. */
+  async run(): Promise<void> {
+    this.#running ??= withDeadline(
+      provision(this.#session.jsm, this.#settings, this.#regions),
+      timeoutMs,
+      'setting up the streams',
+    ).finally(() => (this.#running = null));
+    await this.#running;
+  }
+}
+
+/**
+ * Removes the durables of regions that are no longer installed, once nothing waits in them and nobody holds a job of
+ * theirs. What waits is swept when its time is up.
+ */
+export async function removeRetiredDurables(
+  session: NatsSession,
+  regions: readonly Region[],
+  log: Logger,
+): Promise<void> {
+  const wanted = new Set(consumerConfigs(regions).map(({ config }) => config.durable_name));
+  for await (const info of session.jsm.consumers.list(streamNames.captures)) {
+    const durable = info.config.durable_name;
+    if (durable === undefined || wanted.has(durable) || info.num_pending > 0 || info.num_ack_pending > 0) continue;
+    // A consumer counts what waits for it a moment after it came; the stream knows at once.
+    const { state } = await session.jsm.streams.info(streamNames.captures, {
+      subjects_filter: info.config.filter_subject ?? '>',
+    });
+    if (Object.keys(state.subjects ?? {}).length > 0) continue;
+    try {
+      await session.jsm.consumers.delete(streamNames.captures, durable);
+      log.info({ durable }, 'removed the queue of a region that is no longer installed');
+    } catch (error) {
+      if (!isNotProvisioned(error)) throw error;
+    }
+  }
+}

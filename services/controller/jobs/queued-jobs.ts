@@ -1,0 +1,101 @@
+import type { StoredMsg } from '@nats-io/jetstream';
+import { captureJobVersion, type CaptureSource, type JobReply } from '@webcapture/shared/contract/capture-job.ts';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { readBatch } from '@webcapture/shared/nats/read-batch.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import { jobOf, type JobDelivery } from '@webcapture/shared/state/job-of.ts';
+import type { Jobs } from '@webcapture/shared/state/jobs.ts';
+import { ticketOf } from '@webcapture/shared/state/tickets.ts';
+import { isOpen, stateOf } from '@webcapture/shared/state/transitions.ts';
+import { HtmlMissingError } from '@webcapture/shared/storage/html-parcel.ts';
+import type { SettledJob } from './settler.ts';
+
+/** A job out of the queue, of this version or another one: what looking after it takes. */
+export interface QueuedJob extends SettledJob {
+  readonly version: number;
+  readonly acceptedAt: number;
+  readonly startBy: number;
+  readonly deadline: number;
+  readonly source?: CaptureSource;
+}
+
+/** Version 0.1 of this software made jobs of this version. Their captures have records, whatever their priority. */
+const oldVersion = 1;
+
+/** Null when the message is no job at all. */
+export function readQueuedJob(data: Uint8Array): QueuedJob | null {
+  let job: unknown;
+  try {
+    job = JSON.parse(new TextDecoder().decode(data));
+  } catch {
+    return null;
+  }
+  if (typeof job !== 'object' || job === null) return null;
+  const { version, account, uuid, revision, ticket, reply, source, ...times } = job as Record<string, unknown>;
+  if (typeof version !== 'number' || typeof account !== 'string' || typeof uuid !== 'string') return null;
+  const time = (name: string) => (typeof times[name] === 'number' ? times[name] : Number.POSITIVE_INFINITY);
+  const draft = typeof ticket === 'string' && version === captureJobVersion ? ticketOf({ ticket }).draft : undefined;
+  return {
+    version,
+    account,
+    uuid,
+    revision: typeof revision === 'number' ? revision : 0,
+    acceptedAt: time('acceptedAt'),
+    startBy: time('startBy'),
+    deadline: time('deadline'),
+    ...(draft === undefined ? {} : { draft }),
+    ...(typeof ticket === 'string' ? { ticket } : {}),
+    ...(reply === undefined ? {} : { reply: reply as JobReply }),
+    ...(source === undefined ? {} : { source: source as CaptureSource }),
+  };
+}
+
+/**
+ * Queues the capture of a job of version 0.1 anew, which no renderer of this version renders. False when it is of another
+ * version; true when there is nothing more to do about the old message at `sequence`. With `unlessBegun` a job that a
+ * renderer of the version before has begun is left to it: should it die, the job is delivered again, to be returned.
+ */
+export async function convertOldJob(
+  old: QueuedJob,
+  sequence: number,
+  {
+    captures,
+    jobs,
+    unlessBegun,
+  }: {
+    readonly captures: Pick<Captures, 'get'>;
+    readonly jobs: Pick<Jobs, 'publish'>;
+    readonly unlessBegun: boolean;
+  },
+): Promise<boolean> {
+  if (old.version !== oldVersion) return false;
+  const record = (await captures.get(old.account, old.uuid))?.value;
+  if (record === undefined || !isOpen(record, old.revision)) return true;
+  if (unlessBegun && stateOf(record, old.revision) === 'rendering') return false;
+  const job = jobOf(record, old.revision, sourceOf(old, record));
+  try {
+    await jobs.publish(job, { attempt: `converted-${sequence}`, bringsHtml: true });
+    return true;
+  } catch (error) {
+    // It cannot be rendered, and fails when its time is over.
+    if (error instanceof HtmlMissingError) return false;
+    throw error;
+  }
+}
+
+/** Html that nobody renders again stands in the job alone, or is named there alone. */
+function sourceOf({ source }: QueuedJob, { region }: CaptureRecord): Pick<JobDelivery, 'source'> {
+  if (source === undefined || source.kind === 'url') return {};
+  return { source: source.kind === 'html' ? source : { ...source, region } };
+}
+
+/** A job may carry up to a max_payload of html. */
+const maxBytes = 4 * 1024 * 1024;
+
+/** The jobs of a subject from a sequence on, at most `batch` of them, without taking them from anybody. */
+export function readJobs(session: NatsSession, subject: string, sequence: number, batch: number): Promise<StoredMsg[]> {
+  const query = { seq: sequence, next_by_subj: subject, batch, max_bytes: maxBytes };
+  return readBatch(session, streamNames.captures, query);
+}

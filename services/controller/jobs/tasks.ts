@@ -1,0 +1,79 @@
+import type { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
+import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import { streamNames, taskAckWaitMs, taskDurable, type TaskKind } from '@webcapture/shared/nats/streams.ts';
+import { parseTask, type Task } from '@webcapture/shared/state/tasks.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { ControllerMetrics } from '../health/metrics.ts';
+import type { Term } from '../leader/election.ts';
+import { pullInTerm } from '../leader/pull-in-term.ts';
+
+/** A task that could not be done comes again after this. */
+const retryMs = 5000;
+
+export type TaskOf<K extends TaskKind> = Extract<Task, { readonly kind: K }>;
+
+export interface TaskWork<K extends TaskKind> {
+  readonly kind: K;
+  /** How many are done at a time. */
+  readonly parallel: number;
+  /**
+   * Does it; may be called again for the same task. What it throws has the task come again, after a while or after the
+   * delay of a {@link TaskDeferredError}.
+   */
+  readonly run: (task: TaskOf<K>) => Promise<void>;
+}
+
+/** Thrown by the work for a task that cannot have its turn now: it comes again after the delay, and is no failure. */
+export class TaskDeferredError extends Error {
+  readonly retryInMs: number;
+
+  constructor(reason: string, retryInMs: number) {
+    super(reason);
+    this.name = 'TaskDeferredError';
+    this.retryInMs = retryInMs;
+  }
+}
+
+export interface RunTasksDeps {
+  readonly inbox: PullInbox;
+  readonly metrics: Pick<ControllerMetrics, 'task'>;
+  readonly log: Logger;
+}
+
+/** Does the tasks of one kind as they come, for as long as the term lasts. Never throws. */
+export async function runTasks<K extends TaskKind>(work: TaskWork<K>, deps: RunTasksDeps, term: Term): Promise<void> {
+  const { inbox, log } = deps;
+  const pulled = { inbox, stream: streamNames.tasks, durable: taskDurable(work.kind), parallel: work.parallel, log };
+  await pullInTerm(pulled, term, (message) => handle(message, work, deps));
+}
+
+async function handle<K extends TaskKind>(
+  message: PulledMessage,
+  { kind, run }: TaskWork<K>,
+  { metrics, log }: RunTasksDeps,
+): Promise<void> {
+  const task = read(message, log);
+  const heartbeat = setInterval(() => message.working(), taskAckWaitMs * 0.3);
+  try {
+    if (task?.kind === kind) await run(task as TaskOf<K>);
+    await message.ack();
+    metrics.task(kind, 'done');
+  } catch (error) {
+    if (error instanceof TaskDeferredError) return message.handBack(error.retryInMs);
+    metrics.task(kind, 'failed');
+    log.warn({ err: error, kind, delivery: message.delivery }, 'task failed; retrying');
+    message.handBack(retryMs);
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
+
+/** Null for what nobody will ever be able to do. */
+function read(message: PulledMessage, log: Logger): Task | null {
+  try {
+    return parseTask(message.data);
+  } catch (error) {
+    log.error({ err: error, subject: message.subject }, 'invalid task message');
+    return null;
+  }
+}

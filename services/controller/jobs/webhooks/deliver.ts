@@ -1,0 +1,199 @@
+import type { CaptureRecord, WebhookDelivery } from '@webcapture/shared/contract/capture-record.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import { noteDelivery } from '@webcapture/shared/state/transitions.ts';
+import { signingSecrets, type WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Term } from '../../leader/election.ts';
+import type { ControllerParts } from '../../parts.ts';
+import { TaskDeferredError, type TaskOf } from '../tasks.ts';
+import { signEvent, type SignedEvent, type CaptureEvent } from './event.ts';
+import type { WebhookMetrics } from './metrics.ts';
+import { sendEvent, type AttemptResult } from './send.ts';
+
+/** What an attempt comes to that is not made. */
+const skipped: AttemptResult = {
+  delivered: false,
+  reason: 'not sent: the receiver has not answered other events',
+  gone: false,
+};
+
+/**
+ * Makes one delivery attempt, and schedules the next one. A term that ends stops it: then it does not count. Throws
+ * a {@link TaskDeferredError} when it is not its receiver's turn.
+ */
+export async function deliverWebhook(
+  task: TaskOf<'webhook'>,
+  {
+    captures,
+    tasks,
+    secrets,
+    policy,
+    webhookMetrics,
+    receivers,
+    config,
+    log,
+    now,
+  }: Pick<
+    ControllerParts,
+    'captures' | 'tasks' | 'secrets' | 'policy' | 'webhookMetrics' | 'receivers' | 'log' | 'now'
+  > & { readonly config: Pick<ControllerParts['config'], 'cdnUrl'> },
+  term: Pick<Term, 'signal'>,
+): Promise<void> {
+  const turn = receivers.ask(task, attemptDueAt(task));
+  if (turn.verdict === 'defer') throw new TaskDeferredError('it is not the turn of the receiver', turn.retryInMs);
+  try {
+    const next = await attemptDelivery(task, {
+      captures,
+      secrets,
+      send: async (url, event) => {
+        if (turn.verdict === 'skip') return skipped;
+        const startedAt = performance.now();
+        const result = await sendEvent(url, event, { policy, signal: term.signal });
+        turn.end(result, performance.now() - startedAt);
+        return result;
+      },
+      writeDelivery: (account, uuid, revision, delivery) =>
+        captures.change({ account, uuid }, noteDelivery(revision, delivery)),
+      cdnUrl: config.cdnUrl,
+      metrics: webhookMetrics,
+      log,
+      now,
+    });
+    if ('againAt' in next) await tasks.schedule({ ...task, attempt: next.attempt }, next.againAt);
+  } finally {
+    if (turn.verdict === 'send') turn.release();
+  }
+}
+
+/** One attempt to deliver an event. All times are Unix milliseconds. */
+export interface DeliveryTask extends CaptureEvent {
+  readonly account: string;
+  readonly uuid: string;
+  /** Which attempt it is, from 1. */
+  readonly attempt: number;
+  /** When the first attempt was due. */
+  readonly firstAt: number;
+}
+
+/** Nothing is left to do; or when to come again, and as which attempt. */
+export type NextAttempt = { readonly done: true } | { readonly againAt: number; readonly attempt: number };
+
+export interface DeliverDeps {
+  readonly captures: Pick<Captures, 'get'>;
+  readonly secrets: Pick<WebhookSecrets, 'get'>;
+  readonly send: (url: string, event: SignedEvent) => Promise<AttemptResult>;
+  /**
+   * Puts `delivery` in the place of the record's, if the record is still about that revision: a later event has its own.
+   * It may be repeated.
+   */
+  readonly writeDelivery: (
+    account: string,
+    uuid: string,
+    revision: number,
+    delivery: WebhookDelivery,
+  ) => Promise<unknown>;
+  readonly cdnUrl: string;
+  readonly metrics: Pick<WebhookMetrics, 'attempted'>;
+  readonly log: Pick<Logger, 'info' | 'debug'>;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+const done: NextAttempt = { done: true };
+
+/**
+ * Makes one delivery attempt, and writes into the record how the delivery stands. A task that comes twice, since its worker
+ * died after the attempt, is not attempted twice when the record has it. Throws when the record or the secret cannot be read,
+ * or the record not be written: then the task must come again, and the receiver may get the same event twice.
+ */
+export async function attemptDelivery(task: DeliveryTask, deps: DeliverDeps): Promise<NextAttempt> {
+  const { captures, secrets, writeDelivery, cdnUrl, now } = deps;
+  const { account, uuid, revision } = task;
+  const record = (await captures.get(account, uuid))?.value;
+  if (record?.webhook === undefined || record.status === 'deleted') return done;
+  const known = alreadyAttempted(record.webhook, task);
+  if (known !== null) return known;
+
+  const startedAt = now();
+  const signing = signingSecrets(await secrets.get(account), startedAt);
+  const event = signEvent(record, task, { cdnUrl, now: startedAt, secrets: signing });
+  const result = await deps.send(record.webhook.url, event);
+
+  const againAt = result.delivered || result.gone ? null : nextAttemptAt(task.attempt, task.firstAt, now());
+  await writeDelivery(account, uuid, revision, deliveryAfter(record.webhook, task, result, { startedAt, againAt }));
+  recordAttempt(deps, task, record, result, againAt, (now() - startedAt) / 1000);
+  return againAt === null ? done : { againAt, attempt: task.attempt + 1 };
+}
+
+/** What the record says of this attempt; null when it has not been made, or when the record is about another event. */
+function alreadyAttempted(delivery: WebhookDelivery, { revision, attempt }: DeliveryTask): NextAttempt | null {
+  if (delivery.revision !== revision || delivery.attempts < attempt) return null;
+  return delivery.nextAttemptAt === undefined
+    ? done
+    : { againAt: delivery.nextAttemptAt, attempt: delivery.attempts + 1 };
+}
+
+function deliveryAfter(
+  { url }: WebhookDelivery,
+  { event, revision, occurredAt, attempt }: DeliveryTask,
+  result: AttemptResult,
+  { startedAt, againAt }: { startedAt: number; againAt: number | null },
+): WebhookDelivery {
+  const common = { url, event, revision, occurredAt, attempts: attempt, lastAttemptAt: startedAt };
+  if (result.delivered) return { ...common, state: 'delivered', lastStatus: result.status };
+  return {
+    ...common,
+    state: againAt === null ? 'failed' : 'pending',
+    ...(result.status === undefined ? {} : { lastStatus: result.status }),
+    lastError: result.reason,
+    ...(againAt === null ? {} : { nextAttemptAt: againAt }),
+  };
+}
+
+function recordAttempt(
+  { metrics, log }: DeliverDeps,
+  { event, attempt }: DeliveryTask,
+  { uuid, account }: CaptureRecord,
+  result: AttemptResult,
+  againAt: number | null,
+  seconds: number,
+): void {
+  const outcome = result.delivered ? 'delivered' : againAt === null ? 'given_up' : 'retried';
+  metrics.attempted(event, outcome, seconds);
+  if (result.delivered) return;
+  const facts = { uuid, account, event, attempt, reason: result.reason, err: result.cause };
+  if (againAt === null) log.info(facts, 'event not delivered; giving up');
+  else log.debug(facts, 'delivery attempt failed; retrying');
+}
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** When each attempt is due, in milliseconds after the first: eight attempts over 24 hours. */
+export const attemptOffsets = [
+  0,
+  10 * second,
+  minute,
+  10 * minute,
+  hour,
+  4 * hour,
+  12 * hour,
+  24 * hour,
+] as const satisfies readonly number[];
+
+/**
+ * When the next attempt is due after `attempts` failed ones; null when that was the last. All times are Unix
+ * milliseconds. Attempts that come late, because nobody was there to make them, keep half of their distance: else the rest
+ * would be spent at once on a receiver that may be down for the same reason.
+ */
+export function nextAttemptAt(attempts: number, firstAt: number, now: number): number | null {
+  const offset = attemptOffsets[attempts];
+  if (offset === undefined) return null;
+  const distance = offset - (attemptOffsets[attempts - 1] ?? 0);
+  return Math.max(firstAt + offset, now + distance / 2);
+}
+
+/** When an attempt was due at the earliest, Unix milliseconds. */
+const attemptDueAt = ({ attempt, firstAt }: { readonly attempt: number; readonly firstAt: number }): number =>
+  firstAt + (attemptOffsets[attempt - 1] ?? 0);

@@ -1,0 +1,60 @@
+import { Webhook } from 'standardwebhooks';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { captureView } from '@webcapture/shared/contract/capture-view.ts';
+import type { WebhookNotice } from '@webcapture/shared/contract/webhook-notice.ts';
+import type { WebhookEvent } from '@webcapture/shared/contract/webhook.ts';
+import { version } from '@webcapture/shared/lifecycle/version.ts';
+
+/** Something that happened to a capture, which its account's webhook is to hear of. */
+export interface CaptureEvent {
+  readonly event: WebhookEvent;
+  /** 0 for the capture itself, then the number of the refresh. */
+  readonly revision: number;
+  /** Unix milliseconds. */
+  readonly occurredAt: number;
+}
+
+export interface SigningOptions {
+  readonly cdnUrl: string;
+  /** The time of this delivery attempt, Unix milliseconds. */
+  readonly now: number;
+  /** All that it is signed with; at least one. */
+  readonly secrets: readonly string[];
+}
+
+/** An event as it is sent. */
+export interface SignedEvent {
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON of a {@link WebhookNotice}. */
+  readonly body: string;
+}
+
+/**
+ * Builds and signs the request that delivers an event, as Standard Webhooks has it. Its id is the same in all attempts, so that
+ * a receiver recognizes an event that it has had; time and signatures are those of this attempt, and `data` is the capture as
+ * it stands.
+ */
+export function signEvent(record: CaptureRecord, event: CaptureEvent, options: SigningOptions): SignedEvent {
+  const { cdnUrl, now, secrets } = options;
+  const id = messageId(record.uuid, event.revision);
+  const content: WebhookNotice = {
+    type: event.event,
+    timestamp: new Date(event.occurredAt).toISOString(),
+    data: captureView(record, { cdnUrl, now }),
+  };
+  const body = JSON.stringify(content);
+  const signatures = secrets.map((secret) => new Webhook(secret).sign(id, new Date(now), body));
+  return {
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': `webcapture/${version}`,
+      'webhook-id': id,
+      'webhook-timestamp': String(Math.floor(now / 1000)),
+      'webhook-signature': signatures.join(' '),
+    },
+    body,
+  };
+}
+
+/** It has no full stop: in what is signed, that ends the id. */
+const messageId = (uuid: string, revision: number) => `msg_${uuid}_${revision}`;

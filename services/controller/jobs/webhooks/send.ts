@@ -1,0 +1,208 @@
+import { request, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { bounded } from '@webcapture/shared/egress/bounded.ts';
+import { connect } from '@webcapture/shared/egress/connect.ts';
+import { EgressFailure } from '@webcapture/shared/egress/egress-failure.ts';
+import { parseHost } from '@webcapture/shared/egress/host.ts';
+import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { SignedEvent } from './event.ts';
+
+/** What came of one delivery attempt. */
+export type AttemptResult =
+  | { readonly delivered: true; readonly status: number }
+  | {
+      readonly delivered: false;
+      /** HTTP status of the answer; absent when there was none. */
+      readonly status?: number;
+      /** Fit for the account holder. */
+      readonly reason: string;
+      /** For the log. */
+      readonly cause?: unknown;
+      /** The receiver asked for no more attempts. */
+      readonly gone: boolean;
+    };
+
+export interface SendOptions {
+  readonly policy: Pick<EgressPolicy, 'checkLiteral' | 'resolve'>;
+  /** Ends the attempt without a result: it throws the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** From the name to the head of the answer. By default 10,000. */
+  readonly timeoutMs?: number;
+  /** Authorities to trust instead of the usual ones, PEM. */
+  readonly ca?: string;
+}
+
+/**
+ * Sends an event to an http or https address, once, over a connection of its own. The name is resolved once, every
+ * address of it must be open to the egress policy, and the connection goes to one of those by number. Redirects are not
+ * followed: nobody has checked where they lead.
+ */
+export async function sendEvent(address: string, event: SignedEvent, options: SendOptions): Promise<AttemptResult> {
+  const { signal, timeoutMs = 10_000 } = options;
+  let tooLate = false;
+  const task = (limit: AbortSignal) => {
+    limit.addEventListener('abort', () => (tooLate = true), { once: true });
+    return attempt(address, event, options, { signal: limit, until: performance.now() + timeoutMs });
+  };
+  try {
+    return judge(await bounded(task, timeoutMs, signal));
+  } catch (error) {
+    signal?.throwIfAborted();
+    const reason = (tooLate ? null : reasonOf(error)) ?? `no answer within ${timeoutMs / 1000} s`;
+    return { delivered: false, reason, cause: error, gone: false };
+  }
+}
+
+/** The status of the answer. */
+async function attempt(
+  address: string,
+  event: SignedEvent,
+  { policy, ca }: SendOptions,
+  { signal, until }: { signal: AbortSignal; until: number },
+): Promise<number> {
+  const url = new URL(address);
+  policy.checkLiteral(url);
+  const isSecure = url.protocol === 'https:';
+  const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
+  const addresses = await policy.resolve(url.hostname, { signal });
+  const socket = await connect(addresses, port, until - performance.now(), signal);
+  const cut = () => socket.destroy();
+  signal.addEventListener('abort', cut, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await post(isSecure ? await secured(socket, url, ca) : socket, url, event);
+  } finally {
+    signal.removeEventListener('abort', cut);
+    socket.destroy();
+  }
+}
+
+function secured(socket: Socket, url: URL, ca: string | undefined) {
+  const host = parseHost(url.hostname);
+  if (host === undefined) throw new DeliveryError('the host of the address is not valid');
+  return host.kind === 'name' ? startTls(socket, host.name, true, ca) : startTls(socket, host.address, false, ca);
+}
+
+function judge(status: number): AttemptResult {
+  if (status >= 200 && status <= 299) return { delivered: true, status };
+  const note = status >= 300 && status <= 399 ? ': redirects are not followed' : '';
+  return { delivered: false, status, reason: `status ${status}${note}`, gone: status === 410 };
+}
+
+/** Null when time was what it lacked. */
+function reasonOf(error: unknown): string | null {
+  if (error instanceof DeliveryError) return error.message;
+  if (error instanceof ServiceError) {
+    return error.code === 'URL_BLOCKED' ? 'refused by the egress policy' : 'the name does not resolve';
+  }
+  if (!(error instanceof EgressFailure)) return 'the event could not be sent';
+  if (error.kind === 'connect-timeout') return null;
+  return codeOf(error.cause) === 'ECONNREFUSED' ? 'connection refused' : 'the host cannot be reached';
+}
+
+const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined);
+
+/** So much of an answer's body is waited for, and for so long. Nobody reads it. */
+const maxBodyBytes = 16 * 1024;
+const maxBodyMs = 250;
+
+/**
+ * Posts an event over a connection that stands, and returns the status of the answer once its body has ended, or has
+ * gone on for too long: a receiver is not cut off in the middle of a short answer. Ends when the connection does, which
+ * is the caller's to destroy.
+ *
+ * @throws DeliveryError
+ */
+async function post(connection: Duplex, url: URL, { headers, body }: SignedEvent): Promise<number> {
+  const answer = await exchange(connection, url, { headers, body });
+  await takeIn(answer);
+  return answer.statusCode ?? 0;
+}
+
+function exchange(connection: Duplex, url: URL, { headers, body }: SignedEvent): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const outgoing = request({
+    createConnection: () => connection,
+    method: 'POST',
+    path: url.pathname + url.search,
+    headers: { host: url.host, ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' },
+  });
+  outgoing.once('response', resolve);
+  // Late errors, of a connection that is being cut, must find a listener too.
+  outgoing.on('error', (cause) => reject(new DeliveryError(describe(cause), { cause })));
+  outgoing.once('close', () => reject(new DeliveryError('the connection was closed without an answer')));
+  outgoing.end(body);
+  return promise;
+}
+
+function describe(error: Error): string {
+  const code = 'code' in error ? String(error.code) : '';
+  return code.startsWith('HPE_') ? 'the answer is not valid HTTP' : 'the connection was closed without an answer';
+}
+
+/** Reads the body of an answer to its end or its bounds. Never throws. */
+async function takeIn(answer: IncomingMessage): Promise<void> {
+  const done = new AbortController();
+  let bytes = 0;
+  answer.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > maxBodyBytes) done.abort();
+  });
+  answer.on('error', () => undefined).once('close', () => done.abort());
+  await delay(maxBodyMs, done.signal);
+}
+
+/** What is wrong with a certificate, by the code that OpenSSL or Node has for it. */
+const faults: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its chain ends in an authority that is not known here',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its issuer is not known here',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its issuer is not known here, or an intermediate certificate is missing',
+  CERT_HAS_EXPIRED: 'it has expired',
+  CERT_NOT_YET_VALID: 'it is not valid yet',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another host name',
+};
+
+/**
+ * Speaks TLS over a connection, as the client. The certificate must be good for `host` (a name, or an IP address without
+ * brackets). Destroying the socket below ends it.
+ *
+ * @param ca authorities to trust instead of the usual ones, PEM
+ * @throws DeliveryError
+ */
+function startTls(socket: Socket, host: string, isName: boolean, ca: string | undefined): Promise<TLSSocket> {
+  const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
+  const secure = connectTls({
+    socket,
+    host,
+    // An address may not be asked for by name (RFC 6066).
+    ...(isName ? { servername: host } : {}),
+    ...(ca === undefined ? {} : { ca }),
+    ALPNProtocols: ['http/1.1'],
+    // Said outright, so that no variable of the environment turns it off.
+    rejectUnauthorized: true,
+  });
+  secure.once('secureConnect', () => resolve(secure));
+  // The listener stays: a late error without one would end the process.
+  secure.on('error', (error) => reject(explain(secure, error)));
+  secure.once('close', () => reject(new DeliveryError('the connection was closed during the TLS handshake')));
+  return promise;
+}
+
+function explain({ authorizationError }: TLSSocket, error: Error): DeliveryError {
+  if (!authorizationError) return new DeliveryError('the TLS handshake failed', { cause: error });
+  const code = 'code' in error ? String(error.code) : error.message;
+  return new DeliveryError(`the certificate is refused: ${faults[code] ?? code}`, { cause: error });
+}
+
+/** Why an event was not delivered, in words that are fit for the account holder. */
+class DeliveryError extends Error {
+  constructor(reason: string, options?: { cause: unknown }) {
+    super(reason, options);
+    this.name = 'DeliveryError';
+  }
+}

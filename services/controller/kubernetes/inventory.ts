@@ -1,0 +1,166 @@
+import { AppsV1Api, CoreV1Api, CustomObjectsApi, type V1Deployment, type V1Pod } from '@kubernetes/client-node';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { LeastWanted, type ClusterReport, type RegionReport } from '../health/cluster-reports.ts';
+import type { KubernetesClient } from './client.ts';
+import {
+  keepDeployment,
+  keepPod,
+  labels,
+  renderRegionApi,
+  renderRegions,
+  type Deployment,
+  type Pod,
+  type RenderRegion,
+} from './objects.ts';
+import { Reflector, type Collection, type ReflectorTimes, type RestartReason } from './reflector.ts';
+
+/** A closed set, for metrics. */
+export const watchedResources = ['pods', 'deployments', 'renderregions'] as const;
+export type WatchedResource = (typeof watchedResources)[number];
+
+export const podCollection: Collection<V1Pod> = {
+  list: (api, query) => api(CoreV1Api).listNamespacedPod(query),
+  path: (namespace) => `/api/v1/namespaces/${namespace}/pods`,
+};
+
+const deploymentCollection: Collection<V1Deployment> = {
+  list: (api, query) => api(AppsV1Api).listNamespacedDeployment(query),
+  path: (namespace) => `/apis/apps/v1/namespaces/${namespace}/deployments`,
+};
+
+interface RenderRegionList {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
+  readonly items: readonly RenderRegion[];
+}
+
+const renderRegionCollection: Collection<RenderRegion> = {
+  list: async (api, query) => {
+    const answer: unknown = await api(CustomObjectsApi).listNamespacedCustomObject({ ...renderRegions, ...query });
+    const { items, metadata } = answer as RenderRegionList;
+    // Objects without a class in the library keep the API's own names.
+    const { continue: _continue = '', resourceVersion } = metadata;
+    return { items, metadata: { resourceVersion, _continue } };
+  },
+  path: (namespace) => `/apis/${renderRegionApi}/namespaces/${namespace}/${renderRegions.plural}`,
+};
+
+export interface InventoryOptions {
+  readonly client: KubernetesClient;
+  readonly release: string;
+  readonly log: Logger;
+  /** Something of it has changed. */
+  readonly onChange: () => void;
+  readonly onRestart?: (resource: WatchedResource, reason: RestartReason) => void;
+  readonly times?: ReflectorTimes;
+  /** How long the regions may take to be listed for the first time; default 10 s. */
+  readonly startTimeoutMs?: number;
+}
+
+/** What is older than this is not handed on: a watch ends, in order, well before. */
+const maxAgeMs = 30_000;
+
+/** What there is of a release in this cluster: the pods of renderers, what makes them, and the regions as resources. */
+export class Inventory {
+  readonly #pods: Reflector<V1Pod, Pod>;
+  readonly #deployments: Reflector<V1Deployment, Deployment>;
+  readonly #regions: Reflector<RenderRegion, RenderRegion>;
+  readonly #least = new LeastWanted();
+  readonly #startedAt = performance.now();
+  readonly #startTimeoutMs: number;
+  #remembered = false;
+
+  constructor(options: InventoryOptions) {
+    this.#startTimeoutMs = options.startTimeoutMs ?? 10_000;
+    const instance = `${labels.instance}=${options.release}`;
+    const common = (resource: WatchedResource) => ({
+      ...options,
+      resource,
+      onRestart: (reason: RestartReason) => options.onRestart?.(resource, reason),
+    });
+    this.#pods = new Reflector({
+      ...common('pods'),
+      collection: podCollection,
+      labelSelector: `${instance},${labels.component}=renderer`,
+      keep: keepPod,
+    });
+    this.#deployments = new Reflector({
+      ...common('deployments'),
+      collection: deploymentCollection,
+      labelSelector: instance,
+      keep: keepDeployment,
+    });
+    this.#regions = new Reflector<RenderRegion, RenderRegion>({
+      ...common('renderregions'),
+      collection: renderRegionCollection,
+      labelSelector: instance,
+      keep: (region) => region,
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#pods.run(signal), this.#deployments.run(signal), this.#regions.run(signal)]);
+  }
+
+  /** Milliseconds since the API server was last heard about each; null before the first time. */
+  get ages(): Readonly<Record<WatchedResource, number | null>> {
+    return { pods: this.#pods.ageMs, deployments: this.#deployments.ageMs, renderregions: this.#regions.ageMs };
+  }
+
+  /**
+   * Whether it was listed, and nothing of it is too old to go by. Resources that cannot be had (their definition is not
+   * installed) are waited for at the start only.
+   */
+  get isCurrent(): boolean {
+    const { pods, deployments, renderregions } = this.ages;
+    const isFresh = (ageMs: number | null) => ageMs !== null && ageMs <= maxAgeMs;
+    const waited = performance.now() - this.#startedAt > this.#startTimeoutMs;
+    return isFresh(pods) && isFresh(deployments) && (renderregions !== null || waited);
+  }
+
+  get pods(): Iterable<Pod> {
+    return this.#pods.objects.values();
+  }
+
+  get regions(): Iterable<RenderRegion> {
+    return this.#regions.objects.values();
+  }
+
+  /** The report about this cluster; null while not enough is known. */
+  report(namespace: string): ClusterReport | null {
+    if (!this.isCurrent) return null;
+    this.#rememberWanted();
+    const regions: Partial<Record<Region, RegionReport>> = {};
+    const asked = new Map<Region, number>();
+    for (const { region, replicas } of this.#deployments.objects.values()) {
+      if (region !== null) asked.set(region, (asked.get(region) ?? 0) + replicas);
+    }
+    const podsOf = Map.groupBy(this.pods, ({ region }) => region);
+    const named = Map.groupBy(this.regions, ({ spec }) => spec.region);
+    for (const region of new Set([...asked.keys(), ...podsOf.keys(), ...named.keys()])) {
+      const replicas = asked.get(region);
+      regions[region] = {
+        wanted: replicas === undefined ? null : this.#least.note(region, replicas),
+        pods: (podsOf.get(region) ?? []).map(({ name, state, why }) => ({
+          name,
+          state,
+          ...(why === undefined ? {} : { why }),
+        })),
+        missing: (named.get(region) ?? [])
+          .map(({ spec }) => spec.deployment)
+          .filter((deployment) => !this.#deployments.objects.has(deployment)),
+      };
+    }
+    return { namespace, regions, at: Date.now() };
+  }
+
+  /** A controller that has just started goes on from what its predecessor wrote into the resources. */
+  #rememberWanted(): void {
+    if (this.#remembered) return;
+    this.#remembered = true;
+    for (const { spec, status } of this.regions) {
+      if (status?.wanted === undefined || status.lastCheckedAt === undefined) continue;
+      this.#least.remember(spec.region, status.wanted, Date.now() - Date.parse(status.lastCheckedAt));
+    }
+  }
+}

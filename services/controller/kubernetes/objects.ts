@@ -1,0 +1,109 @@
+import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
+import { isRegion, type Region } from '@webcapture/shared/contract/regions.ts';
+import type { StatusValue } from '@webcapture/shared/contract/status.ts';
+import type { PodState } from '../health/cluster-reports.ts';
+
+/** The labels that the chart puts on what belongs to a release. */
+export const labels = {
+  instance: 'app.kubernetes.io/instance',
+  component: 'app.kubernetes.io/component',
+  region: 'webcapture.dev/region',
+} as const;
+
+export const deletionCostKey = 'controller.kubernetes.io/pod-deletion-cost';
+
+/** What is kept of a renderer's pod. */
+export interface Pod {
+  readonly name: string;
+  readonly uid: string;
+  readonly region: Region;
+  readonly state: PodState;
+  /** Why it is not ready, in the API's own word: `CrashLoopBackOff`, `Unschedulable`. */
+  readonly why?: string;
+  /** Null when it has none. */
+  readonly deletionCost: number | null;
+}
+
+export function keepPod({ metadata = {}, status }: V1Pod): Pod | null {
+  const region = metadata.labels?.[labels.region];
+  if (region === undefined || !isRegion(region)) return null;
+  const ended = metadata.deletionTimestamp !== undefined || status?.phase === 'Failed' || status?.phase === 'Succeeded';
+  const ready = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
+  const state: PodState = ended ? 'ending' : ready ? 'ready' : 'unready';
+  const why = state === 'unready' ? whyUnready(status) : undefined;
+  const cost = metadata.annotations?.[deletionCostKey];
+  return {
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    region,
+    state,
+    ...(why === undefined ? {} : { why }),
+    deletionCost: cost === undefined || !/^-?\d+$/.test(cost) ? null : Number(cost),
+  };
+}
+
+function whyUnready(status: V1Pod['status']): string | undefined {
+  const states = status?.containerStatuses?.map(({ state }) => state?.waiting?.reason ?? state?.terminated?.reason);
+  const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  return (
+    states?.find((reason) => reason !== undefined) ?? (scheduled?.status === 'False' ? scheduled.reason : undefined)
+  );
+}
+
+export interface Deployment {
+  readonly name: string;
+  /** Of the pods that it makes; null for those of other components. */
+  readonly region: Region | null;
+  readonly replicas: number;
+}
+
+export function keepDeployment({ metadata = {}, spec }: V1Deployment): Deployment {
+  const region = spec?.template.metadata?.labels?.[labels.region] ?? metadata.labels?.[labels.region];
+  return {
+    name: metadata.name ?? '',
+    region: region !== undefined && isRegion(region) ? region : null,
+    replicas: spec?.replicas ?? 1,
+  };
+}
+
+/** One condition as the API's conventions write it. */
+export interface StatusCondition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+  /** When `status` last changed; not when reason or message did. */
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number;
+}
+
+/** What `kubectl get renderregions` shows; see charts/webcapture/crds/renderregions.yaml. */
+export interface RenderRegionStatus {
+  readonly status: StatusValue;
+  readonly message: string;
+  readonly ready: number;
+  readonly wanted: number;
+  readonly slots: number;
+  readonly busy: number;
+  readonly queued: number;
+  readonly responseTimeMs?: number;
+  readonly lastCheckedAt: string;
+  readonly conditions: readonly StatusCondition[];
+}
+
+export interface RenderRegion {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly generation?: number;
+  };
+  readonly spec: { readonly region: Region; readonly deployment: string };
+  readonly status?: Partial<RenderRegionStatus>;
+}
+
+/** Where the API keeps them. */
+export const renderRegions = { group: 'webcapture.dev', version: 'v1alpha1', plural: 'renderregions' } as const;
+
+export const renderRegionApi = `${renderRegions.group}/${renderRegions.version}`;

@@ -1,0 +1,196 @@
+import type { KubernetesObject } from '@kubernetes/client-node';
+import { backoffMs, delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { isGone, isSilence, type KubernetesClient, type MakeApi } from './client.ts';
+
+/** A closed set, for metrics: why a watch did not just go on. */
+export const restartReasons = ['expired', 'error', 'silent', 'relist'] as const;
+export type RestartReason = (typeof restartReasons)[number];
+
+export interface ReflectorTimes {
+  /** The server ends a watch after this long, before the client takes it for dead; the next one goes on where it ended. */
+  readonly watchMs: number;
+  /** Everything is listed anew so often, in case an event was lost. */
+  readonly relistMs: number;
+  readonly retryMs: number;
+  readonly maxRetryMs: number;
+}
+
+const reflectorTimes: ReflectorTimes = Object.freeze({
+  watchMs: 20_000,
+  relistMs: 600_000,
+  retryMs: 250,
+  maxRetryMs: 8000,
+});
+
+/** Which page of a collection is asked for, as the library's typed clients take it. */
+interface ListQuery {
+  readonly namespace: string;
+  readonly limit: number;
+  readonly labelSelector?: string;
+  readonly _continue?: string;
+}
+
+interface ListPage<T> {
+  readonly metadata?: { readonly resourceVersion?: string; readonly _continue?: string };
+  readonly items: readonly T[];
+}
+
+/** How a collection of the API is listed and watched. */
+export interface Collection<T extends KubernetesObject> {
+  readonly list: (api: MakeApi, query: ListQuery) => Promise<ListPage<T>>;
+  readonly path: (namespace: string) => string;
+}
+
+export interface ReflectorOptions<T extends KubernetesObject, V> {
+  /** As the API names it; for logs and metrics. */
+  readonly resource: string;
+  readonly client: KubernetesClient;
+  readonly collection: Collection<T>;
+  readonly labelSelector?: string;
+  /** What is kept of an object: 5,000 whole pods are 100 MB. Null: nothing of this one. */
+  readonly keep: (object: T) => V | null;
+  readonly onChange: () => void;
+  readonly onRestart?: (reason: RestartReason) => void;
+  readonly log: Logger;
+  readonly times?: ReflectorTimes;
+}
+
+const pageSize = 500;
+
+/** Of a page of full pods over a slow link. */
+const listTimeoutMs = 15_000;
+
+/**
+ * A copy of a collection of the API, kept up by list and watch for as long as the signal does not abort. It goes on
+ * through everything: resets, error answers, a server that restarts, a history that is gone (410), a watch that hangs, a
+ * token that is refused. The client library's own informer ends at the first of them, and asks for no bookmarks.
+ */
+export class Reflector<T extends KubernetesObject, V> {
+  readonly #options: ReflectorOptions<T, V>;
+  readonly #times: ReflectorTimes;
+  readonly #now: () => number;
+  #objects = new Map<string, V>();
+  #version: string | null = null;
+  #listedAt = 0;
+  #heardAt: number | null = null;
+  #failing = false;
+
+  constructor(options: ReflectorOptions<T, V>, now: () => number = () => performance.now()) {
+    this.#options = options;
+    this.#times = options.times ?? reflectorTimes;
+    this.#now = now;
+  }
+
+  get objects(): ReadonlyMap<string, V> {
+    return this.#objects;
+  }
+
+  /** Milliseconds since the server was last heard; null before everything was listed for the first time. */
+  get ageMs(): number | null {
+    return this.#heardAt === null ? null : this.#now() - this.#heardAt;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { resource, log, onRestart } = this.#options;
+    let failures = 0;
+    while (!signal.aborted) {
+      const startedAt = this.#now();
+      try {
+        if (this.#version === null) await this.#list(signal);
+        await this.#watch(signal);
+        failures = 0;
+        // A server that ends each watch at once is not asked again at once.
+        if (this.#now() - startedAt < this.#times.retryMs) await delay(this.#times.retryMs, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (this.#now() - startedAt > this.#times.maxRetryMs) failures = 0;
+        const reason = this.#afterFailure(error);
+        onRestart?.(reason);
+        if (reason === 'relist') continue;
+        failures++;
+        if (!this.#failing && reason !== 'expired')
+          log.warn({ err: error, resource }, `watch of ${resource} failed; retrying`);
+        this.#failing = reason !== 'expired';
+        await delay(backoffMs(failures, this.#times.retryMs, this.#times.maxRetryMs), signal);
+      }
+    }
+  }
+
+  #afterFailure(error: unknown): RestartReason {
+    if (error instanceof RelistDue || isGone(error)) this.#version = null;
+    if (error instanceof RelistDue) return 'relist';
+    if (isGone(error)) return 'expired';
+    return isSilence(error) ? 'silent' : 'error';
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { client, resource, collection, labelSelector, keep } = this.#options;
+    const objects = new Map<string, V>();
+    let metadata: ListPage<T>['metadata'];
+    do {
+      const page = await client.call(`listing ${resource}`, listTimeoutMs, (api, namespace) =>
+        collection.list(api, {
+          namespace,
+          limit: pageSize,
+          ...(labelSelector === undefined ? {} : { labelSelector }),
+          ...(metadata?._continue ? { _continue: metadata._continue } : {}),
+        }),
+      );
+      for (const object of page.items) {
+        const kept = keep(object);
+        if (kept !== null) objects.set(object.metadata?.name ?? '', kept);
+      }
+      signal.throwIfAborted();
+      metadata = page.metadata;
+    } while (metadata?._continue);
+    this.#objects = objects;
+    this.#version = metadata?.resourceVersion ?? '';
+    this.#listedAt = this.#now();
+    this.#heard();
+    this.#options.onChange();
+  }
+
+  /** Ends without an error when the server ends the watch in order. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { client, resource, collection, labelSelector } = this.#options;
+    await client.watch(
+      {
+        what: `watching ${resource}`,
+        path: collection.path,
+        query: {
+          labelSelector,
+          resourceVersion: this.#version ?? undefined,
+          allowWatchBookmarks: true,
+          timeoutSeconds: Math.ceil(this.#times.watchMs / 1000),
+        },
+        onOpen: () => this.#heard(),
+        onEvent: (type, object) => {
+          this.#take(type, object as T);
+          this.#heard();
+          if (type !== 'BOOKMARK') this.#options.onChange();
+        },
+      },
+      signal,
+    );
+    this.#heard();
+    if (this.#now() - this.#listedAt > this.#times.relistMs) throw new RelistDue();
+  }
+
+  #take(type: string, object: T): void {
+    const { name = '', resourceVersion = '' } = object.metadata ?? {};
+    const kept = type === 'ADDED' || type === 'MODIFIED' ? this.#options.keep(object) : null;
+    if (kept !== null) this.#objects.set(name, kept);
+    else if (type !== 'BOOKMARK') this.#objects.delete(name);
+    this.#version = resourceVersion;
+  }
+
+  #heard(): void {
+    this.#heardAt = this.#now();
+    if (!this.#failing) return;
+    this.#failing = false;
+    this.#options.log.info({ resource: this.#options.resource }, `watch of ${this.#options.resource} recovered`);
+  }
+}
+
+class RelistDue extends Error {}

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { CustomObjectsApi, EventsV1Api, V1MicroTime } from '@kubernetes/client-node';
+import type { StatusValue } from '@webcapture/shared/contract/status.ts';
+import type { LatestReading } from '../health/facts.ts';
+import type { Term } from '../leader/election.ts';
+import { isConflict, isNotFound, type KubernetesClient } from './client.ts';
+import type { Inventory } from './inventory.ts';
+import type { KubernetesMetrics } from './metrics.ts';
+import { renderRegionApi, renderRegions, type RenderRegion, type RenderRegionStatus } from './objects.ts';
+import { isWorthWriting, regionStatus, reasonOf } from './region-status.ts';
+
+export interface RegionsParts {
+  readonly client: KubernetesClient;
+  readonly inventory: Inventory;
+  readonly latest: LatestReading;
+  readonly events: RegionEvents;
+  readonly metrics: KubernetesMetrics;
+}
+
+/** Shorter than the margin of the Lease: no write of a former leader comes after its successor's first. */
+const timeoutMs = 2000;
+
+/** Brings the status of every RenderRegion to what was decided last, and records each change of state as an Event. */
+export async function applyRegions(parts: RegionsParts, term: Term): Promise<void> {
+  const reading = parts.latest.get();
+  if (reading === null || reading.report === null) return;
+  const { facts, report } = reading;
+  for (const resource of parts.inventory.regions) {
+    const { region } = resource.spec;
+    const component = report.components.find(({ name }) => name === `engine.${region}`);
+    const regionFacts = facts.regions.find((each) => each.region === region);
+    if (component === undefined || regionFacts === undefined) continue;
+    const now = Date.now();
+    const queued = report.queued[region] ?? 0;
+    const status = regionStatus({ resource, component, facts: regionFacts, queued, now });
+    if (!isWorthWriting(resource.status, status, now)) continue;
+    if (!term.holds()) return;
+    await write(parts, resource, status, term);
+  }
+}
+
+async function write(
+  parts: RegionsParts,
+  resource: RenderRegion,
+  status: RenderRegionStatus,
+  term: Term,
+): Promise<void> {
+  const { client, metrics, events } = parts;
+  const { name, namespace, resourceVersion } = resource.metadata;
+  try {
+    const body = {
+      apiVersion: renderRegionApi,
+      kind: 'RenderRegion',
+      metadata: { name, namespace, resourceVersion },
+      status,
+    };
+    await client.call('writing the status of a RenderRegion', timeoutMs, (api) =>
+      api(CustomObjectsApi).replaceNamespacedCustomObjectStatus({ ...renderRegions, namespace, name, body }),
+    );
+  } catch (error) {
+    // It was changed or deleted since: its watch brings that, and the next pass decides anew.
+    if (isConflict(error) || isNotFound(error)) return;
+    throw error;
+  }
+  metrics.wrote('renderregion');
+  const was = resource.status?.status ?? 'operational';
+  if (was === status.status || !term.holds()) return;
+  await events.record(resource, status.status, status.message);
+  metrics.wrote('event');
+}
+
+/** The same news of the same region within this time is one Event that counts. */
+const seriesMs = 30 * 60_000;
+
+interface Recorded {
+  readonly name: string;
+  readonly at: number;
+  readonly count: number;
+}
+
+/** Records each change of a region's state as an Event; a region that comes and goes makes two that count, not a flood. */
+export class RegionEvents {
+  readonly #client: KubernetesClient;
+  readonly #reporter: string;
+  readonly #recorded = new Map<string, Recorded>();
+  readonly #now: () => number;
+
+  constructor(client: KubernetesClient, reporter: string, now: () => number = () => performance.now()) {
+    this.#client = client;
+    this.#reporter = reporter;
+    this.#now = now;
+  }
+
+  async record(region: RenderRegion, status: StatusValue, message: string): Promise<void> {
+    const key = `${region.metadata.uid}/${status}`;
+    const before = this.#recorded.get(key);
+    if (before !== undefined && this.#now() - before.at < seriesMs) {
+      const count = before.count + 1;
+      if (await this.#count(region, before.name, count)) {
+        this.#recorded.set(key, { ...before, at: this.#now(), count });
+        return;
+      }
+    }
+    const name = `${region.metadata.name}.${randomUUID().slice(0, 13)}`;
+    await this.#create(region, name, status, message);
+    this.#recorded.set(key, { name, at: this.#now(), count: 1 });
+  }
+
+  /** False when the Event has expired. */
+  async #count({ metadata: { namespace } }: RenderRegion, name: string, count: number): Promise<boolean> {
+    try {
+      const body = { series: { count, lastObservedTime: new V1MicroTime() } };
+      await this.#client.call('counting an Event', timeoutMs, (api) =>
+        api(EventsV1Api).patchNamespacedEvent({ name, namespace, body }),
+      );
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+
+  async #create({ metadata }: RenderRegion, name: string, status: StatusValue, message: string): Promise<void> {
+    const { namespace, uid } = metadata;
+    const body = {
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { name, namespace },
+      eventTime: new V1MicroTime(),
+      type: status === 'operational' ? 'Normal' : 'Warning',
+      reason: reasonOf(status),
+      action: 'StatusChanged',
+      note: message.slice(0, 1024),
+      reportingController: 'webcapture.dev/controller',
+      reportingInstance: this.#reporter.slice(0, 128),
+      regarding: { apiVersion: renderRegionApi, kind: 'RenderRegion', name: metadata.name, namespace, uid },
+    };
+    await this.#client.call('creating an Event', timeoutMs, (api) =>
+      api(EventsV1Api).createNamespacedEvent({ namespace, body }),
+    );
+  }
+}

@@ -1,0 +1,140 @@
+import type { Registry } from 'prom-client';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { Entries } from '@webcapture/shared/nats/entries.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { clusterReportIntervalMs, clusterKey } from '../health/cluster-reports.ts';
+import type { LatestReading } from '../health/facts.ts';
+import { runElection, type ElectionOptions, type Term } from '../leader/election.ts';
+import { Lease, type LeaseTimes } from '../leader/lease.ts';
+import { repeat } from '../loops.ts';
+import { KubernetesClient, loadInCluster, loadKubeconfig } from './client.ts';
+import { DeletionCosts, applyCosts } from './deletion-costs.ts';
+import { Inventory } from './inventory.ts';
+import { KubernetesLeaseStore } from './lease.ts';
+import { KubernetesMetrics } from './metrics.ts';
+import { applyRegions, RegionEvents } from './render-regions.ts';
+import type { KubernetesSettings } from './settings.ts';
+
+export interface KubernetesParts {
+  readonly settings: KubernetesSettings;
+  /** Unique to this process. */
+  readonly holder: string;
+  readonly pod: string;
+  readonly live: Entries;
+  readonly latest: LatestReading;
+  readonly registry: Registry;
+  readonly log: Logger;
+  readonly onHang: NonNullable<ElectionOptions['onHang']>;
+  readonly times: KubernetesTimes;
+}
+
+export interface KubernetesTimes {
+  readonly lease: LeaseTimes;
+  readonly regionsMs: number;
+  readonly costsMs: number;
+}
+
+/** Changes come in bursts: the report about them waits for the rest of a burst, and the next report for a while. */
+const burstMs = 100;
+const restMs = 400;
+
+/** All that has to do with the cluster that this controller runs in, until the signal aborts. Never throws. */
+export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal): Promise<void> {
+  const { settings, registry, log, live, latest, times } = parts;
+  const { access, namespace } = settings;
+  const changed = new Wake();
+  const metrics: KubernetesMetrics = new KubernetesMetrics(registry, () => inventory.ages);
+  const client = new KubernetesClient({
+    load: () =>
+      'kubeconfig' in access ? loadKubeconfig(access.kubeconfig, namespace) : loadInCluster(access, namespace),
+    onError: (kind) => metrics.error(kind),
+  });
+  const inventory = new Inventory({
+    client,
+    release: settings.release,
+    log,
+    onChange: () => changed.set(),
+    onRestart: (resource, reason) => metrics.restart(resource, reason),
+  });
+  const lease = new Lease(new KubernetesLeaseStore(client, settings.lease, times.lease), parts.holder, times.lease);
+  const act = { client, inventory, latest, metrics };
+  const lead = async (term: Term) => {
+    metrics.leader(true);
+    // The successor reports at once.
+    changed.set();
+    const events = new RegionEvents(client, parts.pod);
+    const costs = new DeletionCosts();
+    const common = { signal: term.signal, log };
+    await Promise.all([
+      repeat({ what: 'writing the status of RenderRegions', everyMs: times.regionsMs, ...common }, () =>
+        applyRegions({ ...act, events }, term),
+      ),
+      repeat({ what: 'updating deletion costs', everyMs: times.costsMs, ...common }, () =>
+        applyCosts({ ...act, costs }, term),
+      ),
+    ]);
+    metrics.leader(false);
+  };
+  const report = async () => {
+    await changed.wait(clusterReportIntervalMs, signal);
+    await delay(burstMs, signal);
+    if (signal.aborted) return;
+    await publishClusterReport({ client, inventory, lease, live });
+    await delay(restMs, signal);
+  };
+  await Promise.all([
+    inventory.run(signal),
+    repeat({ what: 'publishing the cluster report', everyMs: 0, signal, log }, report),
+    runElection({ what: 'the cluster', lease, times: times.lease, log, lead, onHang: parts.onHang }, signal),
+  ]);
+  await client.close();
+}
+
+const reportTtlSeconds = 10;
+
+/**
+ * Publishes what the inventory shows if this process holds the Lease. (The others read the inventory as well, so that they
+ * know what was wanted in the last minutes when they take over.)
+ */
+export async function publishClusterReport(parts: {
+  readonly client: Pick<KubernetesClient, 'namespace'>;
+  readonly inventory: Inventory;
+  readonly lease: { holds(): boolean; readonly held: { readonly uid: string } | null };
+  readonly live: Entries;
+}): Promise<void> {
+  const { client, inventory, lease, live } = parts;
+  const report = inventory.report(client.namespace);
+  if (report === null || !lease.holds() || lease.held === null) return;
+  const published = live.put(clusterKey(lease.held.uid), report, { ttlSeconds: reportTtlSeconds });
+  await withDeadline(published, clusterReportIntervalMs, 'publishing the cluster report');
+}
+
+/** Something to wait for that others set off: a loop sleeps until its time or until it is woken. */
+class Wake {
+  #resolve: () => void = () => undefined;
+  #woken = false;
+
+  /** Ends the wait that is under way, or the next one. */
+  set(): void {
+    this.#woken = true;
+    this.#resolve();
+  }
+
+  /** Returns after `ms`, when woken, or when the signal aborts. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (!this.#woken && !signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const end = () => {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', end);
+          resolve();
+        };
+        const timer = setTimeout(end, ms);
+        this.#resolve = end;
+        signal.addEventListener('abort', end, { once: true });
+      });
+    }
+    this.#woken = false;
+  }
+}

@@ -1,0 +1,239 @@
+import { hostname } from 'node:os';
+import { parseArgs } from 'node:util';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { Cache } from '@webcapture/shared/state/cache.ts';
+import { Captures } from '@webcapture/shared/state/captures.ts';
+import { clearAway } from '@webcapture/shared/state/clear-away.ts';
+import { ExpiryIndex } from '@webcapture/shared/state/expiry-index.ts';
+import { Tasks } from '@webcapture/shared/state/tasks.ts';
+import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
+import { removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { removalReasons, removalWords } from '../jobs/orphans/decide-file.ts';
+import { passDeps, runPass, type Finding, type Outcome } from '../jobs/orphans/pass.ts';
+import { findMissing } from '../jobs/orphans/records.ts';
+import {
+  OrphanCollectionLease,
+  newPass,
+  total,
+  OrphanCollectionProgress,
+  type PassState,
+  type ByReason,
+} from '../jobs/orphans/state.ts';
+
+export interface CommandOptions {
+  readonly delete: boolean;
+  readonly force: boolean;
+  readonly missing: boolean;
+  readonly json: boolean;
+  readonly help: boolean;
+}
+
+export const usage = `Compares the files in the store with the records of captures.
+
+usage: npm run reconcile -- [options]
+       node services/controller/reconcile/main.ts [options]
+
+Without options nothing is changed: it prints each file that should not be there, and why.
+
+  --delete    remove these files
+  --force     with --delete: also files without a record whose time is not over. They are left alone
+              otherwise: their records may be lost, or they are another installation's.
+  --missing   also ask the store for the file of every completed capture, and print those that
+              have lost it. They are never changed. Takes a request to the store for each.
+  --json      one JSON object a line
+  --help      this text
+
+Why a file is to go:
+  no_record   older than 24 h, and no capture of that name is known
+  other_file  its capture has another file
+  ended       its capture has failed, has expired or was deleted more than an hour ago, and the
+              task to remove it got lost
+  overdue     the time of its capture was over more than an hour ago, and nobody has ended it
+
+It reads the same variables as the controller: WEBCAPTURE_NATS_URL, _USER and _PASSWORD, those of
+the store. On a cluster: kubectl exec deploy/webcapture-controller -- node services/controller/reconcile/main.ts
+"npm run reconcile" finds the NATS of a running "npm start" by itself (WEBCAPTURE_DATA_DIR).
+
+Exit code: 0 nothing is wrong (any more), 3 something is, and it was not changed, 1 it could not be
+done, or not all of it, 2 an option is unknown, 78 a variable is wrong.
+`;
+
+/** Throws a TypeError whose message names the option that is wrong. */
+export function parseOptions(args: readonly string[]): CommandOptions {
+  const flag = { type: 'boolean', default: false } as const;
+  const { values } = parseArgs({
+    args: [...args],
+    options: { delete: flag, force: flag, missing: flag, json: flag, help: flag },
+  });
+  if (values.force && !values.delete) throw new TypeError('--force goes with --delete');
+  return values;
+}
+
+export interface CommandDeps {
+  readonly session: NatsSession;
+  readonly store: FileStore;
+  readonly report: Report;
+  /** Stops it between two files. */
+  readonly signal: AbortSignal;
+}
+
+/** What {@link runCommand} ends with. */
+export const exitCodes = { fine: 0, trouble: 1, found: 3 } as const;
+
+/** Does what the options say, prints the report, and returns the exit code. Throws an Error whose message is to be printed. */
+export async function runCommand(options: CommandOptions, deps: CommandDeps): Promise<number> {
+  const { session, report } = deps;
+  const live = new Entries(session, 'live');
+  const collectionLease = new OrphanCollectionLease(
+    live,
+    `a reconcile by hand (process ${process.pid} on ${hostname()})`,
+  );
+  const state = await (options.delete ? removeOrphans(options, deps, collectionLease) : dryRun(deps));
+  const missing = options.missing && !deps.signal.aborted ? await countMissing(deps, live) : null;
+  report.sum(state, missing, options.delete);
+  if (deps.signal.aborted || state.failed > 0) return exitCodes.trouble;
+  const left = options.delete ? state.withheld : total(state.found);
+  return left + (missing?.count ?? 0) > 0 ? exitCodes.found : exitCodes.fine;
+}
+
+function dryRun(deps: CommandDeps): Promise<PassState> {
+  return walk(deps, { remove: false, force: false, onPage: () => Promise.resolve() });
+}
+
+async function removeOrphans(
+  { force }: CommandOptions,
+  deps: CommandDeps,
+  collectionLease: OrphanCollectionLease,
+): Promise<PassState> {
+  const hold = async () => {
+    const other = await collectionLease.take();
+    if (other !== null) throw new Error(`${other} removes files right now: wait until it has ended, and try again`);
+  };
+  await hold();
+  try {
+    return await walk(deps, { remove: true, force, onPage: hold });
+  } finally {
+    await collectionLease.release();
+  }
+}
+
+interface Walk {
+  readonly remove: boolean;
+  readonly force: boolean;
+  readonly onPage: () => Promise<void>;
+}
+
+function walk({ session, store, report, signal }: CommandDeps, how: Walk): Promise<PassState> {
+  const cache = new Cache(session);
+  const parts = {
+    session,
+    store,
+    captures: new Captures(session),
+    tasks: new Tasks(session),
+    expiryIndex: new ExpiryIndex(session),
+    clearAway: (record: Parameters<typeof clearAway>[0]) =>
+      clearAway(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
+  };
+  return runPass(newPass(Date.now()), passDeps(parts), {
+    ...how,
+    pauseMs: 0,
+    signal,
+    holds: () => !signal.aborted,
+    onFinding: (finding, outcome, error) => report.file(finding, outcome, error),
+  });
+}
+
+async function countMissing(deps: CommandDeps, live: Entries) {
+  const { session, store, report, signal } = deps;
+  let count = 0;
+  const onMissing: Parameters<typeof findMissing>[1]['onMissing'] = (record) => {
+    count++;
+    report.missing(record);
+  };
+  const captures = new Captures(session);
+  const asked = await findMissing({ session, captures, store, now: Date.now }, { signal, onMissing });
+  // The leader shows it among its metrics.
+  if (!signal.aborted) await new OrphanCollectionProgress(live).keepMissing({ count, at: Date.now() });
+  return { asked, count };
+}
+
+/** What is printed of a reconcile by hand: lines for people, or JSON. */
+export class Report {
+  readonly #print: (line: string) => void;
+  readonly #json: boolean;
+
+  constructor(print: (line: string) => void, json: boolean) {
+    this.#print = print;
+    this.#json = json;
+  }
+
+  file({ file, why, doubtful }: Finding, outcome: Outcome | 'found', error?: unknown): void {
+    const { name, size } = file;
+    const storedAt = new Date(file.storedAt).toISOString();
+    const problem = error instanceof Error ? { error: reasonOf(error) } : {};
+    if (this.#json)
+      return this.#object({ kind: 'file', outcome, name, size, storedAt, reason: why, doubtful, ...problem });
+    const words = { found: 'would remove', removed: 'removed', spared: 'spared', withheld: 'left', failed: 'FAILED' };
+    const doubt = doubtful ? ', but its time is not over' : '';
+    const failure = error instanceof Error ? ` (${reasonOf(error)})` : '';
+    this.#print(
+      `${words[outcome].padEnd(12)}  ${name}  ${bytes(size).padStart(8)}  stored ${storedAt}  ` +
+        `${why}: ${removalWords[why]}${doubt}${failure}`,
+    );
+  }
+
+  missing({ account, uuid, fileName, endedAt, expiresAt }: CaptureRecord): void {
+    const completedAt = endedAt === undefined ? null : new Date(endedAt).toISOString();
+    const until = new Date(expiresAt).toISOString();
+    if (this.#json) {
+      return this.#object({ kind: 'missing', account, uuid, name: fileName, completedAt, expiresAt: until });
+    }
+    this.#print(
+      `missing       ${fileName}  of ${account}, completed ${completedAt ?? 'at an unknown time'}, kept until ${until}`,
+    );
+  }
+
+  /** `missing`: null when it was not looked for. */
+  sum(state: PassState, missing: { readonly asked: number; readonly count: number } | null, deleted: boolean): void {
+    const { looked, found, foundBytes, removed, withheld, failed } = state;
+    if (this.#json) {
+      const whole = state.endedAt !== null;
+      return this.#object({ kind: 'sum', whole, looked, found, foundBytes, removed, withheld, failed, missing });
+    }
+    this.#print(
+      `${looked} files looked at${state.endedAt === null ? ', then stopped: the rest was not looked at' : ''}`,
+    );
+    if (total(found) === 0) this.#print('each of them belongs to a capture');
+    else this.#print(`${total(found)} of them should not be there, ${bytes(foundBytes)}${list(found)}`);
+    if (deleted) {
+      this.#print(
+        `${total(removed)} removed${list(removed)}, ${failed} failed, ${withheld} left, since their time is not over (--force)`,
+      );
+    }
+    if (missing !== null) this.#print(`${missing.count} of ${missing.asked} completed captures have lost their file`);
+    if (!deleted && total(found) > 0) this.#print('Nothing was changed. To remove these files: --delete');
+  }
+
+  #object(value: object): void {
+    this.#print(JSON.stringify(value));
+  }
+}
+
+const list = (counts: ByReason) => {
+  const parts = removalReasons.filter((reason) => counts[reason] > 0).map((reason) => `${counts[reason]} ${reason}`);
+  return parts.length === 0 ? '' : `: ${parts.join(', ')}`;
+};
+
+function bytes(count: number): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
+  let [value, unit] = [count, 0];
+  for (; value >= 1000 && unit < units.length - 1; unit++) value /= 1000;
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}
+
+/** The store's own errors are worded for clients; why they came is in their causes. */
+function reasonOf(error: Error): string {
+  return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
+}

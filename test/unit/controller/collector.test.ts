@@ -1,0 +1,205 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { pullOne } from '@webcapture/shared/nats/pull.ts';
+import { provision } from '@webcapture/shared/nats/provision.ts';
+import {
+  backgroundShards,
+  captureDurable,
+  resultDurable,
+  resultSubject,
+  streamNames,
+} from '@webcapture/shared/nats/streams.ts';
+import { backgroundShardOf } from '@webcapture/shared/state/captures.ts';
+import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
+import { startNats } from '../../../deploy/local/nats.ts';
+import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
+import type { QueueFacts } from '../../../services/controller/health/facts.ts';
+import { Collector } from '../../../services/controller/health/collector.ts';
+import { readQueue, type KnownDepths } from '../../../services/controller/health/queue-depths.ts';
+import { silentLog, startTestNats, streamSettings, type TestNats } from '../../harness/nats-session.ts';
+import { until } from '../../harness/until.ts';
+import { queueCapture } from './support/jobs.ts';
+import { TcpGate } from './support/tcp-gate.ts';
+
+let nats: TestNats;
+beforeAll(async () => {
+  nats = await startTestNats(['us-east', 'eu-west']);
+});
+afterAll(() => nats[Symbol.asyncDispose]());
+
+const read = (session = nats.session, timeoutMs = 30_000) =>
+  readQueue(session, streamSettings, ['us-east', 'eu-west'], { timeoutMs });
+
+test('counts what waits by lane, not what a renderer holds, and tells how old the oldest is', async () => {
+  const { session } = nats;
+  for (let index = 0; index < 3; index++) await queueCapture(session);
+  await queueCapture(session, { lane: 'background', region: 'eu-west' });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await queueCapture(session, { lane: 'background', region: 'eu-west', unrecorded: true, account: 'other' });
+  expect(
+    await pullOne(session.nc, streamNames.captures, captureDurable('us-east', 'interactive'), 5000),
+  ).not.toBeNull();
+  const age = expect.any(Number) as number;
+  const shards = ['acme', 'other']
+    .map((account) => backgroundShardOf(account, backgroundShards))
+    .toSorted((a, b) => a - b);
+  const facts = await read();
+  expect(facts).toEqual({
+    kind: 'answered',
+    roundTripMs: expect.any(Number) as number,
+    missing: [],
+    waiting: {
+      'us-east': { interactive: 2, background: 0, oldestInteractiveMs: age, oldestBackgroundMs: null },
+      'eu-west': { interactive: 0, background: 2, oldestInteractiveMs: null, oldestBackgroundMs: age },
+    },
+    shards: { 'us-east': [], 'eu-west': shards },
+    results: { waiting: 0, oldestMs: null },
+  });
+  if (facts.kind !== 'answered') return;
+  // Of two shards it is the older one.
+  for (const told of [facts.waiting['us-east']?.oldestInteractiveMs, facts.waiting['eu-west']?.oldestBackgroundMs]) {
+    expect(told).toBeGreaterThanOrEqual(100);
+    expect(told).toBeLessThan(60_000);
+  }
+});
+
+test('a shard is named for as long as a renderer holds a capture of it', async () => {
+  const { session } = nats;
+  const account = 'held';
+  const shard = backgroundShardOf(account, backgroundShards);
+  await queueCapture(session, { lane: 'background', account });
+  const message = await pullOne(session.nc, streamNames.captures, captureDurable('us-east', 'background', shard), 5000);
+  expect(await read()).toMatchObject({ waiting: { 'us-east': { background: 0 } }, shards: { 'us-east': [shard] } });
+  await message?.ack();
+  expect(await read()).toMatchObject({ shards: { 'us-east': [] } });
+});
+
+test('counts the results that no front has settled, and the metrics show them for as long as they can be counted', async () => {
+  const { session } = nats;
+  const registry = createMetrics('test');
+  const metrics = new ControllerMetrics(registry);
+  const shown = async (queue: QueueFacts) => {
+    metrics.facts({ at: 0, queue, storage: null, regions: [] });
+    return Promise.all(
+      ['webcapture_queue_results_waiting', 'webcapture_queue_results_oldest_age_seconds'].map(async (name) => {
+        return (await registry.getSingleMetric(name)?.get())?.values.map(({ value }) => value);
+      }),
+    );
+  };
+  await session.js.publish(resultSubject('us-east', 'a'), '{}');
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await session.js.publish(resultSubject('eu-west', 'b'), '{}');
+  const facts = await read();
+  expect(facts).toMatchObject({ results: { waiting: 2 } });
+  const [waiting, oldest] = await shown(facts);
+  expect(waiting).toEqual([2]);
+  expect(oldest?.[0]).toBeGreaterThanOrEqual(0.1);
+  expect(oldest?.[0]).toBeLessThan(60);
+  expect(await shown({ kind: 'unreachable', why: 'no answer' })).toEqual([[], []]);
+
+  const taken = await pullOne(session.nc, streamNames.results, resultDurable, 5000);
+  expect(await read()).toMatchObject({ results: { waiting: 2 } });
+  await taken?.ack();
+  await until('the settled result to leave the queue', async () => {
+    const after = await read();
+    return after.kind === 'answered' && after.results?.waiting === 1;
+  });
+  await session.jsm.streams.purge(streamNames.results);
+  expect(await shown(await read())).toEqual([[0], [0]]);
+});
+
+test('names what is missing', async () => {
+  await nats.session.jsm.consumers.delete(streamNames.captures, 'eu-west-background-3');
+  expect(await read()).toMatchObject({ kind: 'answered', missing: ['CAPTURES/eu-west-background-3'] });
+  await nats.session.jsm.streams.delete(streamNames.dead);
+  expect(await read()).toMatchObject({
+    missing: ['DEAD', 'CAPTURES/eu-west-background-3', 'DEAD/dead-letters'],
+  });
+});
+
+test('consumers that do not answer make nothing unreachable: what is not known of them stays as it was', async () => {
+  const dataDir = await mkdtemp(join(inject('tempFolder'), 'nats-'));
+  // As if they had no leader: the server answers neither a list of all nor what is asked about them.
+  const silent = ['$JS.API.CONSUMER.LIST.>', '$JS.API.CONSUMER.INFO.CAPTURES.us-east-background-3'];
+  const users = [
+    { user: 'all', password: 'all' },
+    { user: 'some', password: 'some', permissions: { publish: { allow: ['>'], deny: silent } } },
+  ];
+  const config = `authorization: ${JSON.stringify({ users })}`;
+  const server = await startNats({ dataDir, toolPath: inject('tools').natsServer, config });
+  const signal = AbortSignal.timeout(30_000);
+  const connectAs = (user: string) =>
+    connectNats({ url: server.url, name: user, user, password: user, log: silentLog, signal });
+  const [all, some] = await Promise.all([connectAs('all'), connectAs('some')]);
+  try {
+    await provision(all.jsm, streamSettings, ['us-east', 'eu-west']);
+    await queueCapture(all);
+    const known: KnownDepths = new Map();
+    const look = (session: NatsSession) =>
+      readQueue(session, streamSettings, ['us-east', 'eu-west'], { timeoutMs: 30_000, known });
+    const unknown = await look(some);
+    expect(unknown).toMatchObject({ kind: 'answered', missing: [], waiting: { 'eu-west': { background: 0 } } });
+    expect(unknown.kind === 'answered' && unknown.waiting['us-east']).toBeUndefined();
+    await look(all);
+    await queueCapture(all);
+    expect(await look(some)).toMatchObject({
+      missing: [],
+      waiting: { 'us-east': { interactive: 2, background: 0 }, 'eu-west': { interactive: 0 } },
+    });
+    await all.jsm.consumers.delete(streamNames.captures, 'us-east-background-3');
+    expect(await look(some)).toMatchObject({ missing: ['CAPTURES/us-east-background-3'] });
+  } finally {
+    await Promise.all([all.nc.close(), some.nc.close()]);
+    await server.process.stop({ graceMs: 0 });
+    await rm(dataDir, { recursive: true, force: true });
+  }
+});
+
+test('a server that does not answer is a fact, in time', async () => {
+  const gate = await TcpGate.to(nats.url);
+  const signal = AbortSignal.timeout(30_000);
+  const session = await connectNats({ url: gate.url, name: 'cut off', log: silentLog, signal });
+  gate.cut();
+  const start = performance.now();
+  expect(await read(session, 300)).toEqual({ kind: 'unreachable', why: 'no answer' });
+  // The requests themselves are given up after five seconds.
+  expect(performance.now() - start).toBeLessThan(4900);
+  await session.nc.close();
+  gate.close();
+});
+
+test('nothing is known of the renderers right after a connection, and while there is none', async () => {
+  const link = { up: true, id: 1, now: 0 };
+  const session = {
+    connected: () => link.up,
+    nc: {
+      get info() {
+        return { server_id: 'S', client_id: link.id };
+      },
+    },
+    // Not to be reached: then the queue is unreachable, and that is all the same here.
+    jsm: undefined,
+  } as unknown as NatsSession;
+  const collector = new Collector({
+    session,
+    streams: streamSettings,
+    regions: [{ region: 'us-east', minRenderers: 1 }],
+    fleet: { fresh: () => [], silent: () => [] },
+    storage: { facts: null },
+    clusters: { of: () => null },
+    canaries: { of: () => null },
+    now: () => link.now,
+  });
+  const known = async (state: Partial<typeof link>) => {
+    Object.assign(link, state);
+    return (await collector.read()).regions[0]?.fleetKnown;
+  };
+  expect(await known({ now: 0 })).toBe(false);
+  expect(await known({ now: 4999 })).toBe(false);
+  expect(await known({ now: 5000 })).toBe(true);
+  expect(await known({ up: false })).toBe(false);
+  expect(await known({ up: true, id: 2, now: 6000 })).toBe(false);
+  expect(await known({ now: 11_000 })).toBe(true);
+});

@@ -1,0 +1,207 @@
+import { describe, expect, test } from 'vitest';
+import type { ComponentStatus } from '@webcapture/shared/contract/status.ts';
+import { answerScale } from '../../../services/controller/health/scale.ts';
+import { LatestReading, type RegionFacts } from '../../../services/controller/health/facts.ts';
+import { DeletionCosts } from '../../../services/controller/kubernetes/deletion-costs.ts';
+import { isWorthWriting, reasonOf, regionStatus } from '../../../services/controller/kubernetes/region-status.ts';
+import type { RenderRegion, RenderRegionStatus } from '../../../services/controller/kubernetes/objects.ts';
+import { answered, healthy, heartbeat, idle, region } from './support/facts.ts';
+
+const start = Date.parse('2026-01-01T00:00:00Z');
+
+const component = (fields: Partial<ComponentStatus> = {}): ComponentStatus => ({
+  name: 'engine.us-east',
+  status: 'operational',
+  message: '2 of 2 renderers healthy',
+  responseTimeMs: 120,
+  lastCheckedAt: '',
+  ...fields,
+});
+
+const resource = (status?: RenderRegionStatus): RenderRegion => ({
+  metadata: { name: 'us-east', namespace: 'n', uid: 'u', resourceVersion: '1', generation: 3 },
+  spec: { region: 'us-east', deployment: 'r-us-east' },
+  ...(status === undefined ? {} : { status }),
+});
+
+const clusters = { wanted: 2, pods: [], missing: [], silentForMs: null };
+const facts = region({ pods: healthy(2, { busy: 1 }), clusters: { ...clusters, pods: [] } });
+
+const statusAt = (
+  ms: number,
+  before?: RenderRegionStatus,
+  fields: { component?: Partial<ComponentStatus>; facts?: Partial<RegionFacts>; queued?: number } = {},
+) =>
+  regionStatus({
+    resource: resource(before),
+    component: component(fields.component),
+    facts: { ...facts, ...fields.facts },
+    queued: fields.queued ?? 0,
+    now: start + ms,
+  });
+
+describe('the status of a RenderRegion', () => {
+  test('says what /status says, and the numbers behind it', () => {
+    const pods = healthy(2).map(({ pod }) => ({ name: pod, state: 'ready' as const }));
+    expect(statusAt(0, undefined, { facts: { clusters: { ...clusters, pods } }, queued: 4 })).toEqual({
+      status: 'operational',
+      message: '2 of 2 renderers healthy',
+      ready: 2,
+      wanted: 2,
+      slots: 4,
+      busy: 2,
+      queued: 4,
+      responseTimeMs: 120,
+      lastCheckedAt: '2026-01-01T00:00:00Z',
+      conditions: [
+        {
+          type: 'Operational',
+          status: 'True',
+          reason: 'Operational',
+          message: '2 of 2 renderers healthy',
+          lastTransitionTime: '2026-01-01T00:00:00Z',
+          observedGeneration: 3,
+        },
+        {
+          type: 'DeploymentFound',
+          status: 'True',
+          reason: 'Found',
+          message: 'the Deployment r-us-east makes its renderers',
+          lastTransitionTime: '2026-01-01T00:00:00Z',
+          observedGeneration: 3,
+        },
+      ],
+    });
+  });
+
+  test('a condition keeps its time until it flips, whatever its reason does', () => {
+    const times = (status: RenderRegionStatus) =>
+      status.conditions.map(({ reason, lastTransitionTime }) => `${reason} ${lastTransitionTime.slice(17, 19)}`);
+    const first = statusAt(0);
+    const second = statusAt(10_000, first, { component: { status: 'degraded_performance' } });
+    const third = statusAt(20_000, second, { component: { status: 'major_outage' } });
+    const missing = { ...clusters, missing: ['r-us-east'] };
+    const fourth = statusAt(30_000, third, { facts: { clusters: missing } });
+    expect([first, second, third, fourth].map(times)).toEqual([
+      ['Operational 00', 'Found 00'],
+      ['DegradedPerformance 10', 'Found 00'],
+      ['MajorOutage 10', 'Found 00'],
+      ['Operational 30', 'NotFound 30'],
+    ]);
+  });
+
+  test.each([
+    ['nothing was written yet', 0, null, true],
+    ['nothing changed', 9000, {}, false],
+    ['nothing changed, but it is old', 60_000, {}, true],
+    ['the clock was set back by an hour', -3_600_000, {}, true],
+    ['the state changed', 500, { component: { status: 'major_outage' } }, true],
+    ['the number of healthy ones changed', 500, { facts: { pods: healthy(1) } }, true],
+    ['what is wanted changed', 500, { facts: { clusters: { ...clusters, wanted: 3 } } }, true],
+    ['what runs changed', 9999, { facts: { pods: healthy(2, { busy: 0 }) } }, false],
+    ['what runs changed, and it is time', 10_000, { facts: { pods: healthy(2, { busy: 0 }) } }, true],
+    ['what waits changed, and it is time', 10_000, { queued: 1 }, true],
+    ['the words changed', 2000, { component: { message: 'b has not been heard for 8 s' } }, false],
+    ['the words changed, and it is time', 11_000, { component: { message: 'b has not been heard for 8 s' } }, true],
+  ] as const)('is written when %s', (_, ms, fields, expected) => {
+    const loose = { ...facts, clusters: { ...clusters, silentForMs: 1 } };
+    const before = fields === null ? undefined : statusAt(0, undefined, { facts: loose });
+    const next = statusAt(ms, before, {
+      ...fields,
+      facts: { ...loose, ...(fields !== null && 'facts' in fields ? keepSilent(fields.facts) : {}) },
+    });
+    expect(isWorthWriting(before, next, start + ms)).toBe(expected);
+  });
+
+  test('reasons are written as the API writes them', () => {
+    expect(
+      ['operational', 'degraded_performance', 'partial_outage', 'major_outage'].map((status) =>
+        reasonOf(status as never),
+      ),
+    ).toEqual(['Operational', 'DegradedPerformance', 'PartialOutage', 'MajorOutage']);
+  });
+});
+
+/** Heartbeats count by themselves here, so that the pods need no list. */
+function keepSilent(fields: Partial<RegionFacts>): Partial<RegionFacts> {
+  return fields.clusters ? { ...fields, clusters: { ...fields.clusters, silentForMs: 1 } } : fields;
+}
+
+describe('deletion costs', () => {
+  const pod = (name: string, deletionCost: number | null = null) => ({ name, deletionCost });
+  const busy = (name: string, count: number) => heartbeat(name, { busy: count });
+
+  test('idle ones go first, and what is unchanged is not told', () => {
+    const costs = new DeletionCosts(() => 0);
+    const pods = [pod('full'), pod('half'), pod('idle'), pod('told', 100)];
+    const beats = [busy('full', 2), busy('half', 1), busy('idle', 0), busy('told', 2)];
+    expect(costs.changes(pods, beats)).toEqual([
+      { name: 'half', cost: 50 },
+      { name: 'full', cost: 100 },
+    ]);
+    // Until its patch is seen, it is told again.
+    expect(costs.changes(pods, beats)).toHaveLength(2);
+    expect(costs.changes([pod('full', 100), pod('half', 50), pod('idle')], beats)).toEqual([]);
+  });
+
+  test('a cost rises at once and falls when a pod has been idle for a while', () => {
+    let now = 0;
+    const costs = new DeletionCosts(() => now);
+    const at = (ms: number, carried: number, count: number) => {
+      now = ms;
+      return costs.changes([pod('a', carried)], [busy('a', count)])[0]?.cost ?? null;
+    };
+    expect(at(0, 0, 0)).toBeNull();
+    expect(at(1000, 0, 1)).toBe(50);
+    expect(at(2000, 50, 0)).toBeNull();
+    expect(at(15_000, 50, 1)).toBeNull();
+    expect(at(34_999, 50, 0)).toBeNull();
+    expect(at(35_000, 50, 0)).toBe(0);
+  });
+
+  test('a pod that nobody hears goes before idle ones, but not while it may be starting', () => {
+    let now = 0;
+    const costs = new DeletionCosts(() => now);
+    const at = (ms: number, heard: boolean, carried = 0) => {
+      now = ms;
+      return costs.changes([pod('a', carried)], heard ? [busy('a', 0)] : [])[0]?.cost ?? null;
+    };
+    expect(at(0, false)).toBeNull();
+    expect(at(14_999, false)).toBeNull();
+    expect(at(15_000, false)).toBe(-10);
+    expect(at(16_000, true, -10)).toBe(0);
+  });
+});
+
+describe('the scale endpoint', () => {
+  const latest = (fields: Partial<RegionFacts>) => {
+    const reading = new LatestReading();
+    const read = { at: 0, queue: answered(), storage: null, regions: [region(fields)] };
+    reading.set({ facts: read, report: null });
+    return reading;
+  };
+  const waiting = (interactive: number, background = 0) => ({ ...idle, interactive, background });
+
+  test.each([
+    ['idle', { pods: healthy(2) }, 0],
+    ['half full', { pods: healthy(2, { busy: 1 }) }, 0.5],
+    ['full', { pods: healthy(2, { busy: 2 }) }, 1],
+    ['full, and some wait', { pods: healthy(2, { busy: 2 }), waiting: waiting(3, 1) }, 2],
+    ['without slots, and nothing waits', { pods: [] }, 0],
+    ['without slots, and some wait', { pods: [], waiting: waiting(3) }, 3],
+    ['one that drains has no slots to give', { pods: [...healthy(1), heartbeat('b', { draining: true, busy: 2 })] }, 0],
+  ] as const)('%s', (_, fields, value) => {
+    expect(answerScale('/scale/us-east', latest(fields))).toEqual({ status: 200, body: { value } });
+  });
+
+  test('says what is wrong', () => {
+    expect(answerScale('/scale/eu-west', latest({}))).toEqual({
+      status: 404,
+      body: { message: 'no region eu-west is installed; there are: us-east' },
+    });
+    expect(answerScale('/scale/us-east', latest({ waiting: null }))?.status).toBe(503);
+    expect(answerScale('/scale/us-east', latest({ fleetKnown: false, pods: [] }))?.status).toBe(503);
+    expect(answerScale('/scale/us-east', new LatestReading())?.status).toBe(503);
+    expect(answerScale('/metrics', latest({}))).toBeNull();
+  });
+});
