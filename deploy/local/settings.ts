@@ -5,6 +5,7 @@ import { readEgressDeny } from '@webcapture/shared/config/egress.ts';
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
 import { parseRegions, type InstalledRegion } from '@webcapture/shared/config/regions.ts';
 import { readStorage, type BucketConfig } from '@webcapture/shared/config/storage.ts';
+import { optionalVariable, textVariable } from '@webcapture/shared/config/variables.ts';
 
 /** What `npm start` is told by the environment. What it does not know passes through to the services. */
 export interface StartSettings {
@@ -27,6 +28,28 @@ export interface StartSettings {
   readonly sandbox: 'on' | 'off' | undefined;
 }
 
+/** What `npm start` and the set-up of tools read beside the variables of the services. */
+export const startVariables = {
+  dataDir: textVariable('WEBCAPTURE_DATA_DIR', {
+    default: '.data',
+    defaultText: '`.data` in the repository',
+    meaning: 'Folder that keeps the state between starts: the data of NATS and the demo key.',
+  }),
+  cacheDir: optionalVariable('WEBCAPTURE_CACHE_DIR', {
+    defaultText: "`webcapture` in the user's cache folder",
+    meaning: 'Folder that keeps downloaded and built tools and compiled filter lists.',
+  }),
+  natsServerPath: optionalVariable('WEBCAPTURE_NATS_SERVER_PATH', {
+    defaultText: 'found or installed',
+    meaning: 'Path of another nats-server, 2.14 or newer.',
+  }),
+  filterListsDir: optionalVariable('WEBCAPTURE_FILTER_LISTS_DIR', {
+    defaultText: 'lists that are found or downloaded',
+    meaning:
+      'Folder of filter lists to compile. `node deploy/filters/cli.ts <folder>` compiles them for `WEBCAPTURE_FILTERS_PATH`.',
+  }),
+};
+
 /** On a laptop, pages that are served there may be captured. */
 const localEgressAllow = '127.0.0.0/8,::1/128';
 
@@ -43,7 +66,7 @@ export function readSettings(env: Environment, root: string): Readonly<StartSett
     host: reader.string('WEBCAPTURE_HOST', '127.0.0.1'),
     publicUrl: reader.httpUrl('WEBCAPTURE_PUBLIC_URL', '') || undefined,
     apiKey: readApiKey(reader),
-    dataDir: resolve(reader.string('WEBCAPTURE_DATA_DIR', join(root, '.data'))),
+    dataDir: resolve(startVariables.dataDir.read(reader, join(root, '.data'))),
     egressAllow: readEgressAllow(reader),
     regions,
     natsUrl: reader.string('WEBCAPTURE_NATS_URL'),

@@ -1,12 +1,13 @@
-import { readAddresses } from '@webcapture/shared/config/addresses.ts';
-import { readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
-import { readDefaultLimits } from '@webcapture/shared/config/default-limits.ts';
-import { readEgressAllow, readEgressDeny } from '@webcapture/shared/config/egress.ts';
+import { addressVariables, readAddresses } from '@webcapture/shared/config/addresses.ts';
+import { commonVariables, readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
+import { defaultLimitVariables, readDefaultLimits } from '@webcapture/shared/config/default-limits.ts';
+import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/config/egress.ts';
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
-import { readStorage, type StorageConfig } from '@webcapture/shared/config/storage.ts';
+import { readStorage, storageVariables, type StorageConfig } from '@webcapture/shared/config/storage.ts';
+import { choiceVariable, integerVariable, type Variable } from '@webcapture/shared/config/variables.ts';
 import type { StreamSettings } from '@webcapture/shared/nats/streams.ts';
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
-import { readKubernetesSettings, type KubernetesSettings } from './kubernetes/settings.ts';
+import { kubernetesVariables, readKubernetesSettings, type KubernetesSettings } from './kubernetes/settings.ts';
 
 export interface ControllerConfig extends CommonConfig {
   readonly storage: StorageConfig;
@@ -32,38 +33,89 @@ const mebibyte = 1024 * 1024;
 /** Each pass lists all files, which a bucket charges for. */
 const minReconcileSeconds = 3600;
 
-/**
- * Reads the controller's variables, throws a ConfigError that names every bad one:
- * - `WEBCAPTURE_NATS_REPLICAS` (1 or 3, default 1): copies of every stream.
- * - `WEBCAPTURE_DB_MAX_BYTES`, `_LIVE_`, `_CAPTURES_`, `_RESULTS_`, `_TASKS_`, `_EXPIRY_`, `_FILES_` (default -1, no limit but the
- *   server's own): a stream that is full refuses what is new. With FILES that fails captures (STORAGE_FAILED) until files
- *   expire. TASKS and EXPIRY lose their oldest messages; the daily audit of the records finds what was due, up to a day
- *   late: better without a limit.
- * - `WEBCAPTURE_CACHE_MAX_BYTES` (default 256 MiB, above 100,000 answers): the oldest ones go first.
- * - `WEBCAPTURE_DEAD_MAX_BYTES` (default 64 MiB): the oldest advisories go first.
- * - `PORT`, `WEBCAPTURE_PUBLIC_URL`, `WEBCAPTURE_CDN_URL`, `WEBCAPTURE_EGRESS_ALLOW`,
- *   `WEBCAPTURE_EGRESS_DENY` and `WEBCAPTURE_DEFAULT_*`, as for the fronts.
- * - `WEBCAPTURE_CANARY_INTERVAL` in seconds (default 60, 0 for off).
- * - `WEBCAPTURE_RECONCILE_INTERVAL` in seconds (default a day, 0 for off, at least an hour).
- * - those of {@link readKubernetesSettings}.
- */
+/** What a stream does that is full, in the words of the docs. */
+const refusesNew = 'When it is full, it refuses what is new, and captures fail.';
+const losesOldest =
+  'When it is full, it loses its oldest messages; the daily audit of the records finds again what was due, up to a day late. Leave it without a limit.';
+
+const variables = {
+  natsReplicas: choiceVariable('WEBCAPTURE_NATS_REPLICAS', ['1', '3'], {
+    default: '1',
+    meaning: 'Copies of every stream. 3 needs three NATS servers.',
+  }),
+  maxBytes: {
+    db: maxBytesVariable('WEBCAPTURE_DB_MAX_BYTES', `Captures, accounts, keys and usage. ${refusesNew}`),
+    live: maxBytesVariable('WEBCAPTURE_LIVE_MAX_BYTES', `Heartbeats, limits, leases and the status. ${refusesNew}`),
+    cache: maxBytesVariable(
+      'WEBCAPTURE_CACHE_MAX_BYTES',
+      'Entries of the response cache; the default holds more than 100,000. When it is full, it drops the oldest.',
+      256,
+    ),
+    captures: maxBytesVariable('WEBCAPTURE_CAPTURES_MAX_BYTES', `Jobs that wait for a renderer. ${refusesNew}`),
+    results: maxBytesVariable(
+      'WEBCAPTURE_RESULTS_MAX_BYTES',
+      'Results of renderers that no front has settled yet. When it is full, it refuses what is new, and captures do not end.',
+    ),
+    tasks: maxBytesVariable('WEBCAPTURE_TASKS_MAX_BYTES', `Refreshes and webhooks that are due later. ${losesOldest}`),
+    expiry: maxBytesVariable('WEBCAPTURE_EXPIRY_MAX_BYTES', `Times at which files expire. ${losesOldest}`),
+    dead: maxBytesVariable(
+      'WEBCAPTURE_DEAD_MAX_BYTES',
+      'Notices of jobs that failed on every delivery. When it is full, it drops the oldest.',
+      64,
+    ),
+    files: maxBytesVariable(
+      'WEBCAPTURE_FILES_MAX_BYTES',
+      'Files, where no bucket is configured, and supplied HTML on its way. When it is full, captures fail with `STORAGE_FAILED` until files expire.',
+    ),
+  },
+  canaryInterval: integerVariable('WEBCAPTURE_CANARY_INTERVAL', {
+    default: 60,
+    min: 0,
+    max: 86_400,
+    unit: 'seconds',
+    meaning: 'Time between test captures in each region; 0 for none.',
+  }),
+  reconcileInterval: integerVariable('WEBCAPTURE_RECONCILE_INTERVAL', {
+    default: 86_400,
+    min: 0,
+    max: 30 * 86_400,
+    unit: 'seconds',
+    meaning: `Time between orphan collections, which compare every file with its record; 0 for none, else at least ${minReconcileSeconds}.`,
+  }),
+};
+
+/** Every variable that the controller reads. */
+export const controllerVariables: readonly Variable[] = [
+  ...Object.values(commonVariables),
+  ...Object.values(addressVariables),
+  ...Object.values(egressVariables),
+  ...Object.values(storageVariables),
+  ...Object.values(defaultLimitVariables),
+  variables.natsReplicas,
+  ...Object.values(variables.maxBytes),
+  variables.canaryInterval,
+  variables.reconcileInterval,
+  ...Object.values(kubernetesVariables),
+];
+
+/** Throws a ConfigError that names every variable that is wrong. */
 export function readControllerConfig(environment: Environment): ControllerConfig {
   const env = new EnvReader(environment);
   const common = readCommonConfig(env, { opsPort: 9092 });
-  const replicas = Number(env.oneOf('WEBCAPTURE_NATS_REPLICAS', ['1', '3'], '1'));
+  const replicas = Number(variables.natsReplicas.read(env));
   const maxBytes = {
-    db: readMaxBytes(env, 'WEBCAPTURE_DB_MAX_BYTES', -1),
-    live: readMaxBytes(env, 'WEBCAPTURE_LIVE_MAX_BYTES', -1),
-    cache: readMaxBytes(env, 'WEBCAPTURE_CACHE_MAX_BYTES', 256 * mebibyte),
-    captures: readMaxBytes(env, 'WEBCAPTURE_CAPTURES_MAX_BYTES', -1),
-    results: readMaxBytes(env, 'WEBCAPTURE_RESULTS_MAX_BYTES', -1),
-    tasks: readMaxBytes(env, 'WEBCAPTURE_TASKS_MAX_BYTES', -1),
-    expiry: readMaxBytes(env, 'WEBCAPTURE_EXPIRY_MAX_BYTES', -1),
-    dead: readMaxBytes(env, 'WEBCAPTURE_DEAD_MAX_BYTES', 64 * mebibyte),
-    files: readMaxBytes(env, 'WEBCAPTURE_FILES_MAX_BYTES', -1),
+    db: variables.maxBytes.db.read(env),
+    live: variables.maxBytes.live.read(env),
+    cache: variables.maxBytes.cache.read(env),
+    captures: variables.maxBytes.captures.read(env),
+    results: variables.maxBytes.results.read(env),
+    tasks: variables.maxBytes.tasks.read(env),
+    expiry: variables.maxBytes.expiry.read(env),
+    dead: variables.maxBytes.dead.read(env),
+    files: variables.maxBytes.files.read(env),
   };
-  const canarySeconds = env.integer('WEBCAPTURE_CANARY_INTERVAL', 60, { min: 0, max: 86_400 });
-  const reconcileSeconds = env.integer('WEBCAPTURE_RECONCILE_INTERVAL', 86_400, { min: 0, max: 30 * 86_400 });
+  const canarySeconds = variables.canaryInterval.read(env);
+  const reconcileSeconds = variables.reconcileInterval.read(env);
   if (reconcileSeconds > 0 && reconcileSeconds < minReconcileSeconds) {
     env.problem('WEBCAPTURE_RECONCILE_INTERVAL', `must be 0 (off) or at least ${minReconcileSeconds}`);
   }
@@ -76,14 +128,27 @@ export function readControllerConfig(environment: Environment): ControllerConfig
     egressAllow: readEgressAllow(env),
     egressDeny: readEgressDeny(env),
     defaultLimits: readDefaultLimits(env),
-    cdnUrl: readAddresses(env, env.port('PORT', 3000)).cdnUrl,
+    cdnUrl: readAddresses(env, addressVariables.port.read(env)).cdnUrl,
     kubernetes: readKubernetesSettings(env),
   }));
 }
 
-function readMaxBytes(env: EnvReader, name: string, fallback: number): number {
-  const bytes = env.integer(name, fallback, { min: -1, max: Number.MAX_SAFE_INTEGER });
-  // The server takes 0 for "no limit", which is not what it says.
-  if (bytes !== -1 && bytes < mebibyte) env.problem(name, `must be -1 (no limit) or at least ${mebibyte} bytes`);
-  return bytes;
+/** The most bytes of a stream; -1 for no limit but the server's own. */
+function maxBytesVariable(name: string, meaning: string, defaultMebibytes?: number): Variable<number> {
+  const variable = integerVariable(name, {
+    default: defaultMebibytes === undefined ? -1 : defaultMebibytes * mebibyte,
+    defaultText: defaultMebibytes === undefined ? 'no limit' : `${defaultMebibytes} MiB`,
+    min: -1,
+    meaning,
+  });
+  return {
+    ...variable,
+    type: `integer, bytes, ${mebibyte} or more; -1 for no limit`,
+    read: (env) => {
+      const bytes = variable.read(env);
+      // The server takes 0 for "no limit", which is not what it says.
+      if (bytes !== -1 && bytes < mebibyte) env.problem(name, `must be -1 (no limit) or at least ${mebibyte} bytes`);
+      return bytes;
+    },
+  };
 }

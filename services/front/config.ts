@@ -1,9 +1,17 @@
-import { readAddresses } from '@webcapture/shared/config/addresses.ts';
-import { readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
-import { readDefaultLimits } from '@webcapture/shared/config/default-limits.ts';
-import { readEgressAllow, readEgressDeny } from '@webcapture/shared/config/egress.ts';
+import { addressVariables, readAddresses } from '@webcapture/shared/config/addresses.ts';
+import { commonVariables, readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
+import { defaultLimitVariables, readDefaultLimits } from '@webcapture/shared/config/default-limits.ts';
+import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/config/egress.ts';
 import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
-import { readStorage, type StorageConfig } from '@webcapture/shared/config/storage.ts';
+import { readStorage, storageVariables, type StorageConfig } from '@webcapture/shared/config/storage.ts';
+import {
+  choiceVariable,
+  integerVariable,
+  optionalVariable,
+  secretVariable,
+  textVariable,
+  type Variable,
+} from '@webcapture/shared/config/variables.ts';
 import { maxLifetimeSeconds } from '@webcapture/shared/contract/capture-request.ts';
 import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
@@ -42,14 +50,85 @@ export interface FrontConfig extends CommonConfig {
   readonly drainDelayMs: number;
 }
 
+const variables = {
+  host: textVariable('WEBCAPTURE_HOST', {
+    default: '0.0.0.0',
+    meaning: 'Address that the front listens on for clients.',
+  }),
+  presetKey: secretVariable('WEBCAPTURE_API_KEY', {
+    minLength: 16,
+    meaning:
+      'An API key that works from the start, for trials. It belongs to the account `demo`, which is created with wide limits (1,000,000 tokens a month, 6,000 captures a minute, 100 in flight).',
+  }),
+  adminToken: optionalVariable('WEBCAPTURE_ADMIN_TOKEN', {
+    meaning:
+      'Bearer token of the `/admin` endpoints; use 32 random characters or more. Without it these endpoints answer 404.',
+  }),
+  homeRegion: choiceVariable('WEBCAPTURE_HOME_REGION', regions, {
+    default: 'us-east',
+    defaultText: 'the first of `WEBCAPTURE_REGIONS`',
+    meaning: 'Region that captures with region `auto` go to while it has a free slot.',
+  }),
+  queueTimeout: integerVariable('WEBCAPTURE_QUEUE_TIMEOUT', {
+    default: 60,
+    min: 1,
+    max: 300,
+    unit: 'seconds',
+    meaning:
+      'How long a capture may wait for a renderer while its client waits. Background captures wait up to 24 hours.',
+  }),
+  minRefreshInterval: integerVariable('WEBCAPTURE_MIN_REFRESH_INTERVAL', {
+    default: 3600,
+    min: 1,
+    max: maxLifetimeSeconds,
+    unit: 'seconds',
+    meaning: 'Shortest `persistence.refreshInterval` that a request may ask for.',
+  }),
+  persistenceDays: integerVariable('WEBCAPTURE_PERSISTENCE_DAYS', {
+    default: 3650,
+    min: 1,
+    max: 36_500,
+    unit: 'days',
+    meaning: 'How long the files of captures with `persistence` are kept.',
+  }),
+  drainDelay: integerVariable('WEBCAPTURE_DRAIN_DELAY', {
+    default: 0,
+    min: 0,
+    max: 60,
+    unit: 'seconds',
+    meaning:
+      'How long a front that is stopping still accepts connections, each closed after its response. The chart sets 5, so that load balancers notice in time.',
+  }),
+  trustProxy: choiceVariable('WEBCAPTURE_TRUST_PROXY', ['true', 'false'], {
+    default: 'false',
+    meaning:
+      'Trust the headers `X-Forwarded-*` and `X-Request-Id` of whoever connects. Set it to `true` only behind a proxy of your own.',
+  }),
+  fileLinks: choiceVariable('WEBCAPTURE_GCS_LINKS', ['stream', 'signed'], {
+    default: 'stream',
+    meaning:
+      '`stream`: the front sends the bytes of a file itself. `signed`: it redirects clients to a signed link of the bucket. See [storage](storage.md).',
+  }),
+};
+
+/** Every variable that the front reads. */
+export const frontVariables: readonly Variable[] = [
+  ...Object.values(commonVariables),
+  ...Object.values(addressVariables),
+  ...Object.values(egressVariables),
+  ...Object.values(storageVariables),
+  ...Object.values(defaultLimitVariables),
+  ...Object.values(variables),
+];
+
 /** Throws a ConfigError that names every variable that is wrong. */
 export function readFrontConfig(environment: Environment): FrontConfig {
   const env = new EnvReader(environment);
   const common = readCommonConfig(env, { opsPort: 9090 });
   const installed = common.regions.map(({ region }) => region);
-  const port = env.port('PORT', 3000);
+  const port = addressVariables.port.read(env);
   const { publicUrl, cdnUrl } = readAddresses(env, port);
-  const homeRegion = env.oneOf('WEBCAPTURE_HOME_REGION', regions, installed[0] ?? 'us-east');
+  const homeRegion = variables.homeRegion.read(env, installed[0]);
   if (installed.length > 0 && !installed.includes(homeRegion)) {
     env.problem('WEBCAPTURE_HOME_REGION', `must be one of WEBCAPTURE_REGIONS, not ${homeRegion}`);
   }
@@ -59,27 +138,27 @@ export function readFrontConfig(environment: Environment): FrontConfig {
       ...common,
       storage,
       signedLinks: readSignedLinks(env, storage),
-      host: env.string('WEBCAPTURE_HOST', '0.0.0.0'),
+      host: variables.host.read(env),
       port,
       publicUrl,
       cdnUrl,
-      presetKey: env.secret('WEBCAPTURE_API_KEY', 16),
-      adminToken: env.string('WEBCAPTURE_ADMIN_TOKEN'),
+      presetKey: variables.presetKey.read(env),
+      adminToken: variables.adminToken.read(env),
       defaultLimits: readDefaultLimits(env),
       homeRegion,
       egressAllow: readEgressAllow(env),
       egressDeny: readEgressDeny(env),
-      queueTimeoutMs: 1000 * env.integer('WEBCAPTURE_QUEUE_TIMEOUT', 60, { min: 1, max: 300 }),
-      minRefreshSeconds: env.integer('WEBCAPTURE_MIN_REFRESH_INTERVAL', 3600, { min: 1, max: maxLifetimeSeconds }),
-      persistenceSeconds: 86_400 * env.integer('WEBCAPTURE_PERSISTENCE_DAYS', 3650, { min: 1, max: 36_500 }),
-      drainDelayMs: 1000 * env.integer('WEBCAPTURE_DRAIN_DELAY', 0, { min: 0, max: 60 }),
-      trustProxy: env.oneOf('WEBCAPTURE_TRUST_PROXY', ['true', 'false'], 'false') === 'true',
+      queueTimeoutMs: 1000 * variables.queueTimeout.read(env),
+      minRefreshSeconds: variables.minRefreshInterval.read(env),
+      persistenceSeconds: 86_400 * variables.persistenceDays.read(env),
+      drainDelayMs: 1000 * variables.drainDelay.read(env),
+      trustProxy: variables.trustProxy.read(env) === 'true',
     };
   });
 }
 
 function readSignedLinks(env: EnvReader, { bucket }: StorageConfig): boolean {
-  const asked = env.oneOf('WEBCAPTURE_GCS_LINKS', ['stream', 'signed'], 'stream') === 'signed';
+  const asked = variables.fileLinks.read(env) === 'signed';
   if (asked && bucket === undefined) env.problem('WEBCAPTURE_GCS_LINKS', 'needs WEBCAPTURE_GCS_BUCKET beside it');
   if (asked && bucket?.endpoint !== undefined) {
     env.problem(

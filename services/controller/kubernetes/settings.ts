@@ -1,5 +1,6 @@
 import { delimiter } from 'node:path';
 import type { EnvReader } from '@webcapture/shared/config/env.ts';
+import { choiceVariable, optionalVariable, textVariable } from '@webcapture/shared/config/variables.ts';
 
 export interface InCluster {
   readonly host: string;
@@ -22,17 +23,35 @@ export interface KubernetesSettings {
 
 const dnsName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
+export const kubernetesVariables = {
+  mode: choiceVariable('WEBCAPTURE_KUBERNETES', ['auto', 'on', 'off'], {
+    default: 'auto',
+    meaning:
+      'Whether the controller watches the pods of its cluster. `auto`: inside a pod of a release. `on`: inside a pod, or by the file that `KUBECONFIG` names. `off`: heartbeats alone decide.',
+  }),
+  release: optionalVariable('WEBCAPTURE_RELEASE', {
+    meaning:
+      'Name of the Helm release: the value of the label `app.kubernetes.io/instance` on its pods. Required when `WEBCAPTURE_KUBERNETES` is `on`.',
+  }),
+  namespace: optionalVariable('WEBCAPTURE_NAMESPACE', {
+    defaultText: "the controller's own",
+    meaning: 'Namespace of the release.',
+  }),
+  lease: textVariable('WEBCAPTURE_LEASE', {
+    default: 'webcapture-controller',
+    meaning: 'Name of the Lease by which the controllers of a cluster elect the one that acts on it.',
+  }),
+};
+
 /**
- * Null where there is no Kubernetes to look at. Variables:
- * - `WEBCAPTURE_KUBERNETES`: `auto` (the default: on inside a pod of a release; `npm start` inside some other pod has nothing
- *   to look at), `on` (inside a pod, or by KUBECONFIG), `off`.
- * - `WEBCAPTURE_RELEASE`: the release's name, required when on; `WEBCAPTURE_NAMESPACE`; `WEBCAPTURE_LEASE`.
- * - `KUBERNETES_SERVICE_HOST`, `KUBERNETES_SERVICE_PORT`: set by the kubelet.
+ * Null where there is no Kubernetes to look at. Beside {@link kubernetesVariables} it reads `KUBERNETES_SERVICE_HOST` and
+ * `KUBERNETES_SERVICE_PORT`, which the kubelet sets, and `KUBECONFIG`. `auto` needs a release, too: `npm start` inside some
+ * other pod has nothing to look at.
  */
 export function readKubernetesSettings(env: EnvReader): KubernetesSettings | null {
-  const mode = env.oneOf('WEBCAPTURE_KUBERNETES', ['auto', 'on', 'off'], 'auto');
+  const mode = kubernetesVariables.mode.read(env);
   const host = env.string('KUBERNETES_SERVICE_HOST');
-  const isOurPod = host !== undefined && env.string('WEBCAPTURE_RELEASE') !== undefined;
+  const isOurPod = host !== undefined && kubernetesVariables.release.read(env) !== undefined;
   if (mode === 'off' || (mode === 'auto' && !isOurPod)) return null;
   const kubeconfig = env
     .string('KUBECONFIG', '')
@@ -45,8 +64,8 @@ export function readKubernetesSettings(env: EnvReader): KubernetesSettings | nul
     );
   }
   const release = env.required('WEBCAPTURE_RELEASE', 'the value of the label app.kubernetes.io/instance on our pods');
-  const namespace = env.string('WEBCAPTURE_NAMESPACE');
-  const lease = env.string('WEBCAPTURE_LEASE', 'webcapture-controller');
+  const namespace = kubernetesVariables.namespace.read(env);
+  const lease = kubernetesVariables.lease.read(env);
   for (const [name, value] of Object.entries({ WEBCAPTURE_NAMESPACE: namespace, WEBCAPTURE_LEASE: lease })) {
     if (value !== undefined && !dnsName.test(value))
       env.problem(name, `must be a name as Kubernetes has them, not "${value}"`);

@@ -1,17 +1,29 @@
 import { parseCidrs } from '../egress/cidr.ts';
 import type { EnvReader } from './env.ts';
+import { parsedVariable } from './variables.ts';
 
-/** The CIDR ranges opened to captures and webhooks: `WEBCAPTURE_EGRESS_ALLOW`, with commas between them. */
-export const readEgressAllow = (env: EnvReader): readonly string[] => readRanges(env, 'WEBCAPTURE_EGRESS_ALLOW');
+const cidrRanges = (name: string, meaning: string) =>
+  parsedVariable(name, { type: 'CIDR ranges, separated by commas', default: '', parse: parseRanges, meaning });
 
-/** The CIDR ranges closed to captures and webhooks, whatever else opens them: `WEBCAPTURE_EGRESS_DENY`. */
-export const readEgressDeny = (env: EnvReader): readonly string[] => readRanges(env, 'WEBCAPTURE_EGRESS_DENY');
+export const egressVariables = {
+  allow: cidrRanges(
+    'WEBCAPTURE_EGRESS_ALLOW',
+    'Ranges that captures and webhooks may reach although they are closed by default (private, loopback, link-local, reserved).',
+  ),
+  deny: cidrRanges(
+    'WEBCAPTURE_EGRESS_DENY',
+    'Ranges that captures and webhooks may not reach, whatever else opens them. Name the public addresses of your own cluster here.',
+  ),
+};
 
-function readRanges(env: EnvReader, name: string): readonly string[] {
-  const ranges = env.parsed(name, '', (value) => {
-    const listed = value.split(',').flatMap((range) => range.trim() || []);
-    parseCidrs(listed);
-    return listed;
-  });
-  return ranges ?? [];
+/** The CIDR ranges opened to captures and webhooks. */
+export const readEgressAllow = (env: EnvReader): readonly string[] => egressVariables.allow.read(env) ?? [];
+
+/** The CIDR ranges closed to captures and webhooks, whatever else opens them. */
+export const readEgressDeny = (env: EnvReader): readonly string[] => egressVariables.deny.read(env) ?? [];
+
+function parseRanges(value: string): readonly string[] {
+  const listed = value.split(',').flatMap((range) => range.trim() || []);
+  parseCidrs(listed);
+  return listed;
 }

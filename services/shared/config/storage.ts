@@ -1,4 +1,5 @@
 import type { EnvReader } from './env.ts';
+import { optionalVariable, textVariable, urlVariable } from './variables.ts';
 
 /** A bucket of Google Cloud Storage that files are kept in. */
 export interface BucketConfig {
@@ -16,15 +17,33 @@ export interface StorageConfig {
   readonly bucket: BucketConfig | undefined;
 }
 
-/**
- * Reads where files are kept, the same for every service: `WEBCAPTURE_GCS_BUCKET` for a bucket, with `_GCS_PREFIX`,
- * `_GCS_ENDPOINT` and `_GCS_PROJECT`; none for the embedded store.
- */
+export const storageVariables = {
+  bucket: optionalVariable('WEBCAPTURE_GCS_BUCKET', {
+    defaultText: 'none: files are kept in NATS',
+    meaning:
+      'Name of the Google Cloud Storage bucket that keeps the files, without `gs://`. See [storage](storage.md).',
+  }),
+  prefix: textVariable('WEBCAPTURE_GCS_PREFIX', {
+    default: '',
+    meaning: 'Prefix of the names of all objects, such as `captures/`.',
+  }),
+  project: optionalVariable('WEBCAPTURE_GCS_PROJECT', {
+    defaultText: 'from the credentials',
+    meaning: 'Google Cloud project, where the credentials do not name one.',
+  }),
+  endpoint: urlVariable('WEBCAPTURE_GCS_ENDPOINT', {
+    default: '',
+    defaultText: "Google's",
+    meaning: 'Address of another server with the same JSON API, such as an emulator. It is called without credentials.',
+  }),
+};
+
+/** Reads where files are kept, the same for every service: a bucket, or without one the embedded store. */
 export function readStorage(env: EnvReader): StorageConfig {
-  const bucket = env.string('WEBCAPTURE_GCS_BUCKET');
-  const prefix = env.string('WEBCAPTURE_GCS_PREFIX', '');
-  const endpoint = env.httpUrl('WEBCAPTURE_GCS_ENDPOINT', '');
-  const project = env.string('WEBCAPTURE_GCS_PROJECT');
+  const bucket = storageVariables.bucket.read(env);
+  const prefix = storageVariables.prefix.read(env);
+  const endpoint = storageVariables.endpoint.read(env);
+  const project = storageVariables.project.read(env);
   if (bucket === undefined) {
     const others = {
       WEBCAPTURE_GCS_PREFIX: prefix,

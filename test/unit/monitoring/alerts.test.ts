@@ -80,20 +80,48 @@ test('each alert has its page, and a line in the list of pages', async () => {
 });
 
 test('alerts and the dashboard ask for metrics that there are, by labels that those have', async () => {
-  const known = new Map(
-    Object.values(allMetrics()).flatMap((metrics) => metrics.map(({ name, labels }) => [name, labels] as const)),
-  );
   const text = (name: string) => readFile(join(chartFolder, 'files', name), 'utf8');
   const asked = metricsAsked(`${await text('alerts.yaml')}${(await text('dashboard.json')).replaceAll('\\"', '"')}`);
   expect(asked.length).toBeGreaterThan(60);
+  expect(unknownMetrics(asked)).toEqual([]);
+});
+
+test(
+  'so do the queries of the runbooks, which Prometheus can parse; each has the parts that a runbook needs',
+  async () => {
+    const folder = new URL('../../../docs/runbooks/', import.meta.url);
+    const names = (await readdir(folder)).filter((name) => name !== 'README.md');
+    const pages = await Promise.all(names.map((name) => readFile(new URL(name, folder), 'utf8')));
+    for (const page of pages) {
+      const headings = [...page.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
+      expect(headings).toEqual(['Query', 'Likely causes, in order', 'Commands', 'It is over when']);
+    }
+    const blocks = pages.flatMap((page) =>
+      [...page.matchAll(/^```promql\n(.*?)^```/gms)].map(([, block = '']) => block),
+    );
+    const queries = blocks.flatMap((block) => block.trim().split('\n'));
+    expect(queries.length).toBeGreaterThan(pages.length);
+    expect(unknownMetrics(metricsAsked(queries.join('\n')))).toEqual([]);
+    const asRules = queries.map((expr, index) => ({ record: `runbooks:query_${index}`, expr }));
+    const file = join(await mkdtemp(join(inject('tempFolder'), 'runbooks-')), 'rules.json');
+    await writeFile(file, JSON.stringify({ groups: [{ name: 'runbooks', rules: asRules }] }));
+    expect(await promtool(['check', 'rules', file])).toBe('');
+  },
+  prometheusSetUpMs,
+);
+
+/** Those that no service has, or not with these labels. */
+function unknownMetrics(asked: ReturnType<typeof metricsAsked>): ReturnType<typeof metricsAsked> {
+  const known = new Map(
+    Object.values(allMetrics()).flatMap((metrics) => metrics.map(({ name, labels }) => [name, labels] as const)),
+  );
   // What Kubernetes and Prometheus add to every series.
   const added = ['namespace', 'pod', 'le'];
-  const wrong = asked.filter(({ name, labels }) => {
+  return asked.filter(({ name, labels }) => {
     const own = known.get(name.replace(/_(bucket|count|sum)$/, '')) ?? known.get(name);
     return own === undefined || labels.some((label) => ![...own, ...added].includes(label));
   });
-  expect(wrong).toEqual([]);
-});
+}
 
 function caseOf(
   { alert, after = '20m' }: AlertCase,

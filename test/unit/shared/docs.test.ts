@@ -3,11 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { captureRequestSchema } from '@webcapture/shared/contract/capture-request.ts';
 import { errorCodes, errorTable } from '@webcapture/shared/errors/table.ts';
 
-const readme = await readFile(new URL('../../../README.md', import.meta.url), 'utf8');
+const docs = new URL('../../../docs/', import.meta.url);
+const guide = await readFile(new URL('api.md', docs), 'utf8');
+const configuration = await readFile(new URL('configuration.md', docs), 'utf8');
 
-/** The rows of the table under a heading, cell by cell. */
+/** The rows of the table under a heading of the API guide, cell by cell. */
 function tableUnder(heading: string): string[][] {
-  const section = readme.split(new RegExp(`^#+ ${heading}$`, 'm'))[1]?.split(/^#/m)[0] ?? '';
+  const section = guide.split(new RegExp(`^#+ ${heading}$`, 'm'))[1]?.split(/^#/m)[0] ?? '';
   const rows = section.split('\n').filter((line) => line.startsWith('|'));
   return rows.slice(2).map((row) =>
     row
@@ -22,7 +24,7 @@ const namesIn = (cell: string | undefined) =>
 
 const inOrder = (names: readonly (string | undefined)[]) => names.toSorted((a = '', b = '') => a.localeCompare(b));
 
-describe('the error table of the README', () => {
+describe('the error table of the API guide', () => {
   const rows = tableUnder('Errors');
 
   test('has every code once, and no other', () => {
@@ -35,12 +37,12 @@ describe('the error table of the README', () => {
   });
 });
 
-test('the README tells of every option of the request', () => {
+test('the API guide tells of every option of the request', () => {
   const documented = tableUnder('Options of `POST /capture`').map(([field]) => namesIn(field)[0]);
   expect(inOrder(documented)).toEqual(inOrder(Object.keys(captureRequestSchema.properties)));
 });
 
-test('the README tells of every variable that the code reads', async () => {
+test('docs/configuration.md tells of every variable that the code reads', async () => {
   const folders = ['services', 'deploy'];
   const sources = await Promise.all(folders.map((folder) => filesUnder(folder)));
   const texts = await Promise.all(sources.flat().map((path) => readFile(path, 'utf8')));
@@ -48,7 +50,7 @@ test('the README tells of every variable that the code reads', async () => {
     texts.flatMap((text) => text.match(/'WEBCAPTURE_[A-Z_]+'/g) ?? []).map((name) => name.slice(1, -1)),
   );
   expect(names.size).toBeGreaterThan(20);
-  expect([...names].filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
+  expect([...names].filter((name) => !configuration.includes(`\`${name}\``))).toEqual([]);
 });
 
 async function filesUnder(folder: string): Promise<string[]> {

@@ -1,0 +1,31 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { configurationPage } from '../../../deploy/docs/configuration-page.ts';
+import { controllerVariables, readControllerConfig } from '../../../services/controller/config.ts';
+import { frontVariables, readFrontConfig } from '../../../services/front/config.ts';
+import { readRendererConfig, rendererVariables } from '../../../services/renderer/config.ts';
+
+test('docs/configuration.md is made of the code as it is (npm run docs)', async () => {
+  const configuration = await readFile(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
+  expect(configuration === configurationPage()).toBe(true);
+});
+
+test.each([
+  ['front', readFrontConfig, frontVariables],
+  ['renderer', readRendererConfig, rendererVariables],
+  ['controller', readControllerConfig, controllerVariables],
+] as const)('the variables of the %s are those that it reads, and no others', (_, readConfig, listed) => {
+  // With these every variable is looked at, those of Kubernetes too.
+  const set = { WEBCAPTURE_KUBERNETES: 'on', WEBCAPTURE_RELEASE: 'prod', KUBECONFIG: '/kubeconfig' };
+  const read = new Set<string>();
+  readConfig(
+    new Proxy<Record<string, string | undefined>>(set, {
+      get: (target, name: string) => {
+        read.add(name);
+        return target[name];
+      },
+    }),
+  );
+  const ours = [...read].filter((name) => name === 'PORT' || name.startsWith('WEBCAPTURE_'));
+  expect(listed.map(({ name }) => name).toSorted()).toEqual(ours.toSorted());
+});

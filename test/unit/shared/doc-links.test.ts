@@ -1,0 +1,52 @@
+import { existsSync, globSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+
+const root = new URL('../../../', import.meta.url);
+
+test('links between the docs lead somewhere', async () => {
+  const pages = [
+    'README.md',
+    'CONTRIBUTING.md',
+    'CHANGELOG.md',
+    'charts/webcapture/README.md',
+    ...globSync('docs/**/*.md', { cwd: root }),
+  ];
+  expect(pages.length).toBeGreaterThan(30);
+  const texts = new Map(
+    await Promise.all(
+      pages.map(async (page) => {
+        const { href } = new URL(page, root);
+        return [href, await readFile(new URL(href), 'utf8')] as const;
+      }),
+    ),
+  );
+  const broken: string[] = [];
+  for (const [page, text] of texts) {
+    for (const [, link = ''] of withoutCode(text).matchAll(/(?:\]\(|src=")([^)\s"]+)[)"]/g)) {
+      if (/^https?:/.test(link)) continue;
+      const target = new URL(link, page);
+      const anchor = target.hash.slice(1);
+      target.hash = '';
+      const found = texts.get(target.href);
+      const leadsNowhere = found === undefined ? !existsSync(target) : anchor !== '' && !anchorsOf(found).has(anchor);
+      if (leadsNowhere) broken.push(`${page.slice(root.href.length)}: ${link}`);
+    }
+  }
+  expect(broken).toEqual([]);
+});
+
+const withoutCode = (markdown: string) => markdown.replaceAll(/^ *```.*?^ *```/gms, '');
+
+/** The anchors of the headings of a page, as GitHub makes them. */
+function anchorsOf(markdown: string): ReadonlySet<string> {
+  const headings = withoutCode(markdown).matchAll(/^#+ (.*)$/gm);
+  return new Set(
+    [...headings].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
