@@ -1,15 +1,11 @@
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
-import { BrowserSupply, type BrowserState } from './browser-supply.ts';
-import { IdleBrowser } from './idle-browser.ts';
+import { BrowserPool, type BrowserState } from './browser-pool.ts';
 import { launchBrowser } from './launch.ts';
-import { MemoryGuard } from './memory-guard.ts';
-import { OwnBrowsers } from './own-browsers.ts';
-import type { PageLoan } from './page-loan.ts';
-import { loadStealthProvider } from './load-stealth-provider.ts';
-import type { StealthProvider } from './stealth-provider.ts';
-import { stealthSwitches } from './stealth-switches.ts';
+import { MemoryGuard } from './memory.ts';
+import { DedicatedBrowsers, OnDemandBrowser } from './on-demand.ts';
+import type { CapturePage, PageEgress } from './page.ts';
+import { loadStealthProvider, stealthSwitches, type StealthProvider } from './stealth.ts';
 import { headlessShellSwitches } from './switches.ts';
-import type { PageEgress } from './warm-page.ts';
 
 export interface BrowsersConfig {
   readonly headlessShellPath: string;
@@ -19,14 +15,14 @@ export interface BrowsersConfig {
   readonly capturesPerBrowser: number;
   readonly browserMemoryBytes: number;
   readonly pageMemoryBytes: number;
-  readonly antiBotIdleMs: number;
-  readonly patienceMs: number;
+  readonly antiBotIdleTimeoutMs: number;
+  readonly livenessTimeoutMs: number;
   /** Module of the operator's stealth provider. */
   readonly stealthProvider: string | undefined;
 }
 
 /** For so long after a capture in a browser of its own, another browser waits for the next such capture. */
-const spareIdleMs = 60_000;
+const spareIdleTimeoutMs = 60_000;
 
 /** All browsers of a renderer. */
 export interface Browsers {
@@ -37,7 +33,7 @@ export interface Browsers {
    *
    * @throws BrowserLostError when there is no browser for it
    */
-  take(wish: { readonly antiBot: boolean; readonly ownBrowser: boolean }): Promise<PageLoan>;
+  acquire(wanted: { readonly antiBot: boolean; readonly ownBrowser: boolean }): Promise<CapturePage>;
   close(): Promise<void>;
 }
 
@@ -46,7 +42,7 @@ export async function startBrowsers(
   config: BrowsersConfig,
   deps: { readonly log: Logger; readonly egress: PageEgress },
 ): Promise<Browsers> {
-  const { sandbox, headlessShellPath, capturesPerBrowser, slots, patienceMs } = config;
+  const { sandbox, headlessShellPath, capturesPerBrowser, slots, livenessTimeoutMs } = config;
   const { egress, log } = deps;
   const stealth = await loadStealthProvider(config.stealthProvider, config.chromiumPath);
   // What is wrong with its switches is to show now, and not in the first capture.
@@ -65,7 +61,7 @@ export async function startBrowsers(
       withoutSwitches: stealth.withoutSwitches,
     });
 
-  const supply = await BrowserSupply.start({
+  const pool = await BrowserPool.start({
     launch: launchShell,
     egress,
     guard,
@@ -73,38 +69,39 @@ export async function startBrowsers(
     // One more than can be in use: whoever comes finds one, and it need not be replaced at once.
     warmPages: slots + 1,
     capturesPerBrowser,
-    patienceMs,
+    livenessTimeoutMs,
     browserMemoryBytes: config.browserMemoryBytes,
   }).catch((error: unknown) => {
     guard.close();
     throw error;
   });
-  const antiBotBrowser = new IdleBrowser({
+  const antiBotBrowser = new OnDemandBrowser({
     launch: launchStealth,
     egress,
     guard,
     log,
     setup: stealthSetup,
     capturesPerBrowser,
-    patienceMs,
-    idleMs: config.antiBotIdleMs,
+    livenessTimeoutMs,
+    idleTimeoutMs: config.antiBotIdleTimeoutMs,
   });
 
-  const keep = { egress, guard, patienceMs, idleMs: spareIdleMs };
-  const own = new OwnBrowsers({ ...keep, launch: launchShell });
-  const ownAntiBot = new OwnBrowsers({ ...keep, launch: launchStealth, setup: stealthSetup });
+  const dedicated = { egress, guard, livenessTimeoutMs, idleTimeoutMs: spareIdleTimeoutMs };
+  const dedicatedBrowsers = new DedicatedBrowsers({ ...dedicated, launch: launchShell });
+  const dedicatedAntiBotBrowsers = new DedicatedBrowsers({ ...dedicated, launch: launchStealth, setup: stealthSetup });
 
   return {
     get state() {
-      return supply.state;
+      return pool.state;
     },
     stealth,
-    take: ({ antiBot, ownBrowser }) => {
-      if (ownBrowser) return (antiBot ? ownAntiBot : own).take();
-      return (antiBot ? antiBotBrowser : supply).take();
+    acquire: ({ antiBot, ownBrowser }) => {
+      if (ownBrowser) return (antiBot ? dedicatedAntiBotBrowsers : dedicatedBrowsers).acquire();
+      return (antiBot ? antiBotBrowser : pool).acquire();
     },
     close: async () => {
-      await Promise.all([supply, antiBotBrowser, own, ownAntiBot].map((browsers) => browsers.close()));
+      const all = [pool, antiBotBrowser, dedicatedBrowsers, dedicatedAntiBotBrowsers];
+      await Promise.all(all.map((browsers) => browsers.close()));
       guard.close();
     },
   };
