@@ -23,9 +23,8 @@ import { startRenderEngine } from './page/engine.ts';
 import { openTempFolder } from './browser/temp-folder.ts';
 import { readRendererConfig } from './config.ts';
 import { startEgressProxy } from './egress/proxy.ts';
-import { Heartbeat } from './worker/heartbeat.ts';
+import { Heartbeat, RecentCaptures } from './worker/heartbeat.ts';
 import { createRendererMetrics } from './worker/metrics.ts';
-import { RecentCaptures } from './worker/heartbeat.ts';
 import { JobSource } from './worker/job-source.ts';
 import { ResultPublisher } from './worker/publish-result.ts';
 import { giveBack, runJob, type JobDeps } from './worker/run-job.ts';
@@ -67,7 +66,7 @@ await runService({
     shutdown.add('NATS', () => closeNats(session));
 
     const files = await openUploader(config.storage, { session, log, metrics, now: session.now });
-    shutdown.add('the store of files', () => files.close());
+    shutdown.add('file storage', () => files.close());
     await files.ready({ signal: shutdown.signal, onWait: (what) => (notReady = what) });
 
     notReady = 'starting the browser';
@@ -78,8 +77,8 @@ await runService({
       log,
       limits: { maxDownloadBytes: config.downloadBytes },
       onLimit: (limit) => {
-        log.warn({ limit }, 'a capture met a limit of its network');
-        rendererMetrics.limitMet(limit);
+        log.warn({ limit }, 'a capture reached a limit of its network traffic');
+        rendererMetrics.limitReached(limit);
       },
     });
     shutdown.add('egress proxy', () => egress.close());
@@ -151,7 +150,7 @@ await runService({
       await drained;
     });
     notReady = null;
-    log.info({ region: config.region, slots: config.slots }, 'rendering');
+    log.info({ region: config.region, slots: config.slots }, 'the renderer is ready');
   },
 });
 

@@ -21,11 +21,11 @@ export async function hideLeftovers(
     /** Addresses of blocked images. */
     readonly images: readonly string[];
     /** When to stop, by `performance.now()`. */
-    readonly until: number;
+    readonly end: number;
   },
 ): Promise<number> {
   const { engines } = options.blocker;
-  const left = () => Math.max(1, Math.min(scriptTimeoutMs, options.until - performance.now()));
+  const left = () => Math.max(1, Math.min(scriptTimeoutMs, options.end - performance.now()));
 
   const features = await callInFrame(frame, collectFeatures, [], left());
   const styles: Record<string, string> = {};

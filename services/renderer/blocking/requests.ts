@@ -105,7 +105,10 @@ export class RequestGuard {
         judgeRequest({ url: request.url, resourceType, documentUrl, isMainDocument }, this.#block, engines) !== null
       );
     } catch (error) {
-      log.warn({ err: error, url: request.url }, 'a request could not be judged and goes out');
+      log.warn(
+        { err: error, url: request.url },
+        'matching a request against the filter lists failed; letting it through',
+      );
       return false;
     }
   }

@@ -74,11 +74,11 @@ export class BlockingSession {
    * milliseconds; whatever is not done by then is left. Never rejects: a page that cannot be tidied is shot as it is.
    */
   async beforeShoot(deadline: number): Promise<void> {
-    const until = performance.now() + (deadline - Date.now());
+    const end = performance.now() + (deadline - Date.now());
     try {
-      if (await this.#awaitConsent(until)) this.#bannerSeen = true;
-      const hidingUntil = Math.min(until, performance.now() + maxHidingMs);
-      const left = () => Math.max(1, hidingUntil - performance.now());
+      if (await this.#awaitConsent(end)) this.#bannerSeen = true;
+      const hidingEnd = Math.min(end, performance.now() + maxHidingMs);
+      const left = () => Math.max(1, hidingEnd - performance.now());
       const { targets } = this.#targets;
       const blockedFrames = this.#guard.remains.frames;
       const collapsed = collapseFrames(blockedFrames, targets, left());
@@ -86,7 +86,7 @@ export class BlockingSession {
       if (!ads && !trackers && !cookieBanners) return await collapsed;
       const frames = (await listFrames(targets, left())).filter(({ frameId }) => !blockedFrames.includes(frameId));
       const [removed] = await Promise.all([
-        Promise.all(frames.slice(0, maxFrames).map((frame) => this.#tidy(frame, hidingUntil))),
+        Promise.all(frames.slice(0, maxFrames).map((frame) => this.#tidy(frame, hidingEnd))),
         collapsed,
       ]);
       if (removed.some((count) => count > 0)) this.#bannerSeen = true;
@@ -95,14 +95,14 @@ export class BlockingSession {
         await callInFrame(page, unlockScrolling, [], left());
       }
     } catch (error) {
-      this.#blocker.log.debug({ err: error }, 'the page could not be tidied up before the shot');
+      this.#blocker.log.debug({ err: error }, 'hiding what is left of blocked content failed');
     }
   }
 
   /** Whether a consent dialog was found. */
-  async #awaitConsent(until: number): Promise<boolean> {
+  async #awaitConsent(end: number): Promise<boolean> {
     if (this.#consent === null || this.#consent.documents === this.#awaitedDocument) return false;
-    const left = () => Math.max(0, until - performance.now());
+    const left = () => Math.max(0, end - performance.now());
     const budget = Math.min(maxConsentMs, left() / 2);
     const outcome = await this.#consent.settle(budget, this.#guard.consentScriptSeen ? lateDialogMs : 0);
     if (outcome.managers.length > 0) this.#blocker.log.debug({ managers: outcome.managers }, 'consent dialogs found');
@@ -114,12 +114,15 @@ export class BlockingSession {
     return outcome.found;
   }
 
-  async #tidy(frame: Frame, until: number): Promise<number> {
+  async #tidy(frame: Frame, end: number): Promise<number> {
     try {
       const { images } = this.#guard.remains;
-      return await hideLeftovers(frame, this.#block, { blocker: this.#blocker, images, until });
+      return await hideLeftovers(frame, this.#block, { blocker: this.#blocker, images, end });
     } catch (error) {
-      this.#blocker.log.debug({ err: error, url: frame.url }, 'a frame could not be tidied up before the shot');
+      this.#blocker.log.debug(
+        { err: error, url: frame.url },
+        'hiding what is left of blocked content in a frame failed',
+      );
       return 0;
     }
   }

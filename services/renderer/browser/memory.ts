@@ -53,7 +53,7 @@ export class MemoryGuard {
   }
 
   #end(pid: number, bytes: number): void {
-    this.#log.warn({ pid, bytes, limit: this.#pageBytes }, 'ending a page that holds too much memory');
+    this.#log.warn({ pid, bytes, limit: this.#pageBytes }, 'killing a page process that exceeds its memory limit');
     try {
       process.kill(pid, 'SIGKILL');
     } catch {

@@ -28,7 +28,7 @@ const restTimeoutMs = 1500;
 /** Charts take a second to draw themselves in. */
 const canvasTimeoutMs = 1500;
 /** What scripts put off to a timer this soon after load is part of the page. */
-const timerGraceMs = 16;
+const timerGraceMs = 20;
 /** An app fetches what it shows once it has loaded; what never ends, like a poll, is no part of it. */
 const fetchTimeoutMs = 1500;
 const callTimeoutMs = 5000;

@@ -19,7 +19,7 @@ export interface JobSourceOptions {
 /** Background goes first on every so many turns, so that a steady stream of requests cannot starve it. */
 const backgroundFirstEvery = 8;
 
-/** Without a signal for so long, all background shards are looked at: the leader tells of them every few seconds. */
+/** Without a signal for so long, all background shards are checked: the leader signals every few seconds. */
 const maxSilenceMs = 60_000;
 
 /** A shard that could not be asked is asked again after this, without a signal too. */
@@ -40,9 +40,9 @@ export class JobSource {
   /** Background shards in which something may wait, each with the number of the signal that named it last. */
   readonly #waiting = new Map<number, number>();
   readonly #stopListening: () => void;
-  #lookAgain: NodeJS.Timeout;
+  #silenceTimer: NodeJS.Timeout;
   #retry: NodeJS.Timeout | undefined;
-  #finding = 0;
+  #searching = 0;
   #signals = 0;
   #turn = 0;
   #shard = 0;
@@ -58,30 +58,30 @@ export class JobSource {
     );
     const signals = session.nc.subscribe(signalSubject(options.region), {
       callback: (error, message) => {
-        if (error === null) this.#hear(message.data);
+        if (error === null) this.#onSignal(message.data);
       },
     });
     // What was signalled meanwhile is lost.
     const forget = session.onStatus(({ type }) => {
-      if (type === 'reconnect') this.lookEverywhere();
+      if (type === 'reconnect') this.checkAllShards();
     });
     this.#stopListening = () => {
       signals.unsubscribe();
       forget();
     };
-    this.#lookAgain = setInterval(() => this.lookEverywhere(), maxSilenceMs);
-    this.lookEverywhere();
+    this.#silenceTimer = setInterval(() => this.checkAllShards(), maxSilenceMs);
+    this.checkAllShards();
   }
 
   /** To be called when a slot has become free. */
   ask(): void {
     if (!this.#isOpen) return;
-    if (this.#waiting.size > 0) this.#look(1);
+    if (this.#waiting.size > 0) this.#startSearches(1);
     else this.#requestInteractive();
   }
 
   /** Something may wait in any shard: after a start, or a reconnection. */
-  lookEverywhere(): void {
+  checkAllShards(): void {
     for (let shard = 0; shard < backgroundShards; shard++) this.#expect(shard);
     this.ask();
   }
@@ -89,7 +89,7 @@ export class JobSource {
   /** Asks no more. What is on its way all the same goes back to the queue. */
   close(): void {
     this.#isOpen = false;
-    clearInterval(this.#lookAgain);
+    clearInterval(this.#silenceTimer);
     clearTimeout(this.#retry);
     this.#stopListening();
     for (const each of [this.#interactive, ...this.#background]) each.close();
@@ -102,56 +102,56 @@ export class JobSource {
       stream: streamNames.captures,
       durable,
       onMessage: onJob,
-      onProblem: (error) => log.warn({ err: error, durable }, 'jobs cannot be requested; trying again'),
+      onProblem: (error) => log.warn({ err: error, durable }, 'requesting jobs failed; retrying'),
     });
   }
 
-  #hear(data: Uint8Array): void {
-    clearInterval(this.#lookAgain);
-    this.#lookAgain = setInterval(() => this.lookEverywhere(), maxSilenceMs);
+  #onSignal(data: Uint8Array): void {
+    clearInterval(this.#silenceTimer);
+    this.#silenceTimer = setInterval(() => this.checkAllShards(), maxSilenceMs);
     try {
       const { shards, now } = JSON.parse(new TextDecoder().decode(data)) as RegionSignal;
       if (now !== undefined) this.#session.clock.learn(now);
       for (let shard = 0; shard < backgroundShards; shard++) if (shards.includes(shard)) this.#expect(shard);
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'a signal for renderers is malformed');
+      this.#options.log.warn({ err: error }, 'ignoring a malformed signal for renderers');
     }
-    // One slot looks for all: where it finds something, others join in.
-    if (this.#finding === 0) this.ask();
+    // One slot searches for all: where it finds something, others join in.
+    if (this.#searching === 0) this.ask();
   }
 
   #expect(shard: number): void {
     this.#waiting.set(shard, ++this.#signals);
   }
 
-  /** Has up to so many more of the free slots look for a job of their own. */
-  #look(slots: number): void {
-    for (let count = 0; count < slots && this.#finding < this.#options.free(); count++) void this.#find();
+  /** Has up to so many more of the free slots search for a job of their own. */
+  #startSearches(slots: number): void {
+    for (let count = 0; count < slots && this.#searching < this.#options.free(); count++) void this.#search();
   }
 
-  /** Free slots that do not look for themselves wait for interactive jobs. */
+  /** Free slots that do not search wait for interactive jobs. */
   #requestInteractive(): void {
-    const missing = this.#options.free() - this.#finding - this.#interactive.outstanding;
+    const missing = this.#options.free() - this.#searching - this.#interactive.outstanding;
     if (this.#isOpen && missing > 0) this.#interactive.request(missing);
   }
 
   /** Finds a free slot its next job. Never throws. */
-  async #find(): Promise<void> {
-    this.#finding++;
+  async #search(): Promise<void> {
+    this.#searching++;
     let found: PulledMessage | null = null;
     let hasFailed = false;
     try {
       found = await this.#next();
     } catch (error) {
       hasFailed = true;
-      this.#options.log.warn({ err: error }, 'jobs cannot be requested; trying again');
+      this.#options.log.warn({ err: error }, 'requesting jobs failed; retrying');
     }
-    this.#finding--;
+    this.#searching--;
     if (found !== null) this.#options.onJob(found);
     if (!this.#isOpen) return;
     // Where nothing can be found, a waiting request is told as soon as that changes.
     if (this.#waiting.size === 0 || hasFailed) this.#requestInteractive();
-    else this.#look(2);
+    else this.#startSearches(2);
     if (!hasFailed) return;
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => this.ask(), retryMs);

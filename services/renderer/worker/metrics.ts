@@ -8,7 +8,7 @@ import type { JobEnd } from './run-job.ts';
 export interface RendererMetrics {
   ended(end: JobEnd): void;
   /** A capture met a limit of its network, its first. */
-  limitMet(limit: SessionLimit): void;
+  limitReached(limit: SessionLimit): void;
 }
 
 /** What Prometheus learns of a renderer. All labels come from closed sets. */
@@ -53,7 +53,7 @@ export function createRendererMetrics(
   gauge('webcapture_renderer_slots_busy', 'Captures that this renderer runs now.', renderer.busy);
   gauge('webcapture_renderer_browser_up', '1 when the browser answers.', () => Number(renderer.browserUp()));
   return {
-    limitMet: (limit) => limits.inc({ region, limit }),
+    limitReached: (limit) => limits.inc({ region, limit }),
     ended: ({ job, failure, queueMs, renderMs }) => {
       const { format } = job.options;
       captures.inc({ region, format, outcome: failure ?? 'completed' });

@@ -69,10 +69,7 @@ export function runJob(message: PulledMessage, signal: AbortSignal, deps: JobDep
   const heartbeat = setInterval(() => message.working(), jobProgressIntervalMs);
   const done = run(message, signal, deps, rendered.resolve)
     .catch((error: unknown) => {
-      deps.log.error(
-        { err: error, delivery: message.delivery },
-        'a job could not be ended; it will be delivered again',
-      );
+      deps.log.error({ err: error, delivery: message.delivery }, 'finishing a job failed; it will be delivered again');
     })
     .finally(() => {
       clearInterval(heartbeat);
@@ -87,7 +84,7 @@ export async function giveBack(message: PulledMessage, reason: ReturnReason, dep
     const job = parseJob(message.data);
     await returnJob(job, message, reason, deps);
   } catch (error) {
-    deps.log.warn({ err: error, reason }, 'a job could not be given back; it will be delivered again');
+    deps.log.warn({ err: error, reason }, 'returning a job failed; it will be delivered again');
     message.handBack(handBackDelayMs);
   }
 }
@@ -119,7 +116,10 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
     onRendered();
     if (signal.aborted) return returnJob(job, message, 'shutting_down', deps);
     if (isCollateral(thrown) && message.delivery < jobMaxDeliveries) {
-      log.warn({ err: thrown, delivery: message.delivery }, 'handing a capture back');
+      log.warn(
+        { err: thrown, delivery: message.delivery },
+        'the browser was lost; handing the job back for another attempt',
+      );
       message.handBack(handBackDelayMs);
       return;
     }
@@ -256,7 +256,7 @@ async function acknowledge(message: PulledMessage, log: Logger): Promise<void> {
   try {
     await message.ack(ackTimeoutMs);
   } catch (error) {
-    log.warn({ err: error }, 'the end of a job was not acknowledged; if it is delivered again, nothing is done twice');
+    log.warn({ err: error }, 'acknowledging a job failed; if it is delivered again, its second result is ignored');
   }
 }
 
