@@ -8,18 +8,32 @@ import { loadStealthProvider, stealthSwitches, type StealthProvider } from './st
 import { headlessShellSwitches } from './switches.ts';
 
 export interface BrowsersConfig {
+  /** Renders everything but antiBot. */
   readonly headlessShellPath: string;
+  /** The full browser, for antiBot. */
   readonly chromiumPath: string;
   readonly sandbox: 'on' | 'off';
+  /** Captures at a time; so many pages are kept warm. */
   readonly slots: number;
+  /** A browser is replaced after so many captures. */
   readonly capturesPerBrowser: number;
+  /** A browser is replaced when its processes hold more memory than this. */
   readonly browserMemoryBytes: number;
-  readonly pageMemoryBytes: number;
-  readonly antiBotIdleTimeoutMs: number;
-  readonly livenessTimeoutMs: number;
-  /** Module of the operator's stealth provider. */
-  readonly stealthProvider: string | undefined;
+  /** A page whose own process holds more memory than this is killed, and its capture fails. */
+  readonly pageMemoryBytes?: number;
+  /** A browser that answers nothing for so many milliseconds is killed, and another one takes its place. */
+  readonly livenessTimeoutMs?: number;
+  /** The browser for antiBot is closed after so many milliseconds without work. */
+  readonly antiBotIdleTimeoutMs?: number;
+  /** Path of the module that makes the stealth provider; without one it is full Chromium. */
+  readonly stealthProvider?: string | undefined;
 }
+
+const defaults = {
+  pageMemoryBytes: 768 * 1024 * 1024,
+  livenessTimeoutMs: 15_000,
+  antiBotIdleTimeoutMs: 3 * 60_000,
+} as const;
 
 /** For so long after a capture in a browser of its own, another browser waits for the next such capture. */
 const spareIdleTimeoutMs = 60_000;
@@ -42,17 +56,18 @@ export async function startBrowsers(
   config: BrowsersConfig,
   deps: { readonly log: Logger; readonly egress: PageEgress },
 ): Promise<Browsers> {
-  const { sandbox, headlessShellPath, capturesPerBrowser, slots, livenessTimeoutMs } = config;
+  const { sandbox, slots, capturesPerBrowser, browserMemoryBytes, ...settings } = { ...defaults, ...config };
+  const { pageMemoryBytes, livenessTimeoutMs, antiBotIdleTimeoutMs } = settings;
   const { egress, log } = deps;
   const stealth = await loadStealthProvider(config.stealthProvider, config.chromiumPath);
   // What is wrong with its switches is to show now, and not in the first capture.
   await stealthSwitches(stealth);
   log.info({ provider: stealth.name, executable: stealth.executablePath }, 'stealth provider loaded');
-  const guard = new MemoryGuard({ pageBytes: config.pageMemoryBytes, log });
+  const guard = new MemoryGuard({ pageBytes: pageMemoryBytes, log });
   const stealthSetup = { contextOptions: stealth.contextOptions, initScripts: stealth.initScripts };
 
   const launchShell = () =>
-    launchBrowser({ executablePath: headlessShellPath, sandbox, switches: headlessShellSwitches });
+    launchBrowser({ executablePath: config.headlessShellPath, sandbox, switches: headlessShellSwitches });
   const launchStealth = async () =>
     launchBrowser({
       executablePath: stealth.executablePath,
@@ -70,7 +85,7 @@ export async function startBrowsers(
     warmPages: slots + 1,
     capturesPerBrowser,
     livenessTimeoutMs,
-    browserMemoryBytes: config.browserMemoryBytes,
+    browserMemoryBytes,
   }).catch((error: unknown) => {
     guard.close();
     throw error;
@@ -83,7 +98,7 @@ export async function startBrowsers(
     setup: stealthSetup,
     capturesPerBrowser,
     livenessTimeoutMs,
-    idleTimeoutMs: config.antiBotIdleTimeoutMs,
+    idleTimeoutMs: antiBotIdleTimeoutMs,
   });
 
   const dedicated = { egress, guard, livenessTimeoutMs, idleTimeoutMs: spareIdleTimeoutMs };

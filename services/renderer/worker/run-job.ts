@@ -196,7 +196,7 @@ function read(message: PulledMessage, log: Logger): ReturnType<typeof parseJob> 
   try {
     return parseJob(message.data);
   } catch (error) {
-    log.error({ err: error }, 'a message in the queue is not a capture job');
+    log.error({ err: error }, 'discarding a message that is not a capture job');
     message.terminate('not a job');
     return null;
   }
