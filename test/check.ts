@@ -2,12 +2,13 @@ import { execFile } from 'node:child_process';
 import process from 'node:process';
 import { promisify } from 'node:util';
 
-/** `npm run check`: types, lint with import borders, format, dead code, all at once. */
+/** `npm run check`: types, lint with import borders, format, dead code, circles of imports, all at once. */
 const checks = {
   types: ['tsc', '--project', '.'],
   lint: ['oxlint', '--quiet'],
   format: ['prettier', '--check', '--log-level', 'warn', '.'],
   'dead code': ['knip', '--no-progress'],
+  'import circles': ['node', 'test/import-circles.ts'],
 } as const;
 
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readBuiltInList } from '../../services/renderer/blocking/built-in-list.ts';
+import { readBuiltInList } from '../../services/renderer/blocking/filter-set.ts';
 import {
   compileEngine,
   engineFileName,

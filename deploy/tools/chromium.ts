@@ -61,6 +61,6 @@ export const chromium: Tool = {
 };
 
 function byHand(platform: NodeJS.Platform, browser: string): string {
-  const download = `node node_modules/playwright-core/cli.js install ${browser}`;
+  const download = `node node_modules/playwright/cli.js install ${browser}`;
   return platform === 'linux' ? `${download} --with-deps` : download;
 }

@@ -18,18 +18,17 @@ import { openUploader } from '@webcapture/shared/storage/open-store.ts';
 import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
 import { startOpsServer } from '@webcapture/shared/telemetry/ops-server.ts';
 import { version } from '@webcapture/shared/lifecycle/version.ts';
-import { loadBlocker } from './blocking/load-blocker.ts';
-import { startRenderEngine } from './capture/engine.ts';
-import { openTempRoot } from './browser/temp-root.ts';
+import { loadBlocker } from './blocking/blocker.ts';
+import { startRenderEngine } from './page/engine.ts';
+import { openTempFolder } from './browser/temp-folder.ts';
 import { readRendererConfig } from './config.ts';
 import { startEgressProxy } from './egress/proxy.ts';
-import { Heartbeat } from './job/heartbeat.ts';
-import { createRendererMetrics } from './job/metrics.ts';
-import { Recent } from './job/recent.ts';
-import { JobSource } from './job/job-source.ts';
-import { ResultPublisher } from './job/publish-result.ts';
-import { giveBack, runJob, type JobDeps } from './job/run-job.ts';
-import { Slots } from './job/slots.ts';
+import { Heartbeat, RecentCaptures } from './worker/heartbeat.ts';
+import { createRendererMetrics } from './worker/metrics.ts';
+import { JobSource } from './worker/job-source.ts';
+import { ResultPublisher } from './worker/publish-result.ts';
+import { giveBack, runJob, type JobDeps } from './worker/run-job.ts';
+import { Slots } from './worker/slots.ts';
 
 /** The longest capture there can be, with room to store it. */
 const drainMs = 240_000;
@@ -67,19 +66,19 @@ await runService({
     shutdown.add('NATS', () => closeNats(session));
 
     const files = await openUploader(config.storage, { session, log, metrics, now: session.now });
-    shutdown.add('the store of files', () => files.close());
+    shutdown.add('file storage', () => files.close());
     await files.ready({ signal: shutdown.signal, onWait: (what) => (notReady = what) });
 
     notReady = 'starting the browser';
-    shutdown.add('temporary files', await openTempRoot());
+    shutdown.add('temporary files', await openTempFolder());
     const policy = createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny });
     const egress = await startEgressProxy({
       policy,
       log,
       limits: { maxDownloadBytes: config.downloadBytes },
       onLimit: (limit) => {
-        log.warn({ limit }, 'a capture met a limit of its network');
-        rendererMetrics.limitMet(limit);
+        log.warn({ limit }, 'a capture reached a limit of its network traffic');
+        rendererMetrics.limitReached(limit);
       },
     });
     shutdown.add('egress proxy', () => egress.close());
@@ -88,7 +87,7 @@ await runService({
     shutdown.add('browser', () => engine.close());
     browser = () => engine.browserState();
 
-    const recent = new Recent();
+    const recent = new RecentCaptures();
     const jobDeps: JobDeps = {
       engine,
       uploader: files,
@@ -147,11 +146,11 @@ await runService({
       notReady = 'draining';
       const drained = slots.drain(drainMs - 2 * heartbeatFreshMs);
       source.close();
-      await heartbeat.sayNow();
+      await heartbeat.publishNow();
       await drained;
     });
     notReady = null;
-    log.info({ region: config.region, slots: config.slots }, 'rendering');
+    log.info({ region: config.region, slots: config.slots }, 'the renderer is ready');
   },
 });
 

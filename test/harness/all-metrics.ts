@@ -16,7 +16,7 @@ import { createCacheMetrics } from '../../services/front/cache/metrics.ts';
 import { InFlight } from '../../services/front/capture/in-flight.ts';
 import { createIdempotencyMetrics } from '../../services/front/idempotency/metrics.ts';
 import { createFrontMetrics } from '../../services/front/metrics.ts';
-import { createRendererMetrics } from '../../services/renderer/job/metrics.ts';
+import { createRendererMetrics } from '../../services/renderer/worker/metrics.ts';
 
 const silentLog = createLogger({ service: 'test', pod: 'test', level: 'fatal' });
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createSystemLookup, type Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
-import { loadBlocker } from '../../services/renderer/blocking/load-blocker.ts';
+import { loadBlocker } from '../../services/renderer/blocking/blocker.ts';
 import {
   startRenderEngine,
   type RenderEngine,
@@ -11,7 +11,7 @@ import {
   type Rendering,
   type RenderRequest,
   type RenderSource,
-} from '../../services/renderer/capture/engine.ts';
+} from '../../services/renderer/page/engine.ts';
 import { startEgressProxy, type EgressProxyOptions } from '../../services/renderer/egress/proxy.ts';
 import { Picture } from './picture.ts';
 import { defaultOptions } from './records.ts';

@@ -13,9 +13,9 @@ import type { JobOutcome, RenderFailure } from '@webcapture/shared/state/results
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.ts';
 import type { Upload } from '@webcapture/shared/storage/file-store.ts';
-import { JobSource } from '../../services/renderer/job/job-source.ts';
-import { ResultPublisher, type DeliveredJob } from '../../services/renderer/job/publish-result.ts';
-import { Slots } from '../../services/renderer/job/slots.ts';
+import { JobSource } from '../../services/renderer/worker/job-source.ts';
+import { ResultPublisher, type DeliveredJob } from '../../services/renderer/worker/publish-result.ts';
+import { Slots } from '../../services/renderer/worker/slots.ts';
 import { silentLog } from './nats-session.ts';
 import { plainReport } from './records.ts';
 

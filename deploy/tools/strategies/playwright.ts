@@ -50,7 +50,7 @@ async function installLocation(browser: PlaywrightBrowser, context: ToolContext)
 }
 
 async function playwright(args: readonly string[], timeoutMs: number, context: ToolContext): Promise<string> {
-  const cli = join(dirname(createRequire(import.meta.url).resolve('playwright-core/package.json')), 'cli.js');
+  const cli = join(dirname(createRequire(import.meta.url).resolve('playwright/package.json')), 'cli.js');
   return runCommand(process.execPath, [cli, ...args], {
     env: { PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT: '20000', ...context.env },
     timeoutMs,

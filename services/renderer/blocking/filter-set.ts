@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { ENGINE_VERSION, FiltersEngine, parseFilters } from '@ghostery/adblocker';
 
 /** The engines of a filter set: what each of them answers for is an option of a capture. */
@@ -50,4 +51,9 @@ export function readEngine(bytes: Uint8Array): FiltersEngine {
   const engine = FiltersEngine.deserialize(bytes);
   engine.updateEnv(environment);
   return engine;
+}
+
+/** The project's own short list of a kind: part of every filter set, and all there is when none was compiled. */
+export function readBuiltInList(kind: ListKind): Promise<string> {
+  return readFile(new URL(`./lists/${kind}.txt`, import.meta.url), 'utf8');
 }

@@ -1,5 +1,6 @@
-import type { CDPSession } from 'playwright-core';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import type { CDPSession } from 'playwright';
+import { callExpression, evaluate, openIsolatedWorld, type CommandTarget } from '../browser/isolated-world.ts';
 
 /** The events that blocking listens to, as far as it reads them. */
 export interface TargetEvents {
@@ -22,8 +23,7 @@ export interface TargetEvents {
 }
 
 /** A part of a page that has a process of its own: the page itself, a frame of another site, or a service worker. */
-export interface Target {
-  readonly send: CDPSession['send'];
+export interface Target extends CommandTarget {
   readonly on: <E extends keyof TargetEvents>(event: E, listener: (payload: TargetEvents[E]) => void) => void;
 }
 
@@ -34,7 +34,7 @@ export interface Preparation {
 }
 
 /** A frame or worker waits for this long to be prepared before it runs; then it goes on as it is. */
-const prepareMs = 2000;
+const prepareTimeoutMs = 2000;
 
 /**
  * The targets of one page: the session it is made with and, where the browser isolates sites, one for each frame of
@@ -98,7 +98,7 @@ export class TargetTree {
 
   async #start(child: ChildTarget, preparing: Promise<unknown>): Promise<void> {
     try {
-      await withDeadline(preparing, prepareMs, 'preparing a frame or worker');
+      await withDeadline(preparing, prepareTimeoutMs, 'preparing a frame or worker');
     } catch {
       // It went away, or runs without being blocked: no reason to hold it, or the capture, up.
     } finally {
@@ -166,4 +166,55 @@ class ChildTarget implements Target {
     for (const call of this.#calls.values()) call.reject(new Error('the frame is gone'));
     this.#calls.clear();
   }
+}
+
+/** The isolated world that blocking's scripts live in. */
+export const blockingWorld = 'webcapture-blocking';
+
+/** A frame, in the target that its document lives in. */
+export interface Frame {
+  readonly target: Target;
+  readonly frameId: string;
+  readonly url: string;
+}
+
+interface FrameTree {
+  readonly frame: { readonly id: string; readonly url: string };
+  readonly childFrames?: readonly FrameTree[];
+}
+
+/** The frames of the targets, parents before their children. A target that has gone away has none. */
+export async function listFrames(targets: readonly Target[], timeoutMs: number): Promise<Frame[]> {
+  const trees = await Promise.all(
+    targets.map(async (target): Promise<Frame[]> => {
+      try {
+        const { frameTree } = await withDeadline(target.send('Page.getFrameTree'), timeoutMs, 'listing the frames');
+        return flatten(frameTree).map(({ id, url }) => ({ target, frameId: id, url }));
+      } catch {
+        return [];
+      }
+    }),
+  );
+  return trees.flat();
+}
+
+function flatten(tree: FrameTree): FrameTree['frame'][] {
+  return [tree.frame, ...(tree.childFrames ?? []).flatMap(flatten)];
+}
+
+/**
+ * Calls a function in blocking's world of a frame.
+ *
+ * @throws DocumentGoneError, DeadlineError, or what the function throws
+ */
+export async function callInFrame<A extends readonly unknown[], R>(
+  { target, frameId }: Frame,
+  fn: (...args: A) => R,
+  args: A,
+  timeoutMs: number,
+): Promise<Awaited<R>> {
+  const called = openIsolatedWorld(target, frameId, blockingWorld).then((contextId) =>
+    evaluate(target, { contextId, expression: callExpression(fn, args) }),
+  );
+  return (await withDeadline(called, timeoutMs, `${fn.name} in a frame`)) as Awaited<R>;
 }

@@ -2,11 +2,10 @@ import { mkdtemp } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
-import { chromium, type Browser } from 'playwright-core';
-import { deadProxy } from '../egress/chromium-switches.ts';
-import { explainLaunchFailure } from './launch-failure.ts';
-import { readProcessTree, readStart } from './process-tree.ts';
-import { removeFolder } from './remove-folder.ts';
+import { chromium, type Browser } from 'playwright';
+import { readProcessTree, readStart } from './memory.ts';
+import { deadProxy } from './switches.ts';
+import { removeFolder } from './temp-folder.ts';
 
 export interface LaunchOptions {
   readonly executablePath: string;
@@ -26,22 +25,22 @@ export interface LaunchedBrowser {
   readonly kill: () => void;
 }
 
-const launchDeadlineMs = 30_000;
-const closeDeadlineMs = 5000;
+const launchTimeoutMs = 30_000;
+const closeTimeoutMs = 5000;
 
 /** Where a socket of Chromium's may lie: its own part of the path has 45 characters, and the whole may have 107. */
-const longestTempPath = 62;
+const maxTempPathLength = 62;
 
 /** All that the browser's processes see of the environment: what is secret in ours stays here. */
 const environment = (temp: string) => ({
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   HOME: homedir(),
-  ...(temp.length > longestTempPath ? {} : { TMPDIR: temp }),
+  ...(temp.length > maxTempPathLength ? {} : { TMPDIR: temp }),
 });
 
 /**
  * Launches a browser without a page; its temporary files are gone when it is. Its own proxy leads nowhere: traffic leaves
- * through the lanes of its contexts only.
+ * through the proxy sessions of its contexts only.
  *
  * @throws Error that says what is missing
  */
@@ -55,11 +54,11 @@ export async function launchBrowser(options: LaunchOptions): Promise<LaunchedBro
     browser.once('disconnected', () => void removeFolder(temp).finally(resolve));
   });
   try {
-    const pid = await withDeadline(readPid(browser), launchDeadlineMs, 'asking the browser for its process');
+    const pid = await withDeadline(readPid(browser), launchTimeoutMs, 'asking the browser for its process');
     const root = { pid, startedAt: readStart(pid) };
     const close = async () => {
       await closeBrowser(browser, root);
-      await withDeadline(removed, closeDeadlineMs, 'removing the files of a browser').catch(() => undefined);
+      await withDeadline(removed, closeTimeoutMs, 'removing the files of a browser').catch(() => undefined);
     };
     return { browser, pid, close, kill: () => killBrowser(browser, root) };
   } catch (error) {
@@ -76,7 +75,7 @@ function start(options: LaunchOptions, temp: string): Promise<Browser> {
     ignoreDefaultArgs: [...(options.withoutSwitches ?? [])],
     proxy: { server: deadProxy },
     env: environment(temp),
-    timeout: launchDeadlineMs,
+    timeout: launchTimeoutMs,
     // This process stops its browsers itself, after the captures that run in them.
     handleSIGHUP: false,
     handleSIGINT: false,
@@ -110,7 +109,7 @@ function treeOf(root: KnownProcess): readonly KnownProcess[] | undefined {
 async function closeBrowser(browser: Browser, root: KnownProcess): Promise<void> {
   const processes = treeOf(root) ?? [];
   try {
-    await withDeadline(browser.close(), closeDeadlineMs, 'closing the browser');
+    await withDeadline(browser.close(), closeTimeoutMs, 'closing the browser');
   } catch {
     killBrowser(browser, root);
   }
@@ -129,4 +128,69 @@ function killProcess(pid: number): void {
   } catch {
     // It ended by itself.
   }
+}
+
+/** Puts a failed launch into words that tell an operator what to do. */
+function explainLaunchFailure(error: unknown, { executablePath, sandbox }: LaunchOptions): Error {
+  const text = error instanceof Error ? error.message : String(error);
+  const explained = (message: string) => new Error(message, { cause: error });
+  if (/executable doesn't exist|ENOENT/i.test(text)) {
+    return explained(`There is no browser at ${executablePath}. Install Chromium, or set its path.`);
+  }
+  if (/EACCES|permission denied/i.test(text)) return explained(`${executablePath} may not be executed.`);
+  if (sandbox === 'on' && /running as root without --no-sandbox/i.test(text)) {
+    return explained(
+      'Chromium keeps no sandbox for root. Run as another user, or set WEBCAPTURE_CHROMIUM_SANDBOX=off and isolate the process by other means.',
+    );
+  }
+  if (sandbox === 'on' && /sandbox|clone|unshare|namespace|Operation not permitted/i.test(text)) {
+    return explained(
+      'Chromium cannot set up its sandbox: it needs user namespaces, and a seccomp profile that lets a process without privileges call clone, unshare and chroot. Allow them, or set WEBCAPTURE_CHROMIUM_SANDBOX=off and isolate the process by other means.',
+    );
+  }
+  const missing = /error while loading shared libraries: ([^:\s]+)/.exec(text)?.[1];
+  if (missing !== undefined) return explained(`${executablePath} lacks the library ${missing}. Install it.`);
+  return explained(`${executablePath} could not be started.`);
+}
+
+export interface LivenessOptions {
+  /** A browser that leaves a question unanswered for so many milliseconds hangs. */
+  readonly livenessTimeoutMs: number;
+  /** Called once. */
+  readonly onUnresponsive: () => void;
+}
+
+/** A question is checked for an answer so often while the time-out lasts. */
+const checksPerTimeout = 15;
+
+/**
+ * Asks a browser again and again whether it is there, until the returned function is called. Time is counted in checks:
+ * when it was this process that stood still, or had no processor, the browser gets the time that it had not.
+ */
+export function watchLiveness(browser: Browser, { livenessTimeoutMs, onUnresponsive }: LivenessOptions): () => void {
+  const opening = browser.newBrowserCDPSession();
+  // It may go away before anything is asked.
+  opening.catch(() => undefined);
+  let asking = false;
+  let unanswered = 0;
+  const ask = async () => {
+    asking = true;
+    try {
+      await (await opening).send('Browser.getVersion');
+    } catch {
+      // It went away, which others hear of.
+      stop();
+    }
+    asking = false;
+  };
+  const timer = setInterval(() => {
+    unanswered = asking ? unanswered + 1 : 0;
+    if (!asking) return void ask();
+    if (unanswered < checksPerTimeout) return;
+    stop();
+    onUnresponsive();
+  }, livenessTimeoutMs / checksPerTimeout);
+  timer.unref();
+  const stop = () => clearInterval(timer);
+  return stop;
 }

@@ -1,9 +1,8 @@
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import type { EgressLog } from './egress-log.ts';
-import { Lane, type EgressLane } from './lane.ts';
-import { defaultLimits, type EgressLimits, type LaneLimit } from './limits.ts';
-import { lookRegularly } from './look-regularly.ts';
+import { defaultLimits, type EgressLimits, type SessionLimit } from './counters.ts';
+import { ListeningSession, type EgressLog, type ProxySession } from './session.ts';
+import { startTicker } from './stalls.ts';
 
 export interface EgressProxyOptions {
   readonly policy: EgressPolicy;
@@ -12,46 +11,46 @@ export interface EgressProxyOptions {
   readonly limits?: Partial<EgressLimits>;
   /** Instead of the policy's own. */
   readonly lookup?: Lookup;
-  /** Hears of each lane that meets a limit, once. */
-  readonly onLimit?: (limit: LaneLimit) => void;
+  /** Hears of each session that meets a limit, once. */
+  readonly onLimit?: (limit: SessionLimit) => void;
 }
 
 /** The browser's only way out. */
 export interface EgressProxy {
-  /** Opens a lane for one browser context. It costs a millisecond at most and can be done ahead of need. */
-  openLane(): Promise<EgressLane>;
-  /** Closes every lane that is still open. */
+  /** Opens a session for one browser context. It costs a millisecond at most and can be done ahead of need. */
+  openSession(): Promise<ProxySession>;
+  /** Closes every session that is still open. */
   close(): Promise<void>;
 }
 
-/** Starts the proxy. It listens on loopback, at one port for each lane. */
+/** Starts the proxy. It listens on loopback, at one port for each session. */
 export async function startEgressProxy(options: EgressProxyOptions): Promise<EgressProxy> {
   const { policy, log, limits, lookup, onLimit = () => undefined } = options;
-  const lanes = new Set<Lane>();
+  const sessions = new Set<ListeningSession>();
   const all: EgressLimits = { ...defaultLimits, ...limits };
-  const isLanePort = (port: number) => [...lanes].some((lane) => lane.port === port);
-  const stopLooking = lookRegularly(Math.max(20, Math.min(250, all.responseTimeoutMs / 4)), (now, lateMs) => {
-    for (const lane of lanes) lane.cutStalled(now, lateMs);
+  const isSessionPort = (port: number) => [...sessions].some((session) => session.port === port);
+  const stopTicker = startTicker(Math.max(20, Math.min(250, all.responseTimeoutMs / 4)), (now, lateMs) => {
+    for (const session of sessions) session.cutStalled(now, lateMs);
   });
 
   return {
-    async openLane() {
-      const lane = new Lane({
+    async openSession() {
+      const session = new ListeningSession({
         policy,
         limits: all,
         log,
         lookup,
-        onClose: (closed) => lanes.delete(closed),
+        onClose: (closed) => sessions.delete(closed),
         onLimit,
-        isLanePort,
+        isSessionPort,
       });
-      await lane.listen();
-      lanes.add(lane);
-      return lane;
+      await session.listen();
+      sessions.add(session);
+      return session;
     },
     async close() {
-      stopLooking();
-      await Promise.all([...lanes].map((lane) => lane.close()));
+      stopTicker();
+      await Promise.all([...sessions].map((session) => session.close()));
     },
   };
 }

@@ -5,7 +5,7 @@ export interface Target {
   /** Canonical: an IP address without brackets, or a name in lower case. */
   readonly host: string;
   readonly port: number;
-  /** `host:port`, the name under which the lane keeps its books. */
+  /** `host:port`, by which a session counts. */
   readonly key: string;
 }
 

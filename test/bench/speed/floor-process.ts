@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
-import { chromium, type BrowserContext, type CDPSession, type Page } from 'playwright-core';
+import { chromium, type BrowserContext, type CDPSession, type Page } from 'playwright';
 import { answerRequests } from './answer-requests.ts';
 import { benchQuality, benchViewport } from './contender.ts';
 

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { chromium } from 'playwright-core';
+import { chromium } from 'playwright';
 import { answerRequests } from './answer-requests.ts';
 import { benchQuality, benchViewport } from './contender.ts';
 

@@ -1,7 +1,7 @@
-import type { Browser } from 'playwright-core';
+import type { Browser } from 'playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Blocker } from '../../../services/renderer/blocking/blocker.ts';
-import { applyBlocking } from '../../../services/renderer/capture/block.ts';
+import { BlockingSession } from '../../../services/renderer/blocking/session.ts';
 import { fastest, timeOf } from '../../harness/fastest.ts';
 import { builtInBlocker, fullChromium, headlessShell, launch, openBlocked } from './support/browser.ts';
 import { consentFrame, consentPages, onetrustScript, plainPage } from './support/consent-pages.ts';
@@ -127,7 +127,7 @@ describe.each(tried)('consent dialogs in %s', (executablePath, dialogs) => {
     const context = await browser.newContext();
     const page = await context.newPage();
     const block = { ads: false, trackers: false, media: false, cookieBanners: true };
-    const session = await applyBlocking(page, block, blocker);
+    const session = await BlockingSession.start(page, block, blocker);
     await page.goto(site.url(pageOf('busy')), { waitUntil: 'commit' });
     // Without the deadline it would never come back: that it is late on a busy machine is another matter.
     expect(await timeOf(() => session.beforeShoot(Date.now() + 1500))).toBeLessThan(10_000);

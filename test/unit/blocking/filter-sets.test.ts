@@ -11,8 +11,8 @@ import { downloadLists } from '../../../deploy/filters/download-lists.ts';
 import { fetchLists } from '../../../deploy/filters/fetch-lists.ts';
 import { kindsOf } from '../../../deploy/filters/filter-list.ts';
 import { engineVersion } from '../../../services/renderer/blocking/filter-set.ts';
-import { judgeRequest } from '../../../services/renderer/blocking/judge-request.ts';
-import { FilterSetError, loadBlocker } from '../../../services/renderer/blocking/load-blocker.ts';
+import { judgeRequest } from '../../../services/renderer/blocking/requests.ts';
+import { FilterSetError, loadBlocker } from '../../../services/renderer/blocking/blocker.ts';
 import { fastest, timeOf } from '../../harness/fastest.ts';
 
 const block = { ads: true, trackers: true, media: false, cookieBanners: true };

@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Blocker } from '../../../services/renderer/blocking/blocker.ts';
 import { compileEngine } from '../../../services/renderer/blocking/filter-set.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compileEngine } from '../../../services/renderer/blocking/filter-set.ts';
-import { judgeRequest, type PageRequest } from '../../../services/renderer/blocking/judge-request.ts';
+import { judgeRequest, type PageRequest } from '../../../services/renderer/blocking/requests.ts';
 
 const engines = {
   ads: compileEngine('||ads.test^\n@@||ads.test/allowed.js\n/banner/$image\n||partly.test^$third-party').engine,

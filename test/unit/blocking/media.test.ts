@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isConsentScript } from '../../../services/renderer/blocking/consent/consent-script-url.ts';
-import { isMediaContentType, isMediaUrl } from '../../../services/renderer/blocking/media.ts';
+import { isConsentScript } from '../../../services/renderer/blocking/requests.ts';
+import { isMediaContentType, isMediaUrl } from '../../../services/renderer/blocking/requests.ts';
 
 describe('what is told by an address or a type', () => {
   it.each([

@@ -1,7 +1,7 @@
-import type { Browser } from 'playwright-core';
+import type { Browser } from 'playwright';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Blocker } from '../../../services/renderer/blocking/blocker.ts';
-import { applyBlocking } from '../../../services/renderer/capture/block.ts';
+import { BlockingSession } from '../../../services/renderer/blocking/session.ts';
 import { fastest, timeOf } from '../../harness/fastest.ts';
 import { builtInBlocker, fullChromium, headlessShell, launch, openBlocked } from './support/browser.ts';
 import { startSite, type Site, type SitePages } from './support/site.ts';
@@ -130,7 +130,7 @@ describe.each([headlessShell, fullChromium])('requests in %s', (executablePath) 
     const body = `<!doctype html><img src="${advert}"><img src="${own}">`;
     await page.route('http://supplied.invalid/**', (route) => route.fulfill({ body, contentType: 'text/html' }));
     const block = { ads: true, trackers: false, media: false, cookieBanners: false };
-    const session = await applyBlocking(page, block, blocker);
+    const session = await BlockingSession.start(page, block, blocker);
     await page.goto('http://supplied.invalid/');
     await expect.poll(() => failures.size).toBe(2);
     expect(failures.get(advert)).toContain('BLOCKED_BY_CLIENT');

@@ -1,8 +1,8 @@
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
-import { loadStealthProvider } from '../../../services/renderer/browser/load-stealth-provider.ts';
-import { stealthSwitches } from '../../../services/renderer/browser/stealth-switches.ts';
+import { loadStealthProvider } from '../../../services/renderer/browser/stealth.ts';
+import { stealthSwitches } from '../../../services/renderer/browser/stealth.ts';
 import { html, TestEngine } from '../../harness/engine.ts';
 
 /** A module of this source. */

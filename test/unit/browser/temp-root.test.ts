@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openTempRoot } from '../../../services/renderer/browser/temp-root.ts';
+import { openTempFolder } from '../../../services/renderer/browser/temp-folder.ts';
 
 let parent: string;
 let before: string | undefined;
@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 test('what a process leaves behind goes when it ends, or when the next one starts; what another one has stays', async () => {
-  const remove = await openTempRoot();
+  const remove = await openTempFolder();
   const [own = ''] = await readdir(parent);
   expect(tmpdir()).toBe(join(parent, own));
   await mkdir(join(tmpdir(), 'profile'));
@@ -30,7 +30,7 @@ test('what a process leaves behind goes when it ends, or when the next one start
   const [dead, alive, foreign] = [`${prefix}4194305`, `${prefix}${process.ppid}`, `wc-zzzz-4194305`];
   for (const name of [own, dead, alive, foreign]) await mkdir(join(parent, name));
   await writeFile(join(parent, own, 'profile'), 'old');
-  const removeAgain = await openTempRoot();
+  const removeAgain = await openTempFolder();
   expect((await readdir(parent)).toSorted()).toEqual([basename(tmpdir()), alive, foreign].toSorted());
   expect(basename(tmpdir())).not.toBe(own);
   expect(await readdir(tmpdir())).toEqual([]);

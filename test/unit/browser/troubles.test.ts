@@ -31,7 +31,7 @@ beforeAll(async () => {
     '/held': `${green}<img src="/image">`,
     '/image': (_, response) => void held.push(() => response.writeHead(404).end()),
   });
-  engine = await TestEngine.start({ patienceMs: 1500 });
+  engine = await TestEngine.start({ livenessTimeoutMs: 1500 });
 });
 
 afterAll(async () => {

@@ -1,9 +1,9 @@
-import type { CDPSession } from 'playwright-core';
+import type { CDPSession } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { startBrowsers, type Browsers } from '../../../services/renderer/browser/browsers.ts';
-import { loadBlocker } from '../../../services/renderer/blocking/load-blocker.ts';
-import { render } from '../../../services/renderer/capture/render.ts';
+import { loadBlocker } from '../../../services/renderer/blocking/blocker.ts';
+import { render } from '../../../services/renderer/page/render.ts';
 import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { engineConfig, html, log } from '../../harness/engine.ts';
 import { Picture } from '../../harness/picture.ts';
@@ -16,7 +16,12 @@ beforeAll(async () => {
   parts = new AsyncDisposableStack();
   const egress = await startEgressProxy({ policy: createEgressPolicy({ allow: [] }), log });
   parts.defer(() => egress.close());
-  const config = { pageMemoryBytes: 1e9, antiBotIdleMs: 1000, patienceMs: 30_000, stealthProvider: undefined };
+  const config = {
+    pageMemoryBytes: 1e9,
+    antiBotIdleTimeoutMs: 1000,
+    livenessTimeoutMs: 30_000,
+    stealthProvider: undefined,
+  };
   browsers = await startBrowsers({ ...engineConfig, ...config }, { log, egress });
   parts.defer(() => browsers.close());
 });
@@ -38,10 +43,10 @@ function busyAtTheShot(cdp: CDPSession): CDPSession {
 }
 
 test('a whole page that becomes busy while it is taken is taken as it stood', async () => {
-  const taking: Pick<Browsers, 'take'> = {
-    take: async (wish) => {
-      const loan = await browsers.take(wish);
-      return { ...loan, cdp: busyAtTheShot(loan.cdp) };
+  const acquiring: Pick<Browsers, 'acquire'> = {
+    acquire: async (wanted) => {
+      const acquired = await browsers.acquire(wanted);
+      return { ...acquired, cdp: busyAtTheShot(acquired.cdp) };
     },
   };
   const { bytes, report } = await render(
@@ -53,7 +58,7 @@ test('a whole page that becomes busy while it is taken is taken as it stood', as
       deadline: Date.now() + 60_000,
     },
     {
-      browsers: { state: 'up', stealth: browsers.stealth, close: () => Promise.resolve(), ...taking },
+      browsers: { state: 'up', stealth: browsers.stealth, close: () => Promise.resolve(), ...acquiring },
       blocker: await loadBlocker({ path: undefined, log }),
       responseTimeoutMs: undefined,
     },

@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isBlank } from '../../../services/renderer/capture/blank.ts';
-import { isChallenge } from '../../../services/renderer/capture/challenge.ts';
+import { isBlank } from '../../../services/renderer/page/screenshot.ts';
+import { isChallenge } from '../../../services/renderer/page/report.ts';
 import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 
 let engine: TestEngine;

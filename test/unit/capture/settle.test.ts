@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { untilTimersRan, waits } from '../../../services/renderer/page/scripts/waits.ts';
 import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 import { fastest } from '../../harness/fastest.ts';
 
@@ -13,6 +14,25 @@ const turning = (ms: number) =>
   html(
     `<div id="box" style="height:200px;background:#c00"></div>
      <script>addEventListener('load', () => setTimeout(() => (box.style.background = '#0a0'), ${ms}))</script>`,
+  );
+
+/** When a timer brings in an image, and from when on the page is busy for a while, in ms after load. */
+const timers = [
+  [10, 9],
+  [18, 15],
+  [18, 17],
+] as const;
+
+const timed = (timerMs: number, busyFromMs: number) =>
+  html(
+    `<div id="box" style="width:50px;height:50px;background:#c00"></div>
+     <script>
+       const busy = () => { for (const end = performance.now() + 60; performance.now() < end; ); };
+       addEventListener('load', () => {
+         setTimeout(() => (box.innerHTML = '<img style="display:block" src="/soon.png">'), ${timerMs});
+         setTimeout(busy, ${busyFromMs});
+       });
+     </script>`,
   );
 
 beforeAll(async () => {
@@ -29,6 +49,10 @@ beforeAll(async () => {
   site = await TestSite.start({
     '/now.png': image(0),
     '/late.png': image(20_000),
+    '/soon.png': image(200),
+    ...Object.fromEntries(
+      timers.map(([timerMs, busyFromMs]) => [`/timed-${timerMs}-${busyFromMs}`, timed(timerMs, busyFromMs)]),
+    ),
     // Images that are put in after load, as scripts do.
     '/scripted': html(
       `<div id="box"></div><script>
@@ -69,6 +93,19 @@ describe('images', () => {
     expect(settleMs).toBeLessThan(2000);
   });
 
+  test.each(timers)(
+    'that a timer brings %d ms after load are waited for, on a page that is busy from %d ms on',
+    async (timerMs, busyFromMs) => {
+      for (let attempt = 0; attempt < 3; attempt += 1) {
+        const { picture, report } = await engine.shoot(site.url(`/timed-${timerMs}-${busyFromMs}`), {
+          imageTimeout: 12_000,
+        });
+        expect(picture.at(25, 25)).toBe('#00aa00');
+        expect(report.images).toEqual({ loaded: 1, failed: 0, pending: 0 });
+      }
+    },
+  );
+
   test('of all kinds count, those in sight for a viewport and all for a whole page', async () => {
     const inSight = await engine.shoot(site.url('/kinds'));
     expect(inSight.report.images).toEqual({ loaded: 6, failed: 1, pending: 0 });
@@ -76,6 +113,24 @@ describe('images', () => {
     expect(whole.report.images).toEqual({ loaded: 7, failed: 1, pending: 0 });
   });
 });
+
+test.each([0, 60])(
+  'a wait for timers ends after those that are due before it, on a page that is busy for %d ms',
+  async (busyMs) => {
+    // In the page itself, where it can be made at the very moment of the load event.
+    const script = `
+    const waits = { sleep: ${waits.sleep.toString()} };
+    const untilTimersRan = ${untilTimersRan.toString()};
+    const order = [];
+    addEventListener('load', () => {
+      void untilTimersRan(20).then(() => { order.push('ours'); document.title = order.join(); });
+      for (const ms of [0, 1, 10, 19]) setTimeout(() => order.push(ms), ms);
+      for (const end = performance.now() + ${busyMs}; performance.now() < end; );
+    });`;
+    const { report } = await engine.render({ kind: 'html', html: html(`<script>${script}</script>`) }, { delay: 500 });
+    expect(report.title).toBe('0,1,10,19,ours');
+  },
+);
 
 describe('what the page fetches', () => {
   test('is waited for, but not for longer than 1.5 s', async () => {

@@ -13,11 +13,11 @@ import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.t
 import { takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import { readFrontConfig } from '../../../services/front/config.ts';
 import { createFront } from '../../../services/front/front.ts';
-import type { RenderSource } from '../../../services/renderer/capture/engine.ts';
-import { JobSource } from '../../../services/renderer/job/job-source.ts';
-import { ResultPublisher } from '../../../services/renderer/job/publish-result.ts';
-import { giveBack, runJob, type JobDeps } from '../../../services/renderer/job/run-job.ts';
-import { Slots } from '../../../services/renderer/job/slots.ts';
+import type { RenderSource } from '../../../services/renderer/page/engine.ts';
+import { JobSource } from '../../../services/renderer/worker/job-source.ts';
+import { ResultPublisher } from '../../../services/renderer/worker/publish-result.ts';
+import { giveBack, runJob, type JobDeps } from '../../../services/renderer/worker/run-job.ts';
+import { Slots } from '../../../services/renderer/worker/slots.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord, plainReport, pngLike } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';

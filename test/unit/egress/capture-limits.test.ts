@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { readProcessTree, treeBytes } from '../../../services/renderer/browser/process-tree.ts';
+import { readProcessTree, treeBytes } from '../../../services/renderer/browser/memory.ts';
 import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 import { brotliBomb, entityBomb, gzipBomb, pngBomb, zstdBomb, type Bomb } from './bombs.ts';
 

@@ -1,14 +1,14 @@
 import http2, { type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import https from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { chromium, type Browser, type BrowserContext } from 'playwright-core';
+import { chromium, type Browser, type BrowserContext } from 'playwright';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { deadProxy, egressSwitches } from '../../../services/renderer/egress/chromium-switches.ts';
-import type { EgressLane } from '../../../services/renderer/egress/lane.ts';
+import { deadProxy, egressSwitches } from '../../../services/renderer/browser/switches.ts';
+import type { ProxySession } from '../../../services/renderer/egress/session.ts';
 import { startEgressProxy, type EgressProxy } from '../../../services/renderer/egress/proxy.ts';
-import { watchStalls } from '../../../services/renderer/egress/watch-stalls.ts';
+import { watchStalls } from '../../../services/renderer/egress/stalls.ts';
 import { listen, publicAddress, startSite, type Site } from './sites.ts';
 import { tlsFixture } from './tls-fixture.ts';
 
@@ -50,26 +50,26 @@ describe.each(['headlessShell', 'chromium'] as const)('%s', (which) => {
 
   afterAll(() => browser.close());
 
-  const withLane = async (use: (context: BrowserContext, lane: EgressLane) => Promise<void>): Promise<void> => {
-    const lane = await proxy.openLane();
-    const context = await browser.newContext({ proxy: { server: lane.server }, ignoreHTTPSErrors: true });
+  const withSession = async (use: (context: BrowserContext, session: ProxySession) => Promise<void>): Promise<void> => {
+    const session = await proxy.openSession();
+    const context = await browser.newContext({ proxy: { server: session.server }, ignoreHTTPSErrors: true });
     try {
-      await use(context, lane);
+      await use(context, session);
     } finally {
       await context.close();
-      await lane.close();
+      await session.close();
     }
   };
 
   it.each(which === 'headlessShell' ? hangs : hangs.slice(-1))(
     'does not let a script hold the page that hangs over %s at %s',
     (protocol, host) =>
-      withLane(async (context, lane) => {
+      withSession(async (context, session) => {
         const hanging = await startHangingSite(protocol);
         const origin = (name: string) => `${protocol === 'http' ? 'http' : 'https'}://${name}:${hanging.port}`;
         try {
           const page = await context.newPage();
-          const stalls = watchStalls(page, lane, { responseTimeoutMs, navigationTimeoutMs: 20_000 });
+          const stalls = watchStalls(page, session, { responseTimeoutMs, navigationTimeoutMs: 20_000 });
           const started = performance.now();
           // The document itself takes longer than a response may, at the end of a redirect.
           const to = encodeURIComponent(`/slow?script=${origin(host)}/hang.js`);
@@ -81,7 +81,7 @@ describe.each(['headlessShell', 'chromium'] as const)('%s', (which) => {
           expect(await page.evaluate(shown)).toBe('shownrgb(255, 0, 0)');
           expect(tookMs).toBeGreaterThan(2.4 * responseTimeoutMs);
           expect(tookMs).toBeLessThan(15_000);
-          expect(lane.stats().stalledHosts).toEqual([host]);
+          expect(session.stats().stalledHosts).toEqual([host]);
         } finally {
           await hanging.close();
         }

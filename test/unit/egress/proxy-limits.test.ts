@@ -5,9 +5,9 @@ import { freePort } from '../../harness/free-port.ts';
 import { until } from '../../harness/until.ts';
 import { openTunnel, plain, read } from './proxy-client.ts';
 import { publicAddress, startDeaf } from './sites.ts';
-import { networkError, several, useLanes } from './use-lanes.ts';
+import { networkError, several, useSessions } from './use-sessions.ts';
 
-const { site, tcp, closing, openLane } = useLanes();
+const { site, tcp, closing, openSession } = useSessions();
 
 describe('time-outs', () => {
   const limits = { responseTimeoutMs: 200 };
@@ -15,16 +15,16 @@ describe('time-outs', () => {
 
   it('end a plain request whose answer does not begin', async () => {
     const { port } = await hanging();
-    const lane = await openLane({ limits });
+    const session = await openSession({ limits });
     const started = performance.now();
-    await expect(plain(lane.server, `http://a.example:${port}/hang`)).rejects.toThrow(networkError);
+    await expect(plain(session.server, `http://a.example:${port}/hang`)).rejects.toThrow(networkError);
     expect(performance.now() - started).toBeGreaterThanOrEqual(195);
-    expect(lane.stats()).toMatchObject({ stalledHosts: ['a.example'], stalledRequests: 1, failedRequests: 0 });
-    expect(lane.failureOf(`http://a.example:${port}/`)).toBe('response-timeout');
+    expect(session.stats()).toMatchObject({ stalledHosts: ['a.example'], stalledRequests: 1, failedRequests: 0 });
+    expect(session.failureOf(`http://a.example:${port}/`)).toBe('response-timeout');
     // On a kept connection too, and without sending it again.
-    await plain(lane.server, `http://a.example:${port}/ok`);
-    await expect(plain(lane.server, `http://a.example:${port}/hang`)).rejects.toThrow(networkError);
-    expect(lane.stats().stalledRequests).toBe(2);
+    await plain(session.server, `http://a.example:${port}/ok`);
+    await expect(plain(session.server, `http://a.example:${port}/hang`)).rejects.toThrow(networkError);
+    expect(session.stats().stalledRequests).toBe(2);
   });
 
   it('leave alone an answer that has begun, and an upload that moves on', async () => {
@@ -35,9 +35,9 @@ describe('time-outs', () => {
         setTimeout(() => response.end('and ended'), 700);
       }
     });
-    const lane = await openLane({ limits });
-    const slow = plain(lane.server, `http://a.example:${port}/`);
-    const upload = http.request(lane.server, { method: 'POST', path: `http://a.example:${port}/up` });
+    const session = await openSession({ limits });
+    const slow = plain(session.server, `http://a.example:${port}/`);
+    const upload = http.request(session.server, { method: 'POST', path: `http://a.example:${port}/up` });
     const stored = once(upload, 'response');
     for (let part = 0; part < 7; part += 1) {
       upload.write('x'.repeat(1000));
@@ -48,20 +48,20 @@ describe('time-outs', () => {
     expect(response.statusCode).toBe(200);
     response.resume();
     expect((await slow).body).toBe('begun and ended');
-    expect(lane.stats().stalledRequests).toBe(0);
+    expect(session.stats().stalledRequests).toBe(0);
   });
 
   it('wait for a server that may be slow, as long as it may', async () => {
     const { port } = await site(publicAddress, (_, response) => void setTimeout(() => response.end('late'), 600));
-    const lane = await openLane({ limits });
-    const release = lane.expectSlow(`http://a.example:${port}/`, 5000);
-    expect((await plain(lane.server, `http://a.example:${port}/`)).body).toBe('late');
-    await expect(plain(lane.server, `http://b.example:${port}/`)).rejects.toThrow(networkError);
+    const session = await openSession({ limits });
+    const release = session.expectSlow(`http://a.example:${port}/`, 5000);
+    expect((await plain(session.server, `http://a.example:${port}/`)).body).toBe('late');
+    await expect(plain(session.server, `http://b.example:${port}/`)).rejects.toThrow(networkError);
     release();
-    await expect(plain(lane.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
+    await expect(plain(session.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
     const started = performance.now();
-    lane.expectSlow(`http://a.example:${port}/`, 300);
-    await expect(plain(lane.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
+    session.expectSlow(`http://a.example:${port}/`, 300);
+    await expect(plain(session.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
     expect(performance.now() - started).toBeGreaterThanOrEqual(295);
   });
 
@@ -71,8 +71,8 @@ describe('time-outs', () => {
       asked.resolve();
       setTimeout(() => response.end('there'), 50);
     });
-    const lane = await openLane({ limits });
-    const answer = plain(lane.server, `http://a.example:${port}/`);
+    const session = await openSession({ limits });
+    const answer = plain(session.server, `http://a.example:${port}/`);
     await asked.promise;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
     expect((await answer).body).toBe('there');
@@ -81,10 +81,10 @@ describe('time-outs', () => {
   it('cut a tunnel whose server never answers, not one that falls silent later', async () => {
     const silent = await tcp(publicAddress, () => undefined);
     const brief = await tcp(publicAddress, (socket) => void socket.once('data', () => socket.write('hello')));
-    const lane = await openLane({ limits });
-    const deaf = await openTunnel(lane.server, `deaf.example:${silent.port}`);
-    const idle = await openTunnel(lane.server, `idle.example:${silent.port}`);
-    const quiet = await openTunnel(lane.server, `quiet.example:${brief.port}`);
+    const session = await openSession({ limits });
+    const deaf = await openTunnel(session.server, `deaf.example:${silent.port}`);
+    const idle = await openTunnel(session.server, `idle.example:${silent.port}`);
+    const quiet = await openTunnel(session.server, `quiet.example:${brief.port}`);
     quiet.socket.write('hello?');
     expect(await read(quiet.socket)).toBe('hello');
     quiet.socket.write('more');
@@ -93,52 +93,52 @@ describe('time-outs', () => {
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(quiet.socket.destroyed).toBe(false);
     expect(idle.socket.destroyed).toBe(false);
-    expect(lane.stats()).toMatchObject({ stalledHosts: ['deaf.example'], stalledRequests: 1, openConnections: 2 });
+    expect(session.stats()).toMatchObject({ stalledHosts: ['deaf.example'], stalledRequests: 1, openConnections: 2 });
 
     // Unless somebody knows better.
-    expect(lane.cutSilent(`https://quiet.example:${brief.port}/x`, 60_000)).toBe(0);
-    expect(lane.cutSilent(`https://quiet.example:${brief.port}/x`, 300)).toBe(1);
+    expect(session.cutSilent(`https://quiet.example:${brief.port}/x`, 60_000)).toBe(0);
+    expect(session.cutSilent(`https://quiet.example:${brief.port}/x`, 300)).toBe(1);
     expect(await read(quiet.socket)).toBe('');
     expect(idle.socket.destroyed).toBe(false);
   });
 
   it('end an attempt to connect', async () => {
     const { port } = await closing(startDeaf(publicAddress));
-    const lane = await openLane({ limits: { connectTimeoutMs: 200 } });
+    const session = await openSession({ limits: { connectTimeoutMs: 200 } });
     const started = performance.now();
-    expect(await openTunnel(lane.server, `a.example:${port}`)).toMatchObject({
+    expect(await openTunnel(session.server, `a.example:${port}`)).toMatchObject({
       status: 504,
       headers: { 'x-webcapture-egress': 'connect-timeout' },
     });
-    await expect(plain(lane.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
+    await expect(plain(session.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
     // Unless told otherwise, ten seconds each.
     expect(performance.now() - started).toBeLessThan(8000);
-    expect(lane.failureOf(`http://a.example:${port}/`)).toBe('connect-timeout');
+    expect(session.failureOf(`http://a.example:${port}/`)).toBe('connect-timeout');
   });
 
   it('share the time to connect among the addresses', async () => {
     const port = await freePort();
     await closing(startDeaf('127.0.0.3', port));
     await site(publicAddress, (_, response) => response.end('second'), undefined, port);
-    const lane = await openLane({ allow: ['127.0.0.2/31'], lookup: several, limits: { connectTimeoutMs: 1000 } });
-    expect((await plain(lane.server, `http://a.example:${port}/`)).body).toBe('second');
+    const session = await openSession({ allow: ['127.0.0.2/31'], lookup: several, limits: { connectTimeoutMs: 1000 } });
+    expect((await plain(session.server, `http://a.example:${port}/`)).body).toBe('second');
   });
 });
 
 describe('limits', () => {
   it('hold for connections, of which closed ones do not count', async () => {
     const { port } = await tcp(publicAddress, () => undefined);
-    const lane = await openLane({ limits: { maxConnections: 2 } });
-    const first = await openTunnel(lane.server, `a.example:${port}`);
-    await openTunnel(lane.server, `b.example:${port}`);
-    expect(await openTunnel(lane.server, `c.example:${port}`)).toMatchObject({
+    const session = await openSession({ limits: { maxConnections: 2 } });
+    const first = await openTunnel(session.server, `a.example:${port}`);
+    await openTunnel(session.server, `b.example:${port}`);
+    expect(await openTunnel(session.server, `c.example:${port}`)).toMatchObject({
       status: 503,
       headers: { 'x-webcapture-egress': 'limit' },
     });
-    expect(lane.stats()).toMatchObject({ openConnections: 2, limitReached: 'connections' });
+    expect(session.stats()).toMatchObject({ openConnections: 2, limitReached: 'connections' });
     first.socket.destroy();
-    await until('a connection to close', () => lane.stats().openConnections === 1);
-    expect((await openTunnel(lane.server, `c.example:${port}`)).status).toBe(200);
+    await until('a connection to close', () => session.stats().openConnections === 1);
+    expect((await openTunnel(session.server, `c.example:${port}`)).status).toBe(200);
   });
 
   it('hold for bytes: everything is cut then, for good', async () => {
@@ -151,23 +151,23 @@ describe('limits', () => {
       socket.once('data', pour);
     });
     const { port: webPort } = await site(publicAddress, (_, response) => response.end('x'.repeat(1000)));
-    const lane = await openLane({ limits: { maxDownloadBytes: 1024 * 1024 } });
-    expect((await plain(lane.server, `http://a.example:${webPort}/`)).status).toBe(200);
-    const idle = await openTunnel(lane.server, `b.example:${port}`);
-    const { socket } = await openTunnel(lane.server, `a.example:${port}`);
+    const session = await openSession({ limits: { maxDownloadBytes: 1024 * 1024 } });
+    expect((await plain(session.server, `http://a.example:${webPort}/`)).status).toBe(200);
+    const idle = await openTunnel(session.server, `b.example:${port}`);
+    const { socket } = await openTunnel(session.server, `a.example:${port}`);
     socket.resume().write('go');
     await once(socket, 'close');
     expect(await read(idle.socket)).toBe('');
-    expect(lane.stats().limitReached).toBe('download');
-    expect(lane.stats().bytesReceived).toBeLessThan(2 * 1024 * 1024);
-    await expect(plain(lane.server, `http://a.example:${webPort}/`)).rejects.toThrow(networkError);
-    expect((await openTunnel(lane.server, `a.example:${port}`)).status).toBe(503);
+    expect(session.stats().limitReached).toBe('download');
+    expect(session.stats().bytesReceived).toBeLessThan(2 * 1024 * 1024);
+    await expect(plain(session.server, `http://a.example:${webPort}/`)).rejects.toThrow(networkError);
+    expect((await openTunnel(session.server, `a.example:${port}`)).status).toBe(503);
   });
 
   it('hold for the body of a plain response', async () => {
     const { port } = await site(publicAddress, (_, response) => response.end(Buffer.alloc(3 * 1024 * 1024)));
-    const lane = await openLane({ limits: { maxDownloadBytes: 1024 * 1024 } });
-    await expect(plain(lane.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
-    expect(lane.stats().limitReached).toBe('download');
+    const session = await openSession({ limits: { maxDownloadBytes: 1024 * 1024 } });
+    await expect(plain(session.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
+    expect(session.stats().limitReached).toBe('download');
   });
 });

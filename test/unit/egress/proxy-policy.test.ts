@@ -7,15 +7,15 @@ import { freePort } from '../../harness/free-port.ts';
 import { openTunnel, plain } from './proxy-client.ts';
 import { notationsOf, refusedAddresses, refusedHosts } from './refused-hosts.ts';
 import { innerAddress, publicAddress } from './sites.ts';
-import { several, useLanes } from './use-lanes.ts';
+import { several, useSessions } from './use-sessions.ts';
 
-const { site, tcp, openProxy, openLane, onEnd } = useLanes();
+const { site, tcp, openProxy, openSession, onEnd } = useSessions();
 
 describe('the policy', () => {
   it('holds in every notation, and nothing arrives', async () => {
     const canary = await tcp(innerAddress, (socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nsecret'));
     const { port } = canary;
-    const lane = await openLane();
+    const session = await openSession();
     const agent = new http.Agent({ keepAlive: true });
     onEnd(() => agent.destroy());
     const addresses = ['127.0.0.1', '0.0.0.0', '169.254.169.254', '10.0.0.1'];
@@ -32,9 +32,9 @@ describe('the policy', () => {
       const authority = encodeURI(`${bracketed}:${port}`)
         .replaceAll('%25', '%')
         .replaceAll(/%5[BD]/g, decodeURI);
-      const forwarded = await plain(lane.server, `http://${authority}/`, { agent });
+      const forwarded = await plain(session.server, `http://${authority}/`, { agent });
       expect([400, 403]).toContain(forwarded.status);
-      const tunnelled = await openTunnel(lane.server, authority);
+      const tunnelled = await openTunnel(session.server, authority);
       expect([400, 403]).toContain(tunnelled.status);
       tunnelled.socket.destroy();
       if (forwarded.status !== 403) continue;
@@ -44,14 +44,14 @@ describe('the policy', () => {
     }
     expect(plainly).toBeGreaterThan(150);
     expect(canary.connections()).toBe(0);
-    expect(lane.stats().blockedHosts).toEqual(
+    expect(session.stats().blockedHosts).toEqual(
       expect.arrayContaining(['127.0.0.1', '::1', 'localhost', 'inner.example']),
     );
-    expect(lane.stats().blockedRequests).toBeGreaterThanOrEqual(2 * plainly);
-    expect(lane.wasBlocked(`http://inner.example:${port}/any`)).toBe(true);
-    expect(lane.wasBlocked(`https://0x7f.1:${port}/any`)).toBe(true);
-    expect(lane.wasBlocked('http://a.example/')).toBe(false);
-    expect(lane.wasBlocked('not a url')).toBe(false);
+    expect(session.stats().blockedRequests).toBeGreaterThanOrEqual(2 * plainly);
+    expect(session.wasBlocked(`http://inner.example:${port}/any`)).toBe(true);
+    expect(session.wasBlocked(`https://0x7f.1:${port}/any`)).toBe(true);
+    expect(session.wasBlocked('http://a.example/')).toBe(false);
+    expect(session.wasBlocked('not a url')).toBe(false);
   });
 
   it('holds for where a redirect leads', async () => {
@@ -60,10 +60,10 @@ describe('the policy', () => {
       response.writeHead(302, { location: `http://inner.example:${canary.port}/secret` });
       response.end();
     });
-    const lane = await openLane();
-    const { status, headers } = await plain(lane.server, `http://a.example:${port}/`);
+    const session = await openSession();
+    const { status, headers } = await plain(session.server, `http://a.example:${port}/`);
     expect(status).toBe(302);
-    expect(await plain(lane.server, headers.location ?? '')).toMatchObject({ status: 403 });
+    expect(await plain(session.server, headers.location ?? '')).toMatchObject({ status: 403 });
     expect(canary.connections()).toBe(0);
   });
 
@@ -85,16 +85,16 @@ describe('the policy', () => {
       { address: (asked += 1) === 1 ? publicAddress : innerAddress, family: 4 },
     ];
     const proxy = await openProxy({ lookup: rebinding });
-    const lane = await proxy.openLane();
+    const session = await proxy.openSession();
     const url = `http://rebind.example:${port}/`;
     for (let round = 0; round < 3; round += 1) {
       const headers = { connection: 'close' };
-      expect((await plain(lane.server, url, { headers })).body).toBe('public');
-      expect((await openTunnel(lane.server, `REBIND.example.:${port}`)).status).toBe(200);
+      expect((await plain(session.server, url, { headers })).body).toBe('public');
+      expect((await openTunnel(session.server, `REBIND.example.:${port}`)).status).toBe(200);
     }
     expect(asked).toBe(1);
 
-    const next = await proxy.openLane();
+    const next = await proxy.openSession();
     expect((await plain(next.server, url)).status).toBe(403);
     expect(await openTunnel(next.server, `rebind.example:${port}`)).toMatchObject({ status: 403 });
     expect(inner).toBe(0);
@@ -106,24 +106,24 @@ describe('the policy', () => {
       { address: innerAddress, family: 4 },
     ];
     const { port, connections } = await site(publicAddress, (_, response) => response.end());
-    const lane = await openLane({ lookup: both });
-    expect((await plain(lane.server, `http://a.example:${port}/`)).status).toBe(403);
+    const session = await openSession({ lookup: both });
+    expect((await plain(session.server, `http://a.example:${port}/`)).status).toBe(403);
     expect(connections()).toBe(0);
   });
 
   it('refuses ports that are not of the web', async () => {
-    const lane = await openLane();
+    const session = await openSession();
     for (const port of [22, 25, 6379]) {
-      expect((await plain(lane.server, `http://a.example:${port}/`)).status).toBe(403);
-      expect((await openTunnel(lane.server, `a.example:${port}`)).status).toBe(403);
+      expect((await plain(session.server, `http://a.example:${port}/`)).status).toBe(403);
+      expect((await openTunnel(session.server, `a.example:${port}`)).status).toBe(403);
     }
-    expect(lane.wasBlocked('http://a.example:25/')).toBe(true);
-    expect(lane.wasBlocked('http://a.example/')).toBe(false);
+    expect(session.wasBlocked('http://a.example:25/')).toBe(true);
+    expect(session.wasBlocked('http://a.example/')).toBe(false);
   });
 
-  it('keeps a page from the proxy itself, its own lane and others, where loopback is open', async () => {
+  it('keeps a page from the proxy itself, its own session and others, where loopback is open', async () => {
     const proxy = await openProxy({ allow: ['127.0.0.0/8', '0.0.0.0/32', '::1'], lookup: createSystemLookup() });
-    const [own, other] = [await proxy.openLane(), await proxy.openLane()];
+    const [own, other] = [await proxy.openSession(), await proxy.openSession()];
     const { port } = await site(innerAddress, (_, response) => response.end('open'));
     expect((await plain(own.server, `http://127.0.0.1:${port}/`)).body).toBe('open');
     for (const { server } of [own, other]) {
@@ -146,7 +146,7 @@ describe('the policy', () => {
 
   it('tries the next address when one does not answer', async () => {
     const { port } = await site(publicAddress, (_, response) => response.end('second'));
-    const lane = await openLane({ allow: ['127.0.0.2/31'], lookup: several });
-    expect((await plain(lane.server, `http://a.example:${port}/`)).body).toBe('second');
+    const session = await openSession({ allow: ['127.0.0.2/31'], lookup: several });
+    expect((await plain(session.server, `http://a.example:${port}/`)).body).toBe('second');
   });
 });

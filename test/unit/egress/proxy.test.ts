@@ -6,9 +6,9 @@ import { freePort } from '../../harness/free-port.ts';
 import { until } from '../../harness/until.ts';
 import { openTunnel, plain, read } from './proxy-client.ts';
 import { publicAddress } from './sites.ts';
-import { lookup, networkError, useLanes } from './use-lanes.ts';
+import { lookup, networkError, useSessions } from './use-sessions.ts';
 
-const { site, tcp, openProxy, openLane } = useLanes();
+const { site, tcp, openProxy, openSession } = useSessions();
 
 describe('plain http', () => {
   it('passes requests and responses on as they are', async () => {
@@ -35,8 +35,8 @@ describe('plain http', () => {
         response.end('tea');
       });
     });
-    const lane = await openLane();
-    const answer = await plain(lane.server, `http://Site.Example:${port}/a%20b/../c|d?e=%zz&f=[g]`, {
+    const session = await openSession();
+    const answer = await plain(session.server, `http://Site.Example:${port}/a%20b/../c|d?e=%zz&f=[g]`, {
       method: 'PUT',
       body: 'leaves',
       headers: {
@@ -55,7 +55,7 @@ describe('plain http', () => {
     expect(answer).toMatchObject({ status: 418, body: 'tea' });
     expect(answer.rawHeaders.slice(0, 6)).toEqual(['Set-Cookie', 'a=1', 'set-cookie', 'b=2', 'X-Odd', 'é']);
     expect(answer.rawHeaders.join()).not.toMatch(/x-hop|date/i);
-    const { bytesReceived, ...stats } = lane.stats();
+    const { bytesReceived, ...stats } = session.stats();
     expect(stats).toMatchObject({ connections: 1, blockedRequests: 0 });
     // The body, and a head of some sixty.
     expect(bytesReceived).toBeGreaterThan(3 + 30);
@@ -69,14 +69,14 @@ describe('plain http', () => {
       served.add(request.socket);
       return response.end(request.url);
     });
-    const lane = await openLane();
+    const session = await openSession();
     for (const path of ['/one', '/two'])
-      expect((await plain(lane.server, `http://a.example:${port}${path}`)).body).toBe(path);
+      expect((await plain(session.server, `http://a.example:${port}${path}`)).body).toBe(path);
     expect(connections()).toBe(1);
-    expect((await plain(lane.server, `http://a.example:${port}/again`)).body).toBe('/again');
+    expect((await plain(session.server, `http://a.example:${port}/again`)).body).toBe('/again');
     expect(connections()).toBe(2);
     // What may have had an effect is not sent twice.
-    await expect(plain(lane.server, `http://a.example:${port}/again`, { method: 'POST', body: 'x' })).rejects.toThrow(
+    await expect(plain(session.server, `http://a.example:${port}/again`, { method: 'POST', body: 'x' })).rejects.toThrow(
       networkError,
     );
   });
@@ -88,19 +88,19 @@ describe('plain http', () => {
         setImmediate(() => socket.destroy());
       });
     });
-    const lane = await openLane();
-    await expect(plain(lane.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
+    const session = await openSession();
+    await expect(plain(session.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
   });
 
   it('ends without an answer where the network has none', async () => {
     const port = await freePort();
-    const lane = await openLane();
-    await expect(plain(lane.server, 'http://nowhere.example/')).rejects.toThrow(networkError);
-    await expect(plain(lane.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
-    expect(lane.failureOf('http://nowhere.example/x')).toBe('unresolved');
-    expect(lane.failureOf(`http://a.example:${port}/y`)).toBe('unreachable');
-    expect(lane.failureOf('http://b.example/')).toBeUndefined();
-    expect(lane.stats()).toMatchObject({ failedRequests: 2, blockedRequests: 0 });
+    const session = await openSession();
+    await expect(plain(session.server, 'http://nowhere.example/')).rejects.toThrow(networkError);
+    await expect(plain(session.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
+    expect(session.failureOf('http://nowhere.example/x')).toBe('unresolved');
+    expect(session.failureOf(`http://a.example:${port}/y`)).toBe('unreachable');
+    expect(session.failureOf('http://b.example/')).toBeUndefined();
+    expect(session.stats()).toMatchObject({ failedRequests: 2, blockedRequests: 0 });
   });
 
   it.each([
@@ -111,8 +111,8 @@ describe('plain http', () => {
     'ftp://a.example/',
     'http://a..b/',
   ])('answers 400 to %s', async (target) => {
-    const lane = await openLane();
-    expect(await plain(lane.server, target)).toMatchObject({ status: 400 });
+    const session = await openSession();
+    expect(await plain(session.server, target)).toMatchObject({ status: 400 });
   });
 });
 
@@ -125,11 +125,11 @@ describe('what a server may try', () => {
     ['interim answers without an end', 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'.repeat(1000)],
   ])('ends in time: %s', async (_, answer) => {
     const { port } = await tcp(publicAddress, (socket) => socket.once('data', () => socket.write(answer)));
-    const lane = await openLane();
-    const ask = () => expect(plain(lane.server, `http://site.example:${port}/`)).rejects.toThrow(networkError);
-    // The lane itself would give up after ten seconds.
+    const session = await openSession();
+    const ask = () => expect(plain(session.server, `http://site.example:${port}/`)).rejects.toThrow(networkError);
+    // The session itself would give up after ten seconds.
     expect(await timeOf(ask)).toBeLessThan(8000);
-    expect(lane.stats()).toMatchObject({ failedRequests: 1, openConnections: 0 });
+    expect(session.stats()).toMatchObject({ failedRequests: 1, openConnections: 0 });
   });
 });
 
@@ -140,14 +140,14 @@ describe('tunnels', () => {
       socket.on('data', (chunk) => (text += chunk.toString()));
       socket.on('end', () => socket.end(text.toUpperCase()));
     });
-    const lane = await openLane();
-    const { status, socket } = await openTunnel(lane.server, `a.example:${port}`);
+    const session = await openSession();
+    const { status, socket } = await openTunnel(session.server, `a.example:${port}`);
     expect(status).toBe(200);
     socket.write('hello, ');
     socket.end('world');
     expect(await read(socket)).toBe('HELLO, WORLD');
-    expect(lane.stats()).toMatchObject({ bytesReceived: 12, connections: 1 });
-    await until('the connection to be forgotten', () => lane.stats().openConnections === 0);
+    expect(session.stats()).toMatchObject({ bytesReceived: 12, connections: 1 });
+    await until('the connection to be forgotten', () => session.stats().openConnections === 0);
   });
 
   it('carry WebSockets', async () => {
@@ -156,31 +156,31 @@ describe('tunnels', () => {
       (_, response) => response.end(),
       (server) => server.on('upgrade', (_, socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\nframes')),
     );
-    const lane = await openLane();
-    const { socket } = await openTunnel(lane.server, `a.example:${port}`);
+    const session = await openSession();
+    const { socket } = await openTunnel(session.server, `a.example:${port}`);
     socket.write('GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
     expect(await read(socket)).toMatch(/^HTTP\/1.1 101 .*frames$/s);
   });
 
   it('say why they do not stand', async () => {
     const port = await freePort();
-    const lane = await openLane();
-    expect(await openTunnel(lane.server, 'nowhere.example:443')).toMatchObject({
+    const session = await openSession();
+    expect(await openTunnel(session.server, 'nowhere.example:443')).toMatchObject({
       status: 502,
       headers: { 'x-webcapture-egress': 'unresolved' },
     });
-    expect(await openTunnel(lane.server, `a.example:${port}`)).toMatchObject({
+    expect(await openTunnel(session.server, `a.example:${port}`)).toMatchObject({
       status: 502,
       headers: { 'x-webcapture-egress': 'unreachable' },
     });
     for (const authority of ['a.example', 'a.example:', ':443', 'a.example:99999', 'a..b:443']) {
-      expect(await openTunnel(lane.server, authority)).toMatchObject({ status: 400 });
+      expect(await openTunnel(session.server, authority)).toMatchObject({ status: 400 });
     }
   });
 });
 
-describe('closing a lane', () => {
-  it('destroys all that is under way, and touches no other lane', async () => {
+describe('closing a session', () => {
+  it('destroys all that is under way, and touches no other session', async () => {
     const { port } = await site(publicAddress, (_, response) => void response.write('begun'));
     let pending = 0;
     const never: Lookup = (name) => {
@@ -189,25 +189,25 @@ describe('closing a lane', () => {
       return new Promise(() => undefined);
     };
     const proxy = await openProxy({ lookup: never });
-    const [lane, other] = [await proxy.openLane(), await proxy.openLane()];
-    const tunnelled = await openTunnel(lane.server, `a.example:${port}`);
+    const [session, other] = [await proxy.openSession(), await proxy.openSession()];
+    const tunnelled = await openTunnel(session.server, `a.example:${port}`);
     const untouched = await openTunnel(other.server, `a.example:${port}`);
     const cut = [
-      plain(lane.server, `http://a.example:${port}/`),
-      plain(lane.server, 'http://never.example/'),
-      openTunnel(lane.server, 'never2.example:443').then(({ status }) => Promise.reject(new Error(`${status}`))),
+      plain(session.server, `http://a.example:${port}/`),
+      plain(session.server, 'http://never.example/'),
+      openTunnel(session.server, 'never2.example:443').then(({ status }) => Promise.reject(new Error(`${status}`))),
     ];
     const settled = Promise.allSettled(cut);
-    await until('everything to be under way', () => lane.stats().openConnections === 2 && pending === 2);
+    await until('everything to be under way', () => session.stats().openConnections === 2 && pending === 2);
 
     // It waits for none of them: they would never end.
-    await lane.close();
+    await session.close();
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(await read(tunnelled.socket)).toBe('');
-    await until('the connections to be closed', () => lane.stats().openConnections === 0);
-    expect(lane.stats()).toMatchObject({ blockedRequests: 0, failedRequests: 0, stalledRequests: 0 });
-    await expect(plain(lane.server, `http://a.example:${port}/`)).rejects.toThrow(/ECONNREFUSED/);
-    await lane.close();
+    await until('the connections to be closed', () => session.stats().openConnections === 0);
+    expect(session.stats()).toMatchObject({ blockedRequests: 0, failedRequests: 0, stalledRequests: 0 });
+    await expect(plain(session.server, `http://a.example:${port}/`)).rejects.toThrow(/ECONNREFUSED/);
+    await session.close();
 
     expect(untouched.socket.destroyed).toBe(false);
     await proxy.close();

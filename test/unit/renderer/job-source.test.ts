@@ -12,8 +12,8 @@ import {
   streamNames,
 } from '@webcapture/shared/nats/streams.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
-import { JobSource } from '../../../services/renderer/job/job-source.ts';
-import { Slots } from '../../../services/renderer/job/slots.ts';
+import { JobSource } from '../../../services/renderer/worker/job-source.ts';
+import { Slots } from '../../../services/renderer/worker/slots.ts';
 import { silentLog, startTestNats, streamSettings, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { rendersIn, TestQueue, TestRenderer, uuidOf, type TestRendererOptions } from './support/renderer.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { Recent } from '../../../services/renderer/job/recent.ts';
+import { RecentCaptures } from '../../../services/renderer/worker/heartbeat.ts';
 
 test('counts five minutes, and only failures of our own', () => {
   let now = 0;
-  const recent = new Recent(() => now);
+  const recent = new RecentCaptures(() => now);
   recent.add({ failure: 'INTERNAL_ERROR', queueWaitMs: 90_000, renderMs: 200 });
   now = 100_000;
   recent.add({ failure: null, queueWaitMs: 10, renderMs: 200 });

@@ -1,9 +1,9 @@
 import { pino } from 'pino';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import { chromium, type Browser, type Page } from 'playwright';
 import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import type { Blocker } from '../../../../services/renderer/blocking/blocker.ts';
-import { loadBlocker } from '../../../../services/renderer/blocking/load-blocker.ts';
-import { applyBlocking, type BlockingSession } from '../../../../services/renderer/capture/block.ts';
+import { loadBlocker } from '../../../../services/renderer/blocking/blocker.ts';
+import { BlockingSession } from '../../../../services/renderer/blocking/session.ts';
 
 export const headlessShell = '/usr/bin/chromium-headless-shell';
 export const fullChromium = '/usr/bin/chromium';
@@ -33,7 +33,7 @@ export async function openBlocked(
   const context = await browser.newContext({ viewport: { width: 1000, height: 700 } });
   const page = await context.newPage();
   const none = { ads: false, trackers: false, media: false, cookieBanners: false };
-  const session = await applyBlocking(page, { ...none, ...block }, blocker);
+  const session = await BlockingSession.start(page, { ...none, ...block }, blocker);
   await page.goto(url, { waitUntil: 'load' });
   await session.beforeShoot(Date.now() + 10_000);
   return { page, session };

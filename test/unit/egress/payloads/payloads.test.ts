@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { chromium } from 'playwright-core';
+import { chromium } from 'playwright';
 import { createSystemLookup } from '@webcapture/shared/egress/lookup.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { launchBrowser } from '../../../../services/renderer/browser/launch.ts';
@@ -152,7 +152,7 @@ describe('an address is not captured', patient, () => {
 });
 
 test.each(['headlessShell', 'chromium'] as const)(
-  '%s lets nothing out of a context without a lane, and listens nowhere',
+  '%s lets nothing out of a context without a session, and listens nowhere',
   async (which) => {
     const switches = which === 'chromium' ? commonSwitches : headlessShellSwitches;
     const { browser, pid, close } = await launchBrowser({

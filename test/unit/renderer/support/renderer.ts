@@ -12,11 +12,11 @@ import { parseResult, type JobOutcome, type JobResult } from '@webcapture/shared
 import { Tickets } from '@webcapture/shared/state/tickets.ts';
 import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.ts';
 import { takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
-import type { Rendering, RenderEngine, RenderRequest } from '../../../../services/renderer/capture/engine.ts';
-import { JobSource } from '../../../../services/renderer/job/job-source.ts';
-import { ResultPublisher } from '../../../../services/renderer/job/publish-result.ts';
-import { giveBack, runJob, type JobDeps, type JobEnd } from '../../../../services/renderer/job/run-job.ts';
-import { Slots } from '../../../../services/renderer/job/slots.ts';
+import type { Rendering, RenderEngine, RenderRequest } from '../../../../services/renderer/page/engine.ts';
+import { JobSource } from '../../../../services/renderer/worker/job-source.ts';
+import { ResultPublisher } from '../../../../services/renderer/worker/publish-result.ts';
+import { giveBack, runJob, type JobDeps, type JobEnd } from '../../../../services/renderer/worker/run-job.ts';
+import { Slots } from '../../../../services/renderer/worker/slots.ts';
 import { silentLog } from '../../../harness/nats-session.ts';
 import { newRecord, plainReport, pngLike } from '../../../harness/records.ts';
 

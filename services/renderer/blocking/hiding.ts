@@ -1,0 +1,97 @@
+import { Request, type FiltersEngine } from '@ghostery/adblocker';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import type { Blocker } from './blocker.ts';
+import type { ListKind } from './filter-set.ts';
+import { applyHiding, collectFeatures, hideBanners, type PageFeatures } from './scripts/hiding.ts';
+import { callInFrame, type Frame, type Target } from './target-tree.ts';
+
+/** How long one script may take in one frame. */
+const scriptTimeoutMs = 1500;
+
+/**
+ * Hides in one frame what the lists hide, what is left of blocked images and, for cookieBanners, whatever looks like a
+ * consent banner. Resolves to the number of consent banners that went. Rejects when the frame is gone or too busy.
+ */
+export async function hideLeftovers(
+  frame: Frame,
+  block: RenderOptions['block'],
+  options: {
+    readonly blocker: Blocker;
+    /** Addresses of blocked images. */
+    readonly images: readonly string[];
+    /** When to stop, by `performance.now()`. */
+    readonly end: number;
+  },
+): Promise<number> {
+  const { engines } = options.blocker;
+  const left = () => Math.max(1, Math.min(scriptTimeoutMs, options.end - performance.now()));
+
+  const features = await callInFrame(frame, collectFeatures, [], left());
+  const styles: Record<string, string> = {};
+  const add = (kind: ListKind) => {
+    const text = cosmeticStyles(engines[kind], features);
+    if (text !== '') styles[kind] = text;
+  };
+  if (block.ads) add('ads');
+  if (block.trackers) add('trackers');
+  if (block.cookieBanners) {
+    add('cookies');
+    styles['dialogs'] = features.dialogs.map((selector) => `${selector} {display: none !important}`).join('\n');
+  }
+  const removed = await callInFrame(frame, applyHiding, [styles, options.images], left());
+  if (!block.cookieBanners) return 0;
+  const banners = await callInFrame(frame, hideBanners, [], left());
+  return banners + (removed['cookies'] ?? 0) + (removed['dialogs'] ?? 0);
+}
+
+/** The style sheet that hides what a filter list hides in a document of these features. */
+function cosmeticStyles(engine: FiltersEngine, features: PageFeatures): string {
+  const { url, classes, ids, hrefs } = features;
+  const { hostname, domain } = Request.fromRawDetails({ url, type: 'main_frame' });
+  return engine.getCosmeticsFilters({
+    url,
+    hostname,
+    domain,
+    classes,
+    ids,
+    hrefs,
+    getInjectionRules: false,
+    getExtendedRules: false,
+  }).styles;
+}
+
+/** So many frames are removed at most. */
+const maxFrames = 100;
+
+/**
+ * Removes frames whose documents were blocked: they would show the browser's error page, or an empty box. Frames that
+ * are gone meanwhile are passed over; never rejects.
+ */
+export async function collapseFrames(
+  frameIds: readonly string[],
+  targets: readonly Target[],
+  timeoutMs: number,
+): Promise<void> {
+  const all = Promise.all(frameIds.slice(0, maxFrames).map((frameId) => collapseFrame(frameId, targets)));
+  await withDeadline(all, timeoutMs, 'removing blocked frames').catch(() => undefined);
+}
+
+async function collapseFrame(frameId: string, targets: readonly Target[]): Promise<void> {
+  for (const target of targets) {
+    try {
+      // Only the target that the frame's parent lives in knows the element.
+      const { backendNodeId } = await target.send('DOM.getFrameOwner', { frameId });
+      const { object } = await target.send('DOM.resolveNode', { backendNodeId });
+      if (object.objectId === undefined) return;
+      await target.send('Runtime.callFunctionOn', {
+        objectId: object.objectId,
+        functionDeclaration: `function () { this.style.setProperty('display', 'none', 'important'); }`,
+        silent: true,
+      });
+      return;
+    } catch {
+      continue;
+    }
+  }
+}

@@ -1,0 +1,198 @@
+import { Request, type FiltersEngine, type RequestType } from '@ghostery/adblocker';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import type { Blocker } from './blocker.ts';
+import type { ListKind } from './filter-set.ts';
+import type { Target, TargetEvents } from './target-tree.ts';
+
+type PausedRequest = TargetEvents['Fetch.requestPaused'];
+
+/** So many blocked images are remembered, to be hidden before the shot. */
+const maxImages = 1000;
+
+/**
+ * Decides each request of a page before it leaves the browser. A blocked one fails at once as `blockedbyclient`.
+ *
+ * The requests are paused by the protocol's own means: a Playwright route costs three times the processor time for each
+ * request, disables the cache, and does not see where a redirect leads. Not seen are WebSockets, which the protocol
+ * does not pause, and the requests that shared workers make themselves, which belong to no page.
+ */
+export class RequestGuard {
+  readonly #block: RenderOptions['block'];
+  readonly #blocker: Blocker;
+  readonly #pageUrl: () => string;
+  readonly #documents = new Map<string, string>();
+  readonly #images = new Set<string>();
+  readonly #frames = new Set<string>();
+  #mainFrameId: string | undefined;
+  #blocked = 0;
+  #consentScriptSeen = false;
+
+  constructor(block: RenderOptions['block'], options: { readonly blocker: Blocker; readonly pageUrl: () => string }) {
+    this.#block = block;
+    this.#blocker = options.blocker;
+    this.#pageUrl = options.pageUrl;
+  }
+
+  /** Requests kept from loading so far. */
+  get blocked(): number {
+    return this.#blocked;
+  }
+
+  /** Addresses of the images, and ids of the frames, that were blocked: what is left of them is to be hidden. */
+  get remains(): { readonly images: readonly string[]; readonly frames: readonly string[] } {
+    return { images: [...this.#images], frames: [...this.#frames] };
+  }
+
+  /** A script that looks like a consent manager's was let through: its dialog may come late. */
+  get consentScriptSeen(): boolean {
+    return this.#consentScriptSeen;
+  }
+
+  async prepare(target: Target): Promise<void> {
+    const [{ frameTree }] = await Promise.all([target.send('Page.getFrameTree'), this.prepareWorker(target)]);
+    // The page's own target is the first to be prepared.
+    this.#mainFrameId ??= frameTree.frame.id;
+  }
+
+  /** A target without frames. */
+  async prepareWorker(target: Target): Promise<void> {
+    target.on('Fetch.requestPaused', (paused) => this.#decide(target, paused));
+    await target.send('Fetch.enable', { patterns: this.#patterns() });
+  }
+
+  #patterns() {
+    const { ads, trackers, cookieBanners, media } = this.#block;
+    const requests =
+      ads || trackers || cookieBanners
+        ? [{ urlPattern: '*' }]
+        : (['Media', 'XHR', 'Fetch', 'Other', 'Document'] as const).map((resourceType) => ({ resourceType }));
+    if (!media) return requests;
+    // What a script fetches shows only by its answer whether it is a piece of a video.
+    const answers = (['XHR', 'Fetch'] as const).map((resourceType) => ({
+      resourceType,
+      requestStage: 'Response' as const,
+    }));
+    return [...requests, ...answers];
+  }
+
+  #decide(target: Target, paused: PausedRequest): void {
+    const { requestId } = paused;
+    // Rejections: the page, the frame or the request went away meanwhile.
+    if (this.#isBlocked(paused)) {
+      this.#blocked += 1;
+      this.#remember(paused);
+      target.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }).catch(() => undefined);
+    } else {
+      if (paused.resourceType === 'Document') this.#frames.delete(paused.frameId);
+      if (paused.resourceType === 'Script' && isConsentScript(paused.request.url)) this.#consentScriptSeen = true;
+      target.send('Fetch.continueRequest', { requestId }).catch(() => undefined);
+    }
+  }
+
+  #isBlocked({ request, frameId, resourceType, ...paused }: PausedRequest): boolean {
+    if (paused.responseStatusCode !== undefined || paused.responseErrorReason !== undefined) {
+      const contentType = paused.responseHeaders?.find(({ name }) => name.toLowerCase() === 'content-type');
+      return isMediaContentType(contentType?.value);
+    }
+    const parentUrl = this.#documents.get(this.#mainFrameId ?? '') ?? this.#pageUrl();
+    const isDocument = resourceType === 'Document';
+    const isMainDocument = isDocument && frameId === this.#mainFrameId;
+    const documentUrl = isDocument ? parentUrl : (this.#documents.get(frameId) ?? parentUrl);
+    if (isDocument) this.#documents.set(frameId, request.url);
+    const { engines, log } = this.#blocker;
+    try {
+      return (
+        judgeRequest({ url: request.url, resourceType, documentUrl, isMainDocument }, this.#block, engines) !== null
+      );
+    } catch (error) {
+      log.warn(
+        { err: error, url: request.url },
+        'matching a request against the filter lists failed; letting it through',
+      );
+      return false;
+    }
+  }
+
+  #remember({ request, frameId, resourceType }: PausedRequest): void {
+    if (resourceType === 'Document') this.#frames.add(frameId);
+    else if (resourceType === 'Image' && this.#images.size < maxImages) this.#images.add(request.url);
+  }
+}
+
+/** A request that a page wants to make. */
+export interface PageRequest {
+  readonly url: string;
+  /** Type of the resource, in the words of the DevTools protocol. */
+  readonly resourceType: string;
+  /** Address of the document that asks; rules tell third parties by it. */
+  readonly documentUrl: string;
+  /** The navigation of the page itself. */
+  readonly isMainDocument: boolean;
+}
+
+const typeOf: Readonly<Record<string, RequestType>> = {
+  Document: 'sub_frame',
+  Stylesheet: 'stylesheet',
+  Image: 'image',
+  Media: 'media',
+  Font: 'font',
+  Script: 'script',
+  XHR: 'xhr',
+  Fetch: 'xhr',
+  EventSource: 'xhr',
+  Preflight: 'xhr',
+  WebSocket: 'websocket',
+  Ping: 'ping',
+  CSPViolationReport: 'csp_report',
+};
+
+/** Kinds of request that may carry audio or video besides the media type itself. */
+const mediaCarriers = new Set(['XHR', 'Fetch', 'Other', 'Document']);
+
+/** Which option of a capture blocks the request, or null when it may go out. The main document always may. */
+export function judgeRequest(
+  request: PageRequest,
+  block: RenderOptions['block'],
+  engines: Readonly<Record<ListKind, Pick<FiltersEngine, 'match'>>>,
+): keyof RenderOptions['block'] | null {
+  if (request.isMainDocument) return null;
+  if (block.media) {
+    if (request.resourceType === 'Media') return 'media';
+    if (mediaCarriers.has(request.resourceType) && isMediaUrl(request.url)) return 'media';
+  }
+  if (!block.ads && !block.trackers && !block.cookieBanners) return null;
+  const details = Request.fromRawDetails({
+    url: request.url,
+    sourceUrl: request.documentUrl,
+    type: typeOf[request.resourceType] ?? 'other',
+  });
+  if (block.ads && engines.ads.match(details).match) return 'ads';
+  if (block.trackers && engines.trackers.match(details).match) return 'trackers';
+  if (block.cookieBanners && engines.cookies.match(details).match) return 'cookieBanners';
+  return null;
+}
+
+const mediaPath =
+  /\.(?:mp4|m4v|m4s|m4a|m4b|cmfv|cmfa|webm|weba|ogv|oga|ogg|opus|mp3|aac|flac|wav|mov|mkv|avi|wmv|mpe?g|3gp|flv|f4v|m3u8|mpd)$/i;
+
+const mediaType = /^\s*(?:audio|video)\/|^\s*application\/(?:(?:x-|vnd\.apple\.)?mpegurl|dash\+xml|ogg)\b/i;
+
+/** Whether the path of an address ends like an audio or video file, or like the playlist of one. */
+export function isMediaUrl(url: string): boolean {
+  const pathname = URL.parse(url)?.pathname;
+  return pathname !== undefined && mediaPath.test(pathname);
+}
+
+/** Whether a Content-Type is one of audio, video, or a playlist of such. */
+export function isMediaContentType(contentType: string | undefined): boolean {
+  return contentType !== undefined && mediaType.test(contentType);
+}
+
+const consentScript =
+  /consent|onetrust|otsdkstub|cookielaw|cookiebot|didomi|usercentrics|quantcast|\bcmp\b|cmp2|trustarc|truste|sourcepoint|privacy-mgmt|iubenda|osano|termly|axeptio|klaro|tarteaucitron|borlabs|complianz|gdpr|cookie-?(?:banner|law|script|yes|first|notice|bar|control|info|pro|hub|hint|popup|modal)/i;
+
+/** Whether a script's address looks like that of a consent manager. (Not `js.cookie.js`, which many sites carry.) */
+export function isConsentScript(url: string): boolean {
+  const { host, pathname } = URL.parse(url) ?? { host: '', pathname: '' };
+  return consentScript.test(host + pathname);
+}

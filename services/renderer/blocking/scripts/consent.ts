@@ -1,0 +1,138 @@
+/// <reference lib="dom" />
+import type { BackgroundMessage, ContentScriptMessage, default as AutoConsent } from '@duckduckgo/autoconsent';
+
+/** The class, as the package's types for CommonJS have it. */
+type AutoConsentClass = (typeof AutoConsent)['default'];
+type Manager = Awaited<ReturnType<InstanceType<AutoConsentClass>['findCmp']>>[number];
+
+/** A message from the consent script of a frame to the renderer. */
+export type ConsentMessage =
+  | { readonly type: 'init'; readonly url: string; readonly isTop: boolean }
+  | { readonly type: 'eval'; readonly id: string; readonly code: string };
+
+/** How far a frame's consent dialog got: null when there is none, false when it failed or is still under way. */
+export interface ConsentAnswer {
+  readonly answered: boolean | null;
+  /** The consent manager, by autoconsent's name for it. */
+  readonly manager: string | null;
+}
+
+/** The global object of our own world in a frame. */
+export interface ConsentWorld {
+  webcaptureConsent?: {
+    receive(message: BackgroundMessage): void;
+    settle(timeoutMs: number, searchMs: number): Promise<ConsentAnswer>;
+    selectors(): string[];
+  };
+}
+
+/**
+ * Runs autoconsent in a frame: looks for a consent dialog from the first content on, opts out of it, and says when asked
+ * how far that got.
+ *
+ * @param post carries a {@link ConsentMessage}, as JSON, to the renderer
+ */
+export function driveConsent(Library: AutoConsentClass, post: (json: string) => void): void {
+  const pause = (ms: number) => new Promise<undefined>((resolve) => setTimeout(resolve, ms));
+
+  // The library hides by style elements, which the page's content security policy may forbid. A constructed style
+  // sheet is not subject to it, and here, outside the page's own world, the property can be replaced unseen.
+  const sheets = new WeakMap<HTMLStyleElement, { sheet: CSSStyleSheet; text: string }>();
+  Object.defineProperty(HTMLStyleElement.prototype, 'innerText', {
+    get(this: HTMLStyleElement) {
+      return sheets.get(this)?.text ?? '';
+    },
+    set(this: HTMLStyleElement, text: string) {
+      const known = sheets.get(this);
+      const sheet = known?.sheet ?? new CSSStyleSheet();
+      sheet.replaceSync(text);
+      if (known === undefined) document.adoptedStyleSheets.push(sheet);
+      sheets.set(this, { sheet, text });
+    },
+  });
+
+  class Consent extends Library {
+    /** The answer to the dialog that was found, once there is one. */
+    handling: Promise<boolean> | undefined;
+    #hurried = false;
+
+    /** The library's own loop pauses for half a second and more between looks; this one looks again sooner. */
+    override async findCmp(retries: number): Promise<Manager[]> {
+      for (let look = 0; look <= retries && !this.#hurried; look += 1) {
+        const found = await super.findCmp(0);
+        if (found.length > 0) return found;
+        await pause(look < 8 ? 250 : 1000);
+      }
+      return [];
+    }
+
+    /** Each dialog is answered once, whoever finds it first. */
+    override handlePopup(manager: Manager): Promise<boolean> {
+      this.handling ??= super.handlePopup(manager).catch(() => false);
+      return this.handling;
+    }
+
+    /** One look at the page as it is now, in place of the loop. */
+    async lookOnce(): Promise<void> {
+      this.#hurried = true;
+      // The library adds its heuristics on every second look.
+      this.state.findCmpAttempts |= 1;
+      const found = await super.findCmp(0);
+      for (const manager of found.toSorted((a, b) => Number(a.isCosmetic) - Number(b.isCosmetic))) {
+        if (this.handling !== undefined) return;
+        const isOpen = await Promise.race([manager.detectPopup().catch(() => false), pause(400)]);
+        if (isOpen) this.handlePopup(manager).catch(() => undefined);
+      }
+    }
+  }
+
+  let started: () => void;
+  const start = new Promise<void>((resolve) => {
+    started = resolve;
+  });
+  const send = (message: ContentScriptMessage): Promise<void> => {
+    const posted: ConsentMessage | undefined =
+      message.type === 'init'
+        ? { type: 'init', url: message.url, isTop: window.top === window }
+        : message.type === 'eval'
+          ? { type: 'eval', id: message.id, code: message.code }
+          : undefined;
+    if (posted !== undefined) post(JSON.stringify(posted));
+    return Promise.resolve();
+  };
+  const consent = new Consent(send);
+
+  (globalThis as ConsentWorld).webcaptureConsent = {
+    /** Takes the answer to what was posted: the start-up message, or the result of an evaluation. */
+    receive(message) {
+      consent.receiveMessageCallback(message).catch(() => undefined);
+      if (message.type === 'initResp') started();
+    },
+
+    /**
+     * Waits until a dialog that is there has been answered, for at most `timeoutMs`; looks for one once, or for `searchMs` when
+     * one is expected.
+     */
+    async settle(timeoutMs, searchMs) {
+      const lookedLongEnough = pause(searchMs).then(() => true);
+      const answer = async () => {
+        await start;
+        while (consent.handling === undefined) {
+          await consent.lookOnce();
+          if (consent.handling === undefined && (await Promise.race([lookedLongEnough, pause(100)]))) return null;
+        }
+        return consent.handling;
+      };
+      const late = pause(timeoutMs).then(() => (consent.handling === undefined ? null : false));
+      const answered = await Promise.race([answer().catch(() => null), late]);
+      return { answered, manager: consent.foundCmp?.name ?? null };
+    },
+
+    /** Selectors of the dialogs that the library knows, but for those of its own test pages. */
+    selectors() {
+      return consent.rules
+        .filter((rule) => rule.checkRunContext() && !/test/i.test(rule.name))
+        .flatMap((rule) => rule.prehideSelectors ?? []);
+    },
+  };
+}

@@ -1,0 +1,233 @@
+/// <reference lib="dom" />
+import type { ConsentWorld } from './consent.ts';
+
+/** What the rules for hiding elements are looked up by. */
+export interface PageFeatures {
+  readonly url: string;
+  readonly classes: string[];
+  readonly ids: string[];
+  /** Targets of links, as written. */
+  readonly hrefs: string[];
+  /** Selectors of the consent dialogs that autoconsent knows, where it runs. */
+  readonly dialogs: string[];
+}
+
+export function collectFeatures(): PageFeatures {
+  const maxFeatures = 20_000;
+  const classes = new Set<string>();
+  const ids = new Set<string>();
+  const hrefs = new Set<string>();
+  for (const element of document.querySelectorAll('[class], [id], a[href]')) {
+    if (classes.size + ids.size + hrefs.size > maxFeatures) break;
+    for (const name of element.classList) classes.add(name);
+    if (element.id) ids.add(element.id);
+    const href = element.getAttribute('href');
+    if (href && element.localName === 'a') hrefs.add(href);
+  }
+  const dialogs = (globalThis as ConsentWorld).webcaptureConsent?.selectors() ?? [];
+  return { url: location.href, classes: [...classes], ids: [...ids], hrefs: [...hrefs], dialogs };
+}
+
+/** On the global object of our own world in the page: what was adopted before. */
+interface HidingWorld {
+  webcaptureSheets?: Map<string, CSSStyleSheet>;
+}
+
+/**
+ * Adopts style sheets by name, each instead of its predecessor, and removes what is left of blocked images. (The page's
+ * content security policy applies to style elements, not to constructed sheets.)
+ *
+ * @param images addresses of blocked images
+ * @returns how many visible boxes each sheet removed
+ */
+export function applyHiding(
+  styles: Readonly<Record<string, string>>,
+  images: readonly string[],
+): Record<string, number> {
+  const adopted = ((globalThis as HidingWorld).webcaptureSheets ??= new Map());
+  const removed: Record<string, number> = {};
+
+  const hide = (element: Element) => {
+    if ('style' in element) (element as HTMLElement).style.setProperty('display', 'none', 'important');
+  };
+
+  /** One selector that the browser does not understand voids the whole list that it stands in, or even what follows. */
+  const parse = (text: string): CSSStyleSheet => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(text);
+    if (sheet.cssRules.length === text.split('{').length - 1) return sheet;
+    sheet.replaceSync('');
+    for (const [, selectors = '', style = ''] of text.matchAll(/([^{}]+)\{([^}]*)\}/g)) {
+      for (const selector of selectors.split(',\n')) {
+        try {
+          sheet.insertRule(`${selector} {${style}}`, sheet.cssRules.length);
+        } catch {
+          // The others are of use without it.
+        }
+      }
+    }
+    return sheet;
+  };
+
+  for (const [name, text] of Object.entries(styles)) {
+    const sheet = parse(text);
+    const boxes = [...sheet.cssRules]
+      .filter((rule) => rule instanceof CSSStyleRule && rule.style.display === 'none')
+      .flatMap((rule) => [...document.querySelectorAll((rule as CSSStyleRule).selectorText)])
+      .filter((element) => element.checkVisibility());
+    const previous = adopted.get(name);
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets.filter((other) => other !== previous), sheet];
+    adopted.set(name, sheet);
+    // A style attribute with !important outranks every sheet.
+    for (const element of boxes) if (element.checkVisibility()) hide(element);
+    removed[name] = boxes.length;
+  }
+
+  if (images.length > 0) {
+    const blocked = new Set(images);
+    for (const image of document.images) if (blocked.has(image.currentSrc || image.src)) hide(image);
+  }
+  return removed;
+}
+
+/**
+ * Hides what looks like a consent banner to the eye: something that stays in place over the page, speaks of cookies or
+ * consent, and has a button to say yes or no. Finds it by looking at points of the viewport, so that the cost does not
+ * grow with the page; looks into open shadow trees.
+ *
+ * @returns how many elements were hidden
+ */
+export function hideBanners(): number {
+  const subject = new RegExp(
+    'cookie|consent|gdpr|ccpa|tracking|privacy|datenschutz|privatsphäre|confidentialité|privacidad|riservatezza' +
+      '|informasjonskaps|evästee|sütik|ciastecz|çerez|куки|クッキー|쿠키|隐私|隱私',
+    'i',
+  );
+  const choice = new RegExp(
+    '^(i )?(accept|agree|allow|reject|decline|refuse|deny|disagree|consent|got it|ok|okay|understood|manage|customi[sz]e' +
+      '|necessary|essential)|accept all|allow all|reject all|only (necessary|essential)|cookie settings|preferences' +
+      '|akzeptier|zustimm|ablehn|einverstanden|verstanden|einstellungen|accepte|refuse|autoriser|paramétrer|aceptar' +
+      '|rechazar|configurar|entendido|aceitar|rejeitar|accetta|rifiuta|akkoord|accepteren|weigeren|acceptera|avvisa' +
+      '|neka|godta|godkänn|tillad|afvis|hyväksy|hylkää|akceptuj|zgadzam|odrzuć|přijm|souhlas|odmítn|elfogad|elutasít' +
+      '|refuz|приемам|принять|соглас|прийняти|kabul|reddet|αποδοχή|απόρριψη|同意|接受|拒绝|拒絕|許可|拒否|동의|허용|거부',
+    'i',
+  );
+  const frameHint = /consent|cookie|gdpr|ccpa|cmp\b|privacy-?(mgmt|center|manager)|sp_message|trustarc|truste/i;
+  const buttons = 'button, [role="button"], input[type="button"], input[type="submit"], a';
+  const dialogs = 'dialog[open], [role="dialog"], [role="alertdialog"], [aria-modal="true"]';
+  const maxTextLength = 6000;
+  const maxLabelLength = 60;
+  const minPageText = 100;
+
+  /** The element itself and the open shadow trees in it. */
+  const rootsOf = (element: Element): (Element | ShadowRoot)[] => {
+    const own = element.shadowRoot === null ? [] : [element.shadowRoot];
+    const inner = [element, ...own].flatMap((root) =>
+      [...root.querySelectorAll('*')].flatMap(({ shadowRoot }) => shadowRoot ?? []),
+    );
+    return [element, ...own, ...inner];
+  };
+  const queryAll = (element: Element, selector: string): HTMLElement[] =>
+    rootsOf(element).flatMap((root) => [...root.querySelectorAll<HTMLElement>(selector)]);
+  const has = (element: Element, selector: string) => queryAll(element, selector).length > 0;
+  const textOf = (element: Element): string =>
+    rootsOf(element)
+      .flatMap((root) => (root instanceof Element ? [root] : [...root.children]))
+      .map((part) => (part instanceof HTMLElement && !part.matches('style, script') ? part.innerText : ''))
+      .join('\n')
+      .trim();
+
+  const topmost = (x: number, y: number): Element | null => {
+    let element = document.elementFromPoint(x, y);
+    for (;;) {
+      const inner: Element | null | undefined = element?.shadowRoot?.elementFromPoint(x, y);
+      if (!inner || inner === element) return element;
+      element = inner;
+    }
+  };
+
+  /** The outermost ancestor that stays in place when the page scrolls, or is a dialog. */
+  const layerOf = (element: Element): HTMLElement | null => {
+    let layer: HTMLElement | null = null;
+    let at: Element | null = element;
+    while (at !== null && at !== document.body && at !== document.documentElement) {
+      const { position } = getComputedStyle(at);
+      const staysInPlace = position === 'fixed' || position === 'sticky' || at.matches(dialogs);
+      if (staysInPlace && at instanceof HTMLElement) layer = at;
+      const root: Node = at.getRootNode();
+      at = at.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
+    }
+    return layer;
+  };
+
+  const labelOf = (button: HTMLElement): string =>
+    (button.innerText || (button as HTMLInputElement).value || button.getAttribute('aria-label') || '').trim();
+
+  const coversAll = (layer: HTMLElement): boolean => {
+    const { width, height } = layer.getBoundingClientRect();
+    return width >= innerWidth * 0.95 && height >= innerHeight * 0.95;
+  };
+
+  const isBanner = (layer: HTMLElement): boolean => {
+    if (layer.matches('nav, header, main, article') || has(layer, 'main, article, nav')) return false;
+    const text = textOf(layer);
+    const frame = layer instanceof HTMLIFrameElement ? layer : queryAll(layer, 'iframe')[0];
+    if (text === '' && frame instanceof HTMLIFrameElement) {
+      const names = [frame.src, frame.id, frame.name, frame.title, layer.id, layer.className];
+      return frameHint.test(names.join(' '));
+    }
+    if (text.length > maxTextLength || !subject.test(text)) return false;
+    // What covers a page that is empty otherwise is the page.
+    if (coversAll(layer) && document.body.innerText.trim().length - text.length < minPageText) return false;
+    return queryAll(layer, buttons).some((button) => {
+      const label = labelOf(button);
+      return label.length <= maxLabelLength && choice.test(label);
+    });
+  };
+
+  const isBackdrop = (layer: HTMLElement): boolean => {
+    return coversAll(layer) && textOf(layer) === '' && !has(layer, 'img, video, canvas, svg, iframe, input');
+  };
+
+  let hidden = 0;
+  // What lies behind a banner (a backdrop, a second one) shows once it is gone.
+  for (let round = 0; round < 4; round += 1) {
+    const found = new Set<HTMLElement>();
+    for (const x of [0.03, 0.25, 0.5, 0.75, 0.97]) {
+      for (const y of [0.02, 0.12, 0.3, 0.5, 0.7, 0.85, 0.93, 0.98]) {
+        const element = topmost(x * innerWidth, y * innerHeight);
+        const layer = element && layerOf(element);
+        if (layer && (isBanner(layer) || (hidden > 0 && isBackdrop(layer)))) found.add(layer);
+      }
+    }
+    for (const layer of found) layer.style.setProperty('display', 'none', 'important');
+    hidden += found.size;
+    if (found.size === 0) break;
+  }
+  return hidden;
+}
+
+/** Undoes what consent dialogs do to a page behind them: locked scrolling, a body pinned in place, a blur. */
+export function unlockScrolling(): void {
+  const root = document.documentElement;
+  const body = document.body as HTMLElement | null;
+  const set = (element: HTMLElement, property: string, value: string) =>
+    element.style.setProperty(property, value, 'important');
+
+  for (const element of body === null ? [root] : [root, body]) {
+    const { overflowX, overflowY, position } = getComputedStyle(element);
+    if (overflowY === 'hidden' || overflowY === 'clip') {
+      set(element, 'overflow', 'visible');
+      // What sticks out at the side stays cut off, without making the body a scroller of its own.
+      if (element === body && (overflowX === 'hidden' || overflowX === 'clip')) set(element, 'overflow-x', 'clip');
+    }
+    if (position === 'fixed') {
+      set(element, 'position', 'static');
+      set(element, 'top', 'auto');
+    }
+  }
+  for (const element of [root, ...(body === null ? [] : [body, ...body.children])]) {
+    if (element instanceof HTMLElement && getComputedStyle(element).filter.includes('blur'))
+      set(element, 'filter', 'none');
+  }
+}

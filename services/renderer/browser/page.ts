@@ -1,0 +1,156 @@
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import type { BrowserContext, BrowserContextOptions, CDPSession, Page } from 'playwright';
+import type { EgressProxy } from '../egress/proxy.ts';
+import type { ProxySession } from '../egress/session.ts';
+import type { LaunchedBrowser } from './launch.ts';
+
+/** The browser went away while a page of it was in use. Whose fault it was is not known: it may be another page's. */
+export class BrowserLostError extends Error {
+  constructor(message = 'the browser went away', options?: { cause: unknown }) {
+    super(message, options);
+    this.name = 'BrowserLostError';
+  }
+}
+
+/** Opens the proxy sessions of pages. */
+export type PageEgress = Pick<EgressProxy, 'openSession'>;
+
+/** How a page of another browser than the headless shell is opened. */
+export interface PageSetup {
+  readonly contextOptions: BrowserContextOptions;
+  /** Run in the page before its own scripts. */
+  readonly initScripts: readonly string[];
+}
+
+/** A page in a context of its own that has been nowhere yet. One capture uses it, and then it is closed. */
+export interface WarmPage {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  readonly cdp: CDPSession;
+  readonly proxySession: ProxySession;
+  /** Of its main frame, in the protocol; it stays the same wherever the page goes. */
+  readonly frameId: string;
+  /** Whether its process is gone: it can open nothing any more. */
+  crashed(): boolean;
+}
+
+const openTimeoutMs = 20_000;
+const closeTimeoutMs = 5000;
+
+/** In the headless shell a page may close itself, which would end its own capture. */
+const keepOpenScript = `if (window === window.top) Object.defineProperty(window, 'close', { value: function close() {} });`;
+
+/**
+ * Opens a context with a proxy session of its own, and a page in it.
+ *
+ * @throws DeadlineError when the browser does not answer
+ */
+export async function openWarmPage(
+  { browser }: LaunchedBrowser,
+  egress: PageEgress,
+  setup?: PageSetup,
+): Promise<WarmPage> {
+  const proxySession = await egress.openSession();
+  let context: BrowserContext | undefined;
+  const open = async (): Promise<WarmPage> => {
+    // The capture sets the size itself, which on a warm page takes a millisecond.
+    const opened = (context = await browser.newContext({
+      viewport: null,
+      acceptDownloads: false,
+      ...setup?.contextOptions,
+      proxy: { server: proxySession.server },
+    }));
+    const page = await opened.newPage();
+    let crashed = false;
+    page.once('crash', () => (crashed = true));
+    const openSession = async () => {
+      const session = await opened.newCDPSession(page);
+      return { session, frameId: (await session.send('Page.getFrameTree')).frameTree.frame.id };
+    };
+    const [{ session: cdp, frameId }] = await Promise.all([
+      openSession(),
+      ...(setup?.initScripts ?? [keepOpenScript]).map((content) => page.addInitScript({ content })),
+      ...(setup ? [refuseLogins(page), stopListening(page)] : []),
+    ]);
+    // What still opens a window (a link with a target, clicked by a script) opens it for nobody.
+    opened.on('page', (popup) => void popup.close().catch(() => undefined));
+    return { context: opened, page, cdp, proxySession, frameId, crashed: () => crashed };
+  };
+  try {
+    return await withDeadline(open(), openTimeoutMs, 'opening a page');
+  } catch (error) {
+    void context?.close().catch(() => undefined);
+    await proxySession.close();
+    throw error;
+  }
+}
+
+/** Closes the context and then its proxy session. False when the browser does not answer: it should be replaced. */
+export async function closeWarmPage({ context, proxySession }: WarmPage): Promise<boolean> {
+  try {
+    await withDeadline(context.close(), closeTimeoutMs, 'closing a page');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await proxySession.close();
+  }
+}
+
+/** A page lent to one capture. */
+export interface CapturePage extends WarmPage {
+  /** Whether the whole browser is gone, not only this page. */
+  readonly browserLost: () => boolean;
+  /**
+   * Closes the page, whatever state it is in. Call it once; never throws. `timedOut` says that the capture did not come to
+   * an end by itself, which many pages have to answer for, and sometimes the browser.
+   */
+  readonly release: (end?: { readonly timedOut: boolean }) => Promise<void>;
+}
+
+/**
+ * Answers no to every site that asks for a name and a password. The full browser would show a prompt and hold the answer
+ * back until somebody fills it in; the page is then what comes with the refusal, as in the headless shell.
+ */
+async function refuseLogins(page: Page): Promise<void> {
+  // A session of its own: what captures do with theirs does not end it.
+  const session = await page.context().newCDPSession(page);
+  // Rejections: the page or the request went away meanwhile.
+  session.on('Fetch.requestPaused', ({ requestId }) => {
+    session.send('Fetch.continueRequest', { requestId }).catch(() => undefined);
+  });
+  session.on('Fetch.authRequired', ({ requestId }) => {
+    const authChallengeResponse = { response: 'CancelAuth' } as const;
+    session.send('Fetch.continueWithAuth', { requestId, authChallengeResponse }).catch(() => undefined);
+  });
+  await session.send('Fetch.enable', { handleAuthRequests: true });
+}
+
+/** What this reads of Playwright's own objects, which are not part of its public interface. */
+interface Internals {
+  readonly _connection?: {
+    toImpl?(page: Page): {
+      readonly delegate?: {
+        readonly _mainFrameSession?: { readonly _client?: { send(method: 'Runtime.disable'): Promise<unknown> } };
+      };
+    };
+  };
+}
+
+/**
+ * Ends Playwright's listening to the page's console and scripts: with somebody listening, what a page logs is read at
+ * once, which it can tell by an error that is formatted. Captures need none of it.
+ *
+ * Does nothing where Playwright is not built as it is now; a test holds this against the installed one.
+ */
+async function stopListening(page: Page): Promise<void> {
+  const impl = (page as unknown as Internals)._connection?.toImpl?.(page);
+  await impl?.delegate?._mainFrameSession?._client?.send('Runtime.disable');
+}
+
+/**
+ * Whether an error of a request says that the browser did not find its proxy. When Chromium's network process dies, the
+ * next one forgets the proxies of the contexts that are there: their pages reach nothing any more.
+ */
+export const hasLostProxy = (netError: string | undefined): boolean =>
+  netError?.includes('ERR_PROXY_CONNECTION_FAILED') ?? false;

@@ -1,0 +1,62 @@
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { DeadlineError, withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { untilAborted } from '@webcapture/shared/lifecycle/until-aborted.ts';
+
+/**
+ * The deadline of a capture, and the events that end it at once (cancelled, page crashed, browser gone). Every await of a
+ * capture that depends on the outside goes through {@link CaptureDeadline.run}.
+ */
+export class CaptureDeadline {
+  readonly #end: number;
+  readonly #timeoutMs: number;
+  readonly #aborted = new AbortController();
+  readonly #release: () => void;
+
+  /** @param signal aborts when the capture is cancelled */
+  constructor(timeoutMs: number, signal: AbortSignal) {
+    this.#timeoutMs = timeoutMs;
+    this.#end = performance.now() + timeoutMs;
+    const cancel = () =>
+      this.abort(new ServiceError('CAPTURE_FAILED', 'The capture was cancelled.', { cause: signal.reason }));
+    if (signal.aborted) cancel();
+    else signal.addEventListener('abort', cancel, { once: true });
+    // The signal may outlive many captures.
+    this.#release = () => signal.removeEventListener('abort', cancel);
+  }
+
+  /** Milliseconds until the deadline; never less than 0. */
+  get remainingMs(): number {
+    return Math.max(0, this.#end - performance.now());
+  }
+
+  /** The capture is over. */
+  release(): void {
+    this.#release();
+  }
+
+  /** Ends the capture: whatever it waits for rejects with this. The first reason counts. */
+  abort(error: ServiceError): void {
+    this.#aborted.abort(error);
+  }
+
+  /**
+   * The work's result.
+   *
+   * @throws DeadlineError after `timeoutMs`
+   * @throws ServiceError CAPTURE_TIMEOUT when the deadline of the capture comes first, or the reason of an abort
+   */
+  async run<T>(work: Promise<T>, timeoutMs: number, what: string): Promise<T> {
+    const { remainingMs } = this;
+    try {
+      return await withDeadline(untilAborted(work, this.#aborted.signal), Math.min(timeoutMs, remainingMs), what);
+    } catch (error) {
+      if (error instanceof DeadlineError && remainingMs <= timeoutMs) throw this.#timedOut(error);
+      throw error;
+    }
+  }
+
+  #timedOut(cause: unknown): ServiceError {
+    const seconds = Math.round(this.#timeoutMs / 1000);
+    return new ServiceError('CAPTURE_TIMEOUT', `The capture took longer than the ${seconds} s that it may.`, { cause });
+  }
+}

@@ -1,0 +1,175 @@
+import type { SoftTimeout } from '@webcapture/shared/contract/capture-result.ts';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import { errors, type CDPSession } from 'playwright';
+import { navigationFailure, urlBlocked } from './navigation-failure.ts';
+import type { OpenPage } from './open.ts';
+import { untilReady } from './scripts/waits.ts';
+
+export type RenderSource =
+  { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string };
+
+/**
+ * Where supplied html renders: an origin of its own that no server can have. (`.invalid` is reserved, RFC 2606; as https
+ * it has the powers of any other web page, and none of those of about:blank or file.)
+ */
+export const htmlUrl = 'https://html.webcapture.invalid/';
+
+/** A page may send the browser on by itself so often. */
+const maxMoves = 10;
+
+/**
+ * Opens the address and waits for `waitUntil`. Time counts from here.
+ *
+ * @returns the states that were not reached in time
+ * @throws ServiceError NAVIGATION_FAILED, URL_BLOCKED, CAPTURE_TIMEOUT
+ */
+export async function navigate(open: OpenPage, source: RenderSource, options: RenderOptions): Promise<SoftTimeout[]> {
+  const { document } = open;
+  const end = performance.now() + options.timeout;
+  const remaining = () => Math.max(1, end - performance.now());
+  // What came of a document that was cut off is shown, as a browser does; that it is not whole is told.
+  const missed = (reached: Reached) => reached === 'late' || (reached === 'cut off' && !document.moving);
+  await commit(open, source, options);
+  if (options.waitUntil === 'commit') return [];
+
+  for (let moves = 0; ; moves += 1) {
+    const parsed = await reach(open, 'domcontentloaded', remaining());
+    // Such a page is mostly blank, e.g. because a script in its head hangs.
+    if (parsed === 'late') throw unanswered(options.timeout, 'The page was not complete');
+    if (missed(parsed)) return [options.waitUntil];
+    const more = parsed === 'reached' && options.waitUntil !== 'domcontentloaded';
+    if (more && missed(await reach(open, options.waitUntil, remaining()))) return [options.waitUntil];
+    // Many pages only send the browser on to the next one.
+    if (!document.moving || moves === maxMoves) return [];
+    if (!(await arrives(open, remaining()))) return [options.waitUntil];
+    throwIfLost(open);
+  }
+}
+
+/**
+ * Refuses what is no page of the web before a browser hears of it: file:, view-source:, chrome:, about: and the like.
+ *
+ * @throws ServiceError NAVIGATION_FAILED
+ */
+export function assertWeb(source: RenderSource): void {
+  if (source.kind === 'html' || /^https?:\/\//i.test(source.url)) return;
+  throw new ServiceError('NAVIGATION_FAILED', 'Only http and https addresses can be captured.');
+}
+
+/** @throws ServiceError when the last navigation of the page led to an error page of the browser's */
+export function throwIfLost({ page, proxySession, document }: OpenPage): void {
+  const failed = page.url().startsWith('chrome-error:');
+  const { failure, requestedUrl } = document;
+  if (failed) throw navigationFailure(failure?.url ?? requestedUrl ?? '', failure?.netError ?? '', proxySession);
+  if (requestedUrl !== undefined && !document.moving && proxySession.wasBlocked(requestedUrl))
+    throw urlBlocked(requestedUrl);
+}
+
+async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderOptions): Promise<void> {
+  const { page, cdp, proxySession, document, deadline } = open;
+  const url = source.kind === 'url' ? source.url : htmlUrl;
+  const stopServing =
+    source.kind === 'html' ? await deadline.run(serveHtml(cdp, source.html), timeout, 'the html') : null;
+  try {
+    // The second limit is for a browser that does not even tell the time.
+    await deadline.run(page.goto(url, { waitUntil: 'commit', timeout }), timeout + 1000, 'the navigation');
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    const asked = document.requestedUrl ?? url;
+    if (error instanceof errors.TimeoutError || error instanceof DeadlineError) {
+      if (proxySession.failureOf(asked) === 'blocked') throw urlBlocked(asked, { cause: error });
+      throw unanswered(timeout, 'The page did not answer', error);
+    }
+    throw (
+      emptyAnswer(open, error) ??
+      navigationFailure(asked, document.failure?.netError ?? String(error), proxySession, error)
+    );
+  }
+  void stopServing?.();
+  throwIfLost(open);
+}
+
+type Reached = 'reached' | 'late' | 'cut off';
+
+/** Whether the page got there in time. */
+async function reach(
+  open: OpenPage,
+  state: 'domcontentloaded' | 'load' | 'networkidle',
+  timeoutMs: number,
+): Promise<Reached> {
+  const { page, deadline, document, world } = open;
+  const told = page.waitForLoadState(state, { timeout: timeoutMs });
+  const seen = async () => {
+    if (state === 'networkidle') {
+      await page.waitForLoadState('load', { timeout: timeoutMs });
+      return open.network.untilQuiet();
+    }
+    await document.stayed;
+    return world.call(untilReady, [state], { timeoutMs, what: `waiting for ${state}` });
+  };
+  // A world that ends with its document is no news: the other one goes on waiting.
+  const quietly = seen().catch(() => told);
+  const reached = Promise.race([told, quietly]).then(() => 'reached' as const);
+  const cutOff = document.cutOff.then(() => 'cut off' as const);
+  try {
+    return await deadline.run(Promise.race([reached, cutOff]), timeoutMs + 1000, `waiting for ${state}`);
+  } catch (error) {
+    if (error instanceof errors.TimeoutError || error instanceof DeadlineError) return 'late';
+    throw error;
+  }
+}
+
+/** Whether the next page came in time. */
+async function arrives({ document, deadline }: OpenPage, timeoutMs: number): Promise<boolean> {
+  try {
+    await deadline.run(document.settled(), timeoutMs, 'waiting for the next page');
+    return true;
+  } catch (error) {
+    if (error instanceof DeadlineError) return false;
+    throw error;
+  }
+}
+
+/** The server answered, but not with a page: nothing, or a file to keep. */
+function emptyAnswer({ document }: OpenPage, cause: unknown): ServiceError | undefined {
+  const { answer } = document;
+  if (/net::ERR_(?!ABORTED)/.test(String(cause))) return undefined;
+  if (answer === undefined || answer.url !== document.requestedUrl) return undefined;
+  if (answer.status === 204 || answer.status === 205) {
+    const message = `The server answered ${answer.status}, which is no page.`;
+    return new ServiceError('NAVIGATION_FAILED', message, { cause });
+  }
+  const type = answer.headers['content-type']?.split(';')[0]?.trim() || 'a type unknown';
+  return new ServiceError('NAVIGATION_FAILED', `The address is a file to download (${type}), not a page.`, { cause });
+}
+
+function unanswered(timeout: number, what: string, cause?: unknown): ServiceError {
+  const message = `${what} within ${timeout} ms. A larger timeout gives it longer.`;
+  return new ServiceError('CAPTURE_TIMEOUT', message, { cause });
+}
+
+/**
+ * Answers the navigation to {@link htmlUrl} with the html, inside of the browser. Everything else that the page asks
+ * for takes its usual way. Call the returned function once the page has arrived: the address is then as dead as any
+ * other of that origin.
+ */
+async function serveHtml(cdp: CDPSession, html: string): Promise<() => Promise<void>> {
+  const body = Buffer.from(html, 'utf8').toString('base64');
+  cdp.on('Fetch.requestPaused', ({ requestId }) => {
+    // Rejects when the page is gone.
+    void cdp
+      .send('Fetch.fulfillRequest', {
+        requestId,
+        responseCode: 200,
+        responseHeaders: [{ name: 'content-type', value: 'text/html; charset=utf-8' }],
+        body,
+      })
+      .catch(() => undefined);
+  });
+  await cdp.send('Fetch.enable', { patterns: [{ urlPattern: htmlUrl, resourceType: 'Document' }] });
+  return async () => {
+    await cdp.send('Fetch.disable').catch(() => undefined);
+  };
+}

@@ -1,0 +1,85 @@
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { BrowserLostError, hasLostProxy } from '../browser/page.ts';
+import type { ProxySession } from '../egress/session.ts';
+
+/** What Chromium says of a navigation that came to nothing, in a client's words. `{host}` is filled in. */
+const sentences: readonly (readonly [RegExp, string])[] = [
+  [/NAME_NOT_RESOLVED|NAME_RESOLUTION/, 'The name {host} could not be resolved.'],
+  [/CONNECTION_REFUSED/, 'The connection to {host} was refused.'],
+  [/CONNECTION_TIMED_OUT|TIMED_OUT/, '{host} did not answer in time.'],
+  [/CONNECTION_(RESET|CLOSED|ABORTED)|SOCKET_NOT_CONNECTED/, '{host} closed the connection before it answered.'],
+  [/ADDRESS_UNREACHABLE|INTERNET_DISCONNECTED|NETWORK/, '{host} cannot be reached.'],
+  [/CERT_DATE_INVALID/, 'The TLS certificate of {host} has expired or is not valid yet.'],
+  [/CERT_COMMON_NAME_INVALID/, 'The TLS certificate of {host} is for another name.'],
+  [/CERT_AUTHORITY_INVALID/, 'The TLS certificate of {host} comes from an authority that is not trusted.'],
+  [/CERT_/, 'The TLS certificate of {host} is not valid.'],
+  [/SSL|TLS/, 'No TLS connection to {host} could be set up.'],
+  [/TOO_MANY_REDIRECTS/, 'The address redirects too many times.'],
+  [
+    /UNSAFE_REDIRECT|DISALLOWED_URL_SCHEME|UNKNOWN_URL_SCHEME/,
+    'The address redirects to one that is not http or https.',
+  ],
+  [/EMPTY_RESPONSE/, '{host} closed the connection without an answer.'],
+  [/UNSAFE_PORT/, 'The port of the address is not one of the web.'],
+  [/INVALID_URL|INVALID_ARGUMENT/, 'The address is not valid.'],
+  [
+    /CONTENT_DECODING|CONTENT_LENGTH|CHUNKED|INVALID_(HTTP_)?RESPONSE|HTTP2|QUIC|RESPONSE_HEADERS|HTTP_RESPONSE_CODE/,
+    '{host} did not answer as HTTP asks.',
+  ],
+  [/BLOCKED_BY_(RESPONSE|CSP)/, '{host} forbids the browser to show this page.'],
+  [/PROXY|TUNNEL/, '{host} cannot be reached.'],
+];
+
+/**
+ * Why a navigation came to nothing, as the error that the client reads.
+ *
+ * @param url the address asked for last, after redirects
+ * @param netError what Chromium says of it, e.g. `net::ERR_CONNECTION_REFUSED`
+ */
+export function navigationFailure(
+  url: string,
+  netError: string,
+  proxySession: ProxySession,
+  cause?: unknown,
+): ServiceError {
+  if (hasLostProxy(netError)) {
+    const lost = new BrowserLostError('the browser does not find its proxy', { cause });
+    return new ServiceError('CAPTURE_FAILED', 'The browser lost its connection. Send the request again.', {
+      cause: lost,
+    });
+  }
+  const host = hostOf(url);
+  const options = { cause: cause ?? new Error(netError) };
+  const failed = (message: string) =>
+    new ServiceError('NAVIGATION_FAILED', message.replaceAll('{host}', host), options);
+  switch (proxySession.failureOf(url)) {
+    case 'blocked':
+      return urlBlocked(url, options);
+    case 'unresolved':
+      return failed('The name {host} could not be resolved.');
+    case 'unreachable':
+      return failed('The connection to {host} was refused, or it cannot be reached.');
+    case 'connect-timeout':
+      return failed('{host} did not take the connection in time.');
+    case 'response-timeout':
+      return failed('{host} did not answer in time.');
+    case 'limit':
+      return failed('The page took more connections or data than a capture may.');
+    case 'closed':
+    case undefined:
+  }
+  const sentence = sentences.find(([pattern]) => pattern.test(netError))?.[1];
+  return failed(sentence ?? 'The page at {host} could not be opened.');
+}
+
+export function urlBlocked(url: string, options?: { cause: unknown }): ServiceError {
+  return new ServiceError(
+    'URL_BLOCKED',
+    `The address leads to ${hostOf(url)}, which the egress policy of this service refuses.`,
+    options,
+  );
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : 'the address';
+}

@@ -1,0 +1,203 @@
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import type { CDPSession, Page } from 'playwright';
+import type { Browsers } from '../browser/browsers.ts';
+import { BrowserLostError, type CapturePage } from '../browser/page.ts';
+import type { Size } from '../browser/stealth.ts';
+import { windowSize } from '../browser/switches.ts';
+import type { ProxySession } from '../egress/session.ts';
+import type { CaptureDeadline } from './deadline.ts';
+import { MainDocument } from './main-document.ts';
+import { watchNetwork, type NetworkWatch } from './network.ts';
+import { PageWorld } from './world.ts';
+
+/** A page of one capture, with all that its steps work with. */
+export interface OpenPage {
+  readonly page: Page;
+  readonly cdp: CDPSession;
+  readonly proxySession: ProxySession;
+  readonly deadline: CaptureDeadline;
+  readonly document: MainDocument;
+  readonly world: PageWorld;
+  readonly emulation: ViewportEmulation;
+  readonly network: NetworkWatch;
+  /** Runs when the capture is over. */
+  onRelease(cleanUp: () => void): void;
+  /** Closes the page; never throws. */
+  release(end?: { readonly timedOut: boolean }): Promise<void>;
+}
+
+const acquireTimeoutMs = 60_000;
+const setUpTimeoutMs = 10_000;
+
+/**
+ * Takes a page and sets what it is seen with: viewport, scale, colour scheme. On a warm page that takes a few
+ * milliseconds, so that any size can be served from the same pool.
+ *
+ * @throws ServiceError CAPTURE_FAILED when there is no browser
+ */
+export async function openPage(
+  browsers: Browsers,
+  { options, ownBrowser }: { readonly options: RenderOptions; readonly ownBrowser: boolean },
+  deadline: CaptureDeadline,
+): Promise<OpenPage> {
+  const { antiBot, viewport, colorScheme } = options;
+  const acquiring = browsers.acquire({ antiBot, ownBrowser });
+  const acquired = await deadline.run(acquiring, acquireTimeoutMs, 'opening a page').catch((error: unknown) => {
+    // It may still come: then nobody wants it.
+    void acquiring.then((late) => late.release()).catch(() => undefined);
+    if (error instanceof BrowserLostError) throw browserLost(error);
+    throw error;
+  });
+  const { page, cdp, proxySession, frameId } = acquired;
+  const world = new PageWorld(cdp, frameId, deadline);
+  const document = new MainDocument(page, () => world.reset());
+  const network = watchNetwork(page, proxySession);
+  const cleanUps = [watch(acquired, deadline), () => document.stop(), () => network.stop()];
+  const window = antiBot ? browsers.stealth.window(viewport) : undefined;
+  const emulation = new ViewportEmulation({ cdp, deadline }, viewport, window);
+  const open: OpenPage = {
+    page,
+    cdp,
+    proxySession,
+    deadline,
+    document,
+    world,
+    emulation,
+    network,
+    onRelease: (cleanUp) => void cleanUps.push(cleanUp),
+    release: (end) => {
+      for (const cleanUp of cleanUps) cleanUp();
+      return acquired.release(end);
+    },
+  };
+  try {
+    await deadline.run(
+      Promise.all([
+        emulation.apply(),
+        // A fresh page is light already.
+        colorScheme === 'light' ? undefined : page.emulateMedia({ colorScheme }),
+      ]),
+      setUpTimeoutMs,
+      'setting up the page',
+    );
+    return open;
+  } catch (error) {
+    // Nobody waits for what does not answer.
+    void open.release();
+    // It has been nowhere yet, and what hinders it is none of its own doing.
+    if (error instanceof DeadlineError) throw browserLost(new BrowserLostError('the new page does not respond'));
+    throw error;
+  }
+}
+
+/** Ends the capture when its page dies. */
+function watch({ page }: CapturePage, deadline: CaptureDeadline): () => void {
+  const onCrash = () => {
+    // One that has been nowhere yet died of something else than what it was to show.
+    const isUnused = page.url() === 'about:blank';
+    const failure = new ServiceError('CAPTURE_FAILED', 'The page crashed, or took more memory than a page may.');
+    deadline.abort(isUnused ? browserLost(new BrowserLostError('an unused page crashed')) : failure);
+  };
+  // It cannot close itself, and hears of the end of its browser before the browser's own object does.
+  const onClose = () => deadline.abort(browserLost(new BrowserLostError()));
+  page.on('crash', onCrash).on('close', onClose);
+  return () => void page.off('crash', onCrash).off('close', onClose);
+}
+
+function browserLost(cause: BrowserLostError): ServiceError {
+  return new ServiceError('CAPTURE_FAILED', 'The browser ended during the capture. Send the request again.', { cause });
+}
+
+/** The page itself answers, and its scripts may never pause. */
+const resizeTimeoutMs = 5000;
+
+type Viewport = RenderOptions['viewport'];
+
+/** What a page is seen in: its viewport, and the window and screen around that. */
+class ViewportEmulation {
+  readonly viewport: Viewport;
+  readonly #cdp: CDPSession;
+  readonly #deadline: CaptureDeadline;
+  readonly #window: { readonly screen: Size; readonly outer: Size } | undefined;
+  #width: number;
+
+  /** @param window around the viewport; without one there is nothing around it */
+  constructor(
+    { cdp, deadline }: { readonly cdp: CDPSession; readonly deadline: CaptureDeadline },
+    viewport: Viewport,
+    window?: { readonly screen: Size; readonly outer: Size },
+  ) {
+    this.#cdp = cdp;
+    this.#deadline = deadline;
+    this.viewport = viewport;
+    this.#width = viewport.width;
+    this.#window = window;
+  }
+
+  /** The width that the page is laid out in, in CSS pixels. */
+  get width(): number {
+    return this.#width;
+  }
+
+  /** Shows the page in the viewport; a warm page has the default one already. */
+  async apply(): Promise<void> {
+    const { width, height, deviceScaleFactor } = this.viewport;
+    if (this.#window) {
+      const { windowId } = await this.#cdp.send('Browser.getWindowForTarget');
+      await this.#cdp.send('Browser.setWindowBounds', { windowId, bounds: this.#window.outer });
+    } else if (width === windowSize.width && height === windowSize.height && deviceScaleFactor === 1) {
+      return;
+    }
+    await this.#override(this.viewport, false);
+  }
+
+  /**
+   * Lays the page out in a viewport of another height, while the surface that it is drawn on stays as it is: the page
+   * sees a taller window, with all of it in sight, but memory does not grow with it.
+   *
+   * @throws DeadlineError when the page does not answer
+   */
+  async grow(height: number): Promise<void> {
+    await this.#override({ width: this.#width, height }, true);
+  }
+
+  /** Lays the page out in another width from now on, in the height of the viewport. */
+  async layOutIn(width: number): Promise<void> {
+    this.#width = width;
+    await this.grow(this.viewport.height);
+  }
+
+  async #override({ width, height }: Size, dontSetVisibleSize: boolean): Promise<void> {
+    const { deviceScaleFactor } = this.viewport;
+    const screen = this.#window?.screen ?? this.viewport;
+    const resized = this.#cdp.send('Emulation.setDeviceMetricsOverride', {
+      width,
+      height,
+      deviceScaleFactor,
+      mobile: false,
+      screenWidth: screen.width,
+      screenHeight: screen.height,
+      dontSetVisibleSize,
+    });
+    await this.#deadline.run(resized, resizeTimeoutMs, 'resizing');
+  }
+}
+
+const stopTimeoutMs = 3000;
+
+/**
+ * Ends the scripts of a page, for good, and its loading: one that was busy, or waited for what does not come, can then be
+ * drawn as it stands. These commands are among the few that reach a page between two steps of its loop.
+ *
+ * @throws DeadlineError when the page does not answer even so
+ */
+export async function stopPage({ cdp, deadline }: OpenPage): Promise<void> {
+  const stopped = Promise.all([
+    cdp.send('Emulation.setScriptExecutionDisabled', { value: true }),
+    cdp.send('Runtime.terminateExecution'),
+    cdp.send('Page.stopLoading'),
+  ]);
+  await deadline.run(stopped, stopTimeoutMs, 'stopping the page');
+}

@@ -1,0 +1,157 @@
+import { maxSide } from '@webcapture/shared/contract/formats.ts';
+import { mmPerInch, paperMm, ptPerInch, pxPerInch } from '@webcapture/shared/contract/paper.ts';
+import type { PdfOptions, RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import type { FullPage } from './full-page.ts';
+import type { OpenPage } from './open.ts';
+import { measurePage } from './scripts/measures.ts';
+import { keepDrawings, usePaperAskedFor } from './scripts/print.ts';
+import { assertHolds } from './size-limits.ts';
+
+export interface PrintedPdf {
+  readonly bytes: Buffer;
+  /** Of the first page, in CSS pixels. */
+  readonly width: number;
+  readonly height: number;
+}
+
+const printTimeoutMs = 60_000;
+const callTimeoutMs = 5000;
+/** How much smaller Chromium prints what is wider than the paper. */
+const maxShrinking = 1.5;
+/** Printing rounds: the page of the whole content is made so much taller, in CSS pixels, until it holds all. */
+const slack = [0, 1, 8, 40, 160] as const;
+
+/** What has to be done for a pdf before the page is opened. */
+export async function prepareForPrint({ page, deadline }: OpenPage, { antiBot }: RenderOptions): Promise<void> {
+  // With antiBot no function of the page is replaced: it could tell.
+  if (antiBot) return;
+  await deadline.run(
+    page.addInitScript({ content: `(${keepDrawings.toString()})()` }),
+    callTimeoutMs,
+    'setting up the page',
+  );
+}
+
+/**
+ * Prints the page.
+ *
+ * @param whole the page laid out for one single page; undefined for paper
+ * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT, CAPTURE_FAILED, and VALIDATION_ERROR when the margins leave no room
+ */
+export async function printPdf(
+  open: OpenPage,
+  options: RenderOptions,
+  whole: FullPage | undefined,
+): Promise<PrintedPdf> {
+  await open.world.call(usePaperAskedFor, [options.pdf.margin, whole !== undefined], {
+    timeoutMs: callTimeoutMs,
+    what: 'setting the paper',
+  });
+  return whole ? printWhole(open, options, whole) : printPaper(open, options.pdf);
+}
+
+/** As many pages of paper as it takes. */
+async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> {
+  const [width, height] = paperMm[pdf.paper];
+  const size = pdf.landscape ? { width: height, height: width } : { width, height };
+  return print(open, pdf, { width: size.width / mmPerInch, height: size.height / mmPerInch });
+}
+
+/**
+ * Lays the page out as it will be printed on one page as wide as the viewport: by the rules for paper, in the column that
+ * the margins leave. What is measured from then on is true of the print.
+ */
+export async function layOutForPrint(open: OpenPage, options: RenderOptions): Promise<void> {
+  const { page, emulation, deadline, world } = open;
+  const column = columnOf(options);
+  await deadline.run(page.emulateMedia({ media: 'print' }), callTimeoutMs, 'the print layout');
+  await emulation.layOutIn(column);
+  const { width } = await world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });
+  // What is wider than the paper is printed smaller, as far as that goes.
+  const wider = Math.min(width, Math.floor(column * maxShrinking));
+  if (wider > column) await emulation.layOutIn(wider);
+}
+
+/** The width that the margins leave, in the CSS pixels that the page is laid out in. */
+function columnOf({ pdf, viewport }: RenderOptions): number {
+  const column = Math.floor((viewport.width - toPx(pdf.margin.left + pdf.margin.right)) / pdf.scale);
+  if (column < 1) throw noRoom();
+  return column;
+}
+
+/** One page, as wide as the viewport and as tall as the content. */
+async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPage): Promise<PrintedPdf> {
+  const { pdf, viewport } = options;
+  const { contentHeight } = await open.world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });
+  // A page shorter than the viewport ends where its content does.
+  const content = whole.height > viewport.height ? whole.height : Math.max(1, contentHeight);
+  const scale = pdf.scale * (columnOf(options) / open.emulation.width);
+  const height = Math.ceil(content * scale + toPx(pdf.margin.top + pdf.margin.bottom));
+  assertHolds('pdf', viewport.width, height);
+
+  let printed: PrintedPdf & { readonly pages: number };
+  let turn = 0;
+  do {
+    const tall = Math.min(height + (slack[turn] ?? 0), maxSide.pdf);
+    printed = await print(open, pdf, { width: viewport.width / pxPerInch, height: tall / pxPerInch });
+    turn += 1;
+  } while (printed.pages > 1 && turn < slack.length);
+  return printed;
+}
+
+const toPx = (mm: number) => (mm / mmPerInch) * pxPerInch;
+
+/** @param size of the paper, in inches */
+async function print(
+  { cdp, deadline }: OpenPage,
+  { margin, printBackground, scale }: PdfOptions,
+  size: { readonly width: number; readonly height: number },
+): Promise<PrintedPdf & { readonly pages: number }> {
+  const inches = (mm: number) => mm / mmPerInch;
+  const room = {
+    width: size.width - inches(margin.left + margin.right),
+    height: size.height - inches(margin.top + margin.bottom),
+  };
+  if (room.width <= 0 || room.height <= 0) throw noRoom();
+  try {
+    const { data } = await deadline.run(
+      cdp.send('Page.printToPDF', {
+        paperWidth: size.width,
+        paperHeight: size.height,
+        marginTop: inches(margin.top),
+        marginRight: inches(margin.right),
+        marginBottom: inches(margin.bottom),
+        marginLeft: inches(margin.left),
+        printBackground,
+        scale,
+        generateTaggedPDF: true,
+      }),
+      printTimeoutMs,
+      'printing',
+    );
+    return readPdf(Buffer.from(data, 'base64'));
+  } catch (error) {
+    if (error instanceof DeadlineError) {
+      throw new ServiceError('CAPTURE_TIMEOUT', 'Printing the page took too long.', { cause: error });
+    }
+    throw error;
+  }
+}
+
+/** Reads what Chromium writes in plain: the size of the first page and the number of pages. */
+function readPdf(bytes: Buffer): PrintedPdf & { readonly pages: number } {
+  const text = bytes.toString('latin1');
+  const box = /\/MediaBox \[\s*0 0 ([\d.]+) ([\d.]+)\s*\]/.exec(text);
+  const pages = text.match(/\/Type \/Page\b/g)?.length ?? 0;
+  if (box === null || pages === 0) {
+    throw new ServiceError('CAPTURE_FAILED', 'The browser made an empty file of the page. Send the request again.');
+  }
+  const toPx = (points: string | undefined) => Math.round((Number(points) / ptPerInch) * pxPerInch);
+  return { bytes, width: toPx(box[1]), height: toPx(box[2]), pages };
+}
+
+function noRoom(): ServiceError {
+  return new ServiceError('VALIDATION_ERROR', 'The margins of the pdf leave no room for the page.');
+}

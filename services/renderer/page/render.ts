@@ -1,0 +1,234 @@
+import { mimeTypes, type MimeType } from '@webcapture/shared/contract/formats.ts';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import type { Blocker } from '../blocking/blocker.ts';
+import { BlockingSession } from '../blocking/session.ts';
+import type { Browsers } from '../browser/browsers.ts';
+import { DocumentGoneError } from '../browser/isolated-world.ts';
+import { watchStalls } from '../egress/stalls.ts';
+import { CaptureDeadline } from './deadline.ts';
+import { assertWeb, navigate, throwIfLost, type RenderSource } from './navigate.ts';
+import { openPage, stopPage, type OpenPage } from './open.ts';
+import { prepareForPrint, printPdf } from './pdf.ts';
+import { describePage, uniqueTimeouts, type RenderReport } from './report.ts';
+import { encode, isBlank, shoot } from './screenshot.ts';
+import { countImages } from './scripts/assets.ts';
+import { measurePage } from './scripts/measures.ts';
+import { settle, type Settled } from './settle.ts';
+import { maxCssHeight } from './size-limits.ts';
+
+export interface RenderRequest {
+  readonly source: RenderSource;
+  readonly options: RenderOptions;
+  /** In a browser of its own: for an account that shares none, and a capture that may have brought down a shared one. */
+  readonly ownBrowser: boolean;
+  /** Aborts when the capture is cancelled, or when the renderer stops and cannot wait for it. */
+  readonly signal: AbortSignal;
+  /** Unix milliseconds; the whole rendering is over by then. */
+  readonly deadline: number;
+  /**
+   * The page is closed, and the next one made ready, when this settles: both take a processor for a moment, which is
+   * better spent on what is still to be done for the answer. Without it they do not wait.
+   */
+  readonly answered?: Promise<void>;
+}
+
+export interface Rendering {
+  readonly bytes: Buffer;
+  readonly mimeType: MimeType;
+  /** Pixels of the file; of a pdf, CSS pixels of its first page. */
+  readonly width: number;
+  readonly height: number;
+  readonly report: RenderReport;
+}
+
+export interface RenderDeps {
+  readonly browsers: Browsers;
+  readonly blocker: Blocker;
+  /** For each script and stylesheet to begin, in place of a share of the navigation's time. */
+  readonly responseTimeoutMs: number | undefined;
+}
+
+/**
+ * The share of the navigation's time that each script and stylesheet has to begin in. A slow one is waited for; one that
+ * hangs is given up while there is time for the page to go on without it.
+ */
+const responseShare = 0.5;
+
+/** Setting up blocking takes milliseconds; a browser that takes this long is not well. */
+const blockingTimeoutMs = 5000;
+/** For a page to answer that is being stopped. */
+const stopTimeoutMs = 3000;
+
+/** A page that moves on while it settles is followed so often. */
+const maxMoves = 5;
+
+/**
+ * Renders one page: open → block → navigate → settle → shoot → encode → report.
+ *
+ * @throws ServiceError
+ */
+export async function render(request: RenderRequest, deps: RenderDeps): Promise<Rendering> {
+  assertWeb(request.source);
+  const deadline = new CaptureDeadline(request.deadline - Date.now(), request.signal);
+  let open: OpenPage | undefined;
+  let failure: ServiceError | undefined;
+  try {
+    open = await openPage(deps.browsers, request, deadline);
+    // Each step has a time-out of its own; this one is for what none of them has thought of.
+    return await deadline.run(renderIn(open, request, deps), Number.POSITIVE_INFINITY, 'the capture');
+  } catch (thrown) {
+    failure = explain(thrown);
+    throw failure;
+  } finally {
+    deadline.release();
+    const close = () => open?.release({ timedOut: failure?.code === 'CAPTURE_TIMEOUT' });
+    // A page that failed may be one that takes all that there is.
+    void Promise.resolve(failure ? undefined : request.answered).then(close, close);
+  }
+}
+
+async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps: RenderDeps): Promise<Rendering> {
+  const elapsed = stopwatch();
+  const blocking = Object.values(options.block).some(Boolean) ? await startBlocking(open, options, deps) : undefined;
+  const responseTimeoutMs = deps.responseTimeoutMs ?? responseShare * options.timeout;
+  const stalls = watchStalls(open.page, open.proxySession, { responseTimeoutMs, navigationTimeoutMs: options.timeout });
+  open.onRelease(() => stalls.stop());
+  if (options.format === 'pdf') await prepareForPrint(open, options);
+  const late = await navigate(open, source, options);
+  // It was reached, but only because something was given up.
+  if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);
+  const navigateMs = elapsed();
+  const settled = await settleWhereItEnds(open, options, { blocking, loaded: late.length === 0 });
+  const settleMs = elapsed();
+
+  const described = describePage(open);
+  // Whatever fails first is thrown; the other one is not to be left without a listener.
+  described.catch(() => undefined);
+  const picture = await (options.format === 'pdf'
+    ? print(open, options, settled)
+    : takePicture(open, options, settled));
+  const page = await described;
+  return {
+    bytes: picture.bytes,
+    mimeType: mimeTypes[options.format],
+    width: picture.width,
+    height: picture.height,
+    report: {
+      ...page,
+      images: settled.images,
+      blockedRequests: open.proxySession.stats().blockedRequests + (blocking?.blockedRequests() ?? 0),
+      softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts, ...picture.softTimeouts]),
+      truncated: settled.whole?.truncated ?? false,
+      blank: options.format !== 'pdf' && (await isBlank(picture, options)),
+      timings: { navigateMs, settleMs, shootMs: elapsed() },
+    },
+  };
+}
+
+function startBlocking({ page, deadline }: OpenPage, { block }: RenderOptions, { blocker }: RenderDeps) {
+  return deadline.run(BlockingSession.start(page, block, blocker), blockingTimeoutMs, 'setting up blocking');
+}
+
+async function takePicture(open: OpenPage, options: RenderOptions, { whole }: Settled) {
+  const shot = await shoot(open, options, whole);
+  return { ...(await encode(shot, options)), softTimeouts: shot.interrupted ? (['settle'] as const) : [] };
+}
+
+async function print(open: OpenPage, options: RenderOptions, { whole }: Settled) {
+  return { ...(await printPdf(open, options, whole)), softTimeouts: [] };
+}
+
+/** A page may move on at any moment; the document that it ends at is the one to settle. */
+async function settleWhereItEnds(
+  open: OpenPage,
+  options: RenderOptions,
+  state: { readonly blocking: BlockingSession | undefined; readonly loaded: boolean },
+): Promise<Settled> {
+  for (let moves = 0; ; moves += 1) {
+    try {
+      throwIfLost(open);
+      const settled = await settle(open, options, state);
+      throwIfLost(open);
+      return settled;
+    } catch (error) {
+      if (error instanceof DeadlineError) return interrupt(open, options);
+      if (!(error instanceof DocumentGoneError)) throw error;
+      if (moves === maxMoves) return stopMoving(open, options);
+      await followMove(open, options);
+    }
+  }
+}
+
+/** The next document comes without its scripts, so that it stays. */
+async function stopMoving(open: OpenPage, options: RenderOptions): Promise<Settled> {
+  const { cdp, deadline } = open;
+  await deadline.run(
+    cdp.send('Emulation.setScriptExecutionDisabled', { value: true }),
+    stopTimeoutMs,
+    'stopping the scripts',
+  );
+  await followMove(open, options);
+  return interrupt(open, options);
+}
+
+async function followMove(open: OpenPage, { timeout, waitUntil }: RenderOptions): Promise<void> {
+  const { page, document, deadline } = open;
+  const state = waitUntil === 'commit' ? 'domcontentloaded' : waitUntil;
+  try {
+    await deadline.run(document.settled(), timeout, 'the next page');
+    const there = page.waitForLoadState(state, { timeout });
+    await deadline.run(Promise.race([there, document.cutOff]), timeout, 'the next page');
+  } catch (error) {
+    // It is taken as it stands.
+    if (error instanceof ServiceError) throw error;
+  }
+}
+
+/**
+ * Stops a page that keeps itself busy for ever, with scripts, frames or new addresses: it can then be taken as it
+ * stands.
+ *
+ * @throws DeadlineError when the page does not answer even so
+ */
+async function interrupt(open: OpenPage, options: RenderOptions): Promise<Settled> {
+  const { world, emulation } = open;
+  await stopPage(open);
+  // Nothing that waits runs in such a page any more, not even of ours.
+  const { height: whole, left } = await world.callInAny(measurePage, [], {
+    timeoutMs: stopTimeoutMs,
+    what: 'measuring',
+  });
+  const images = await world.callInAny(countImages, [], { timeoutMs: stopTimeoutMs, what: 'counting images' });
+  const height = Math.min(whole, maxCssHeight(options.format, options.viewport.deviceScaleFactor));
+  if (options.isFullPage) await emulation.grow(height);
+  return {
+    images,
+    softTimeouts: ['settle'],
+    whole: options.isFullPage ? { height, left, truncated: true } : undefined,
+  };
+}
+
+function explain(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof DeadlineError) {
+    return new ServiceError('CAPTURE_TIMEOUT', 'The page kept the browser busy and could not be captured.', {
+      cause: error,
+    });
+  }
+  if (error instanceof DocumentGoneError) {
+    return new ServiceError('CAPTURE_FAILED', 'The page went on to another one all the time.', { cause: error });
+  }
+  return toServiceError(error, 'CAPTURE_FAILED');
+}
+
+/** Tells the milliseconds since the last call, or since it was made. */
+function stopwatch(): () => number {
+  let last = performance.now();
+  return () => {
+    const ms = performance.now() - last;
+    last += ms;
+    return ms;
+  };
+}

@@ -1,0 +1,86 @@
+import type { CaptureReport, SoftTimeout } from '@webcapture/shared/contract/capture-result.ts';
+import type { DocumentAnswer } from './main-document.ts';
+import { htmlUrl } from './navigate.ts';
+import type { OpenPage } from './open.ts';
+import { readPageFacts } from './scripts/measures.ts';
+
+/** What the rendering knows of how good it is; queueing and storing are others' business. */
+export type RenderReport = Omit<CaptureReport, 'timings'> & {
+  readonly timings: Pick<CaptureReport['timings'], 'navigateMs' | 'settleMs' | 'shootMs'>;
+};
+
+type PageReport = Pick<RenderReport, 'httpStatus' | 'finalUrl' | 'title' | 'challenge'>;
+
+const maxTitleCharacters = 512;
+const callTimeoutMs = 5000;
+
+/** What there is to tell of the page itself. */
+export async function describePage({ world, document }: OpenPage): Promise<PageReport> {
+  const facts = await world.callInAny(readPageFacts, [wallSelector], {
+    timeoutMs: callTimeoutMs,
+    what: 'reading the title',
+  });
+  const { answer } = document;
+  const fromHtml = answer === undefined || answer.url === htmlUrl;
+  return {
+    httpStatus: fromHtml ? null : answer.status,
+    finalUrl: facts.url.startsWith(htmlUrl) ? 'about:blank' : facts.url,
+    title: [...facts.title].slice(0, maxTitleCharacters).join(''),
+    challenge: isChallenge(answer, facts.title, facts.wall),
+  };
+}
+
+/** In the order in which they happened, each once. */
+export function uniqueTimeouts(softTimeouts: readonly SoftTimeout[]): SoftTimeout[] {
+  return [...new Set(softTimeouts)];
+}
+
+/** Elements that only the pages of bot walls have. */
+const wallSelector = [
+  '#challenge-error-text',
+  '#challenge-form',
+  '#cf-challenge-running',
+  'form[action*="__cf_chl"]',
+  'iframe[src*="captcha-delivery.com"]',
+  '#px-captcha',
+  '#ddg-captcha',
+  'iframe[src*="_Incapsula_Resource"]',
+  'script[src*="sucuri_cloudproxy"]',
+  'script[src*="awswaf.com"] ~ #challenge-container',
+  '#anubis_challenge',
+  'form#captcha-form[action*="/sorry/"]',
+].join(',');
+
+const wallTitles = [
+  /^just a moment\.\.\.$/i,
+  /^attention required! \| cloudflare$/i,
+  /^ddos-guard$/i,
+  /^access to this page has been denied/i,
+  /^pardon our interruption/i,
+  /^making sure you.re not a bot/i,
+  /^vercel security checkpoint$/i,
+  /^(please )?(verify|confirm) (that )?you are (a )?human/i,
+  /^(robot|human|bot) (check|verification)$/i,
+  /^are you a (human|robot)\??$/i,
+];
+
+/** Answers that say of themselves that they are a wall. */
+const wallHeaders: readonly (readonly [name: string, value: RegExp])[] = [
+  ['cf-mitigated', /challenge/],
+  ['x-vercel-mitigated', /challenge/],
+  ['x-amzn-waf-action', /challenge|captcha/],
+  ['x-datadome', /protected/],
+];
+
+/**
+ * Whether the page is the wall of a bot detection in place of the page that was asked for.
+ *
+ * @param wall elements of {@link wallSelector} are there
+ */
+export function isChallenge(answer: DocumentAnswer | undefined, title: string, wall: boolean): boolean {
+  const refused = answer !== undefined && answer.status >= 400;
+  const declared = wallHeaders.some(([name, value]) => value.test(answer?.headers[name] ?? ''));
+  // DataDome names itself on the pages that it lets through as well.
+  const says = declared && (refused || answer?.headers['x-datadome'] === undefined);
+  return wall || says || wallTitles.some((pattern) => pattern.test(title.trim()));
+}

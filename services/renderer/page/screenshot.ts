@@ -1,0 +1,235 @@
+import type { Format } from '@webcapture/shared/contract/formats.ts';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import sharp, { type Sharp } from 'sharp';
+import type { FullPage } from './full-page.ts';
+import { stopPage, type OpenPage } from './open.ts';
+import { assertHolds } from './size-limits.ts';
+
+type ImageFormat = Exclude<Format, 'pdf'>;
+
+/** What was taken: one file as asked for, or tiles to be put together, top first. */
+export type Shot = {
+  readonly width: number;
+  readonly height: number;
+  /** The page drew nothing until its scripts were ended, and is shown as it stood then. */
+  readonly interrupted: boolean;
+} & (
+  | { readonly kind: 'file'; readonly bytes: Buffer }
+  | {
+      readonly kind: 'tiles';
+      /** png files as wide as the picture. */
+      readonly tiles: readonly Buffer[];
+    }
+);
+
+/** The tallest picture taken at once: surfaces of 16,384 px are the largest that every graphics driver has. */
+const maxShotHeight = 16_000;
+/** One shot of more pixels than these takes too much memory. */
+const maxShotPixels = 40_000_000;
+/** What is larger is taken in tiles of so many pixels. */
+const maxTileHeight = 8000;
+
+const shotTimeoutMs = 15_000;
+/** A page that has not drawn by then waits for a stylesheet that does not come, or is busy with its scripts. */
+const firstShotTimeoutMs = 4000;
+
+/**
+ * Takes the picture of what is laid out.
+ *
+ * @param whole the page laid out for one look; undefined for the viewport
+ * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT
+ */
+export async function shoot(open: OpenPage, options: RenderOptions, whole: FullPage | undefined): Promise<Shot> {
+  const format = options.format as ImageFormat;
+  const { viewport, quality } = options;
+  const scale = viewport.deviceScaleFactor;
+  const cssHeight = whole?.height ?? viewport.height;
+  // Clips count from the left end of what can be scrolled to.
+  const x = whole?.left ?? 0;
+  const pixels = { width: Math.round(viewport.width * scale), height: Math.round(cssHeight * scale) };
+  assertHolds(format, pixels.width, pixels.height);
+
+  if (pixels.height <= maxShotHeight && pixels.width * pixels.height <= maxShotPixels) {
+    const clip = whole ? { clip: { x, y: 0, width: viewport.width, height: cssHeight, scale: 1 } } : {};
+    const taken = await capture(open, {
+      format,
+      ...(format === 'png' ? { optimizeForSpeed: true } : { quality }),
+      ...clip,
+    });
+    return { kind: 'file', ...taken, ...pixels };
+  }
+
+  if (!whole) await open.emulation.grow(cssHeight);
+  const step = tileStep(viewport.width, scale);
+  const tiles: Buffer[] = [];
+  let interrupted = false;
+  for (let y = 0; y < cssHeight; y += step) {
+    const clip = { x, y, width: viewport.width, height: Math.min(step, cssHeight - y), scale: 1 };
+    const taken = await capture(open, { format: 'png', optimizeForSpeed: true, clip });
+    tiles.push(taken.bytes);
+    interrupted ||= taken.interrupted;
+  }
+  return { kind: 'tiles', tiles, interrupted, ...pixels };
+}
+
+/** Height of a tile in CSS pixels: a whole number of device pixels too, for scales of up to two decimals. */
+function tileStep(width: number, scale: number): number {
+  const pixels = Math.min(maxTileHeight, maxShotPixels / (width * scale));
+  return Math.max(100, Math.floor(pixels / scale / 100) * 100);
+}
+
+/** Milliseconds between two attempts at a page that has just moved on. */
+const retryDelaysMs = [30, 100, 300, 1000];
+
+interface ScreenshotParams {
+  readonly format: ImageFormat;
+  readonly quality?: number;
+  readonly optimizeForSpeed?: boolean;
+  readonly clip?: { x: number; y: number; width: number; height: number; scale: number };
+}
+
+async function capture(
+  open: OpenPage,
+  params: ScreenshotParams,
+): Promise<{ readonly bytes: Buffer; readonly interrupted: boolean }> {
+  const { cdp, deadline } = open;
+  const take = async () => (await cdp.send('Page.captureScreenshot', { ...params, captureBeyondViewport: false })).data;
+  // Right after a navigation there may be no surface ("Unable to capture screenshot"), or no document that is shown ("Not
+  // attached to an active page"), for as long as a busy machine takes to swap them.
+  const retried = async () => {
+    for (const waitMs of retryDelaysMs) {
+      try {
+        return await take();
+      } catch {
+        await delay(waitMs);
+      }
+    }
+    return take();
+  };
+  try {
+    const shot = retried();
+    let interrupted = false;
+    const data = await deadline.run(shot, firstShotTimeoutMs, 'the shot').catch(async (error: unknown) => {
+      if (!(error instanceof DeadlineError)) throw error;
+      interrupted = true;
+      await stopPage(open);
+      // One that waited for a stylesheet, or for scripts, comes now; but one that was lost never does.
+      return deadline.run(Promise.any([shot, take()]), shotTimeoutMs, 'the shot');
+    });
+    return { bytes: Buffer.from(data, 'base64'), interrupted };
+  } catch (error) {
+    if (error instanceof DeadlineError) {
+      throw new ServiceError('CAPTURE_TIMEOUT', 'The page drew nothing: it is busy, or waits for what does not come.', {
+        cause: error,
+      });
+    }
+    throw error;
+  }
+}
+
+type TiledShot = Extract<Shot, { kind: 'tiles' }>;
+
+export interface EncodedImage {
+  readonly bytes: Buffer;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Pictures of ours may be larger than what sharp takes from strangers. */
+const trusted = { limitInputPixels: false, unlimited: true } as const;
+
+/**
+ * Makes the file: puts tiles together where there are some, and holds the file against what it should be.
+ *
+ * @throws ServiceError CAPTURE_FAILED when the file is empty or not of the size that was asked for
+ */
+export async function encode(shot: Shot, options: RenderOptions): Promise<EncodedImage> {
+  const bytes = shot.kind === 'file' ? shot.bytes : await join(shot, options);
+  if (bytes.length === 0) throw failed('The browser made an empty file of the page.');
+  const { width, height } = await sharp(bytes, trusted).metadata();
+  // Rounding of odd scales may cost a pixel; what the file says is true.
+  if (Math.abs(width - shot.width) > 1 || Math.abs(height - shot.height) > 1) {
+    throw failed(`The browser made a picture of ${width} × ${height} px, not of ${shot.width} × ${shot.height} px.`);
+  }
+  return { bytes, width, height };
+}
+
+async function join({ tiles }: TiledShot, options: RenderOptions): Promise<Buffer> {
+  const sizes = await Promise.all(tiles.map((tile) => sharp(tile, trusted).metadata()));
+  const width = Math.min(...sizes.map((size) => size.width));
+  const height = sizes.reduce((sum, size) => sum + size.height, 0);
+  // Joining gives each tile the room of the tallest, so that what is below the last one is cut off again.
+  const joined = sharp([...tiles], { ...trusted, join: { across: 1 } })
+    .extract({ left: 0, top: 0, width, height })
+    .removeAlpha();
+  return encodeAs(joined, options.format as ImageFormat, options.quality).toBuffer();
+}
+
+function encodeAs(image: Sharp, format: ImageFormat, quality: number): Sharp {
+  switch (format) {
+    case 'png':
+      // Level 3 is about as large as the default and takes half the time.
+      return image.png({ compressionLevel: 3 });
+    case 'jpeg':
+      return image.jpeg({ quality });
+    case 'webp':
+      return image.webp({ quality, effort: 2 });
+  }
+}
+
+function failed(message: string): ServiceError {
+  return new ServiceError('CAPTURE_FAILED', `${message} Send the request again.`);
+}
+
+/**
+ * A picture of one colour shrinks to next to nothing: only files with fewer bytes for a pixel than this are worth a
+ * look. (Chromium's fast png, the least thrifty of our encoders, takes 0.02.)
+ */
+const maxBytesPerPixel = 0.05;
+const minFileBytes = 4096;
+
+/** Nearly every page shows something in its first rows. */
+const firstRows = 128;
+
+/** Whether the picture is one single colour. No more of it is decoded than it takes to tell. */
+export async function isBlank(
+  { bytes, width, height }: EncodedImage,
+  options: Pick<RenderOptions, 'format' | 'quality'>,
+): Promise<boolean> {
+  if (bytes.length > minFileBytes && bytes.length / (width * height) > maxBytesPerPixel) return false;
+  const maxDrift = tolerance(options);
+  const rows = Math.min(firstRows, height);
+  const top = sharp(bytes, trusted).extract({ left: 0, top: 0, width, height: rows });
+  const { data, info } = await top.raw().toBuffer({ resolveWithObject: true });
+  if (!isUniform(data, info.channels, maxDrift)) return false;
+  if (rows === height) return true;
+  // Takes much longer: it decodes all, and counts more than it is asked for.
+  const { channels } = await sharp(bytes, trusted).stats();
+  return channels.every(({ min, max }) => max - min <= maxDrift);
+}
+
+/** Whether no channel of any pixel is further from that of another than `maxDrift`. */
+function isUniform(data: Buffer, channels: number, maxDrift: number): boolean {
+  const least = [...data.subarray(0, channels)];
+  const greatest = [...least];
+  for (let index = 0; index < data.length; index += channels) {
+    for (let channel = 0; channel < channels; channel += 1) {
+      const value = data[index + channel] ?? 0;
+      if (value < (least[channel] ?? 0)) least[channel] = value;
+      else if (value > (greatest[channel] ?? 0)) greatest[channel] = value;
+      else continue;
+      if ((greatest[channel] ?? 0) - (least[channel] ?? 0) > maxDrift) return false;
+    }
+  }
+  return true;
+}
+
+/** How far the encoder lets one colour drift: measured over single colours at qualities from 1 to 100. */
+function tolerance({ format, quality }: Pick<RenderOptions, 'format' | 'quality'>): number {
+  if (format !== 'webp') return 1;
+  if (quality >= 80) return 6;
+  return quality >= 50 ? 12 : 28;
+}

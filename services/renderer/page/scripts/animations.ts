@@ -1,0 +1,149 @@
+/// <reference lib="dom" />
+import type { Motion, PageState } from './state.ts';
+import type { PageWaits } from './waits.ts';
+
+declare const waits: PageWaits;
+
+/**
+ * Brings every animation and transition that has an end to that end: what fades in is there. Those without an end go
+ * on, those that wait for something stay as they are. (Removing them would leave what fades in invisible.)
+ *
+ * @returns how many were finished
+ */
+export function finishAnimations(): number {
+  let finished = 0;
+  for (const animation of document.getAnimations?.() ?? []) {
+    // Those that run with the scroll position have no time to finish.
+    if (!(animation.timeline instanceof DocumentTimeline) || animation.playState !== 'running') continue;
+    const end = animation.effect?.getComputedTiming().endTime;
+    if (typeof end !== 'number' || !Number.isFinite(end)) continue;
+    try {
+      animation.finish();
+      finished += 1;
+    } catch {
+      // Its rate is 0.
+    }
+  }
+  return finished;
+}
+
+/**
+ * Stops the animations that run with the scroll position of the page, each where it would be with its element in the
+ * middle of the viewport: what fades in on the way is there. Those of elements that stay in sight (bars, headers) stop
+ * where they are at the top of the page.
+ */
+export function holdScrollAnimations(): void {
+  const page = document.scrollingElement ?? document.documentElement;
+  const scrollers: (Element | null | undefined)[] = [page, (globalThis as PageState).webcaptureScroller?.element];
+  const staysInSight = (element: Element): boolean => {
+    for (let at: Element | null = element; at !== null; at = at.parentElement) {
+      const { position } = getComputedStyle(at);
+      if (position === 'fixed' || position === 'sticky') return true;
+    }
+    return false;
+  };
+  /** How far along the timeline an element is shown, from 0 to 1. */
+  const shareOf = (element: Element, { source }: ScrollTimeline, end: number): number => {
+    if (staysInSight(element) || source === null) return 0;
+    const { top, height } = element.getBoundingClientRect();
+    return Math.max(0, Math.min(1, (top + source.scrollTop + height / 2 - source.clientHeight / 2) / end));
+  };
+
+  const held: { animation: Animation; effect: KeyframeEffect; progress: number }[] = [];
+  for (const animation of document.getAnimations?.() ?? []) {
+    const { timeline, effect, startTime } = animation;
+    if (!(timeline instanceof ScrollTimeline) || !(effect instanceof KeyframeEffect) || effect.target === null)
+      continue;
+    const { source } = timeline;
+    if (source === null || !scrollers.includes(source) || !(startTime instanceof CSSUnitValue)) continue;
+    const end = source.scrollHeight - source.clientHeight;
+    if (end <= 0) continue;
+    const share = timeline instanceof ViewTimeline ? 0.5 : shareOf(effect.target, timeline, end);
+    animation.pause();
+    animation.currentTime = CSS.percent(share * 100 - startTime.value);
+    const { progress } = effect.getComputedTiming();
+    if (typeof progress === 'number') held.push({ animation, effect, progress });
+    else animation.cancel();
+  }
+  // Without its timeline it no longer heeds the scroll position, nor the height of the viewport.
+  const timing = {
+    duration: 1000,
+    delay: 0,
+    endDelay: 0,
+    iterations: 1,
+    fill: 'both',
+    easing: 'linear',
+    direction: 'normal',
+  } as const;
+  for (const { animation, effect, progress } of held) {
+    animation.timeline = document.timeline;
+    effect.updateTiming(timing);
+    animation.currentTime = progress * timing.duration;
+  }
+}
+
+/** Notes from now on which nodes scripts change again and again, as in an animation, for {@link waitForRest}. */
+export function watchMotion(): void {
+  /** Changes further apart than this are no animation, not even one on a busy machine. */
+  const maxPauseMs = 250;
+  const nodes = new Map<Node, Motion>();
+  const observer = new MutationObserver((records) => {
+    const now = performance.now();
+    for (const target of new Set(records.map((record) => record.target))) {
+      const motion = nodes.get(target);
+      const goesOn = motion !== undefined && now - motion.last < maxPauseMs;
+      nodes.set(
+        target,
+        goesOn ? { ...motion, last: now, times: motion.times + 1 } : { since: now, last: now, times: 1 },
+      );
+    }
+  });
+  observer.observe(document, { subtree: true, attributes: true, characterData: true, childList: true });
+  (globalThis as PageState).webcaptureMotion = { observer, nodes };
+}
+
+/**
+ * Waits until scripts have come to the end of the animations that they make change by change (fading in, counting up),
+ * and of images that they are about to name. What they have changed for longer than `maxMs` will not come to an end,
+ * and is not waited for.
+ */
+export async function waitForRest(maxMs: number): Promise<void> {
+  const pollIntervalMs = 20;
+  /** Without a change in so many polls and frames it is over: a busy machine is late with these as it is with the changes. */
+  const restPolls = 5;
+  const restFrames = 3;
+  /** A page that is not drawn at all has its rest after this. */
+  const maxRestMs = 1000;
+
+  const polls: number[] = [];
+  const frames: number[] = [];
+  const drawn = () => {
+    frames.unshift(performance.now());
+    request = requestAnimationFrame(drawn);
+  };
+  let request = requestAnimationFrame(drawn);
+  const isAtRest = (last: number) =>
+    performance.now() - last >= maxRestMs ||
+    ((polls[restPolls - 1] ?? 0) > last && (frames[restFrames - 1] ?? 0) > last);
+  const isMoving = () => {
+    for (const { since, last, times } of (globalThis as PageState).webcaptureMotion?.nodes.values() ?? []) {
+      if (times > 1 && last - since < maxMs && !isAtRest(last)) return true;
+    }
+    return false;
+  };
+  /** As loaders of lazy images mark those that they have yet to show. */
+  const marked = ':is([data-src], [data-srcset], [data-lazy-src], [data-original])';
+  const unnamed = [...document.querySelectorAll<HTMLImageElement>(`img${marked}, picture:has(${marked}) > img`)];
+  const isUnnamed = (image: HTMLImageElement) =>
+    image.isConnected &&
+    (image.currentSrc === '' || image.currentSrc.startsWith('data:')) &&
+    (image.src === '' || image.src.startsWith('data:')) &&
+    image.checkVisibility();
+
+  const end = performance.now() + maxMs;
+  while ((isMoving() || unnamed.some(isUnnamed)) && performance.now() < end) {
+    await waits.sleep(pollIntervalMs);
+    polls.unshift(performance.now());
+  }
+  cancelAnimationFrame(request);
+}

@@ -1,0 +1,223 @@
+/// <reference lib="dom" />
+import type { PageWaits } from './waits.ts';
+
+declare const waits: PageWaits;
+/** Lets images and frames that wait to be scrolled to load at once, in open shadow trees too. */
+export function loadEagerly(): void {
+  const visit = (root: Document | ShadowRoot): void => {
+    for (const element of root.querySelectorAll('*')) {
+      if (element.shadowRoot) visit(element.shadowRoot);
+      if (element.localName !== 'img' && element.localName !== 'iframe') continue;
+      if (element.getAttribute('loading')?.toLowerCase() === 'lazy') element.setAttribute('loading', 'eager');
+    }
+  };
+  visit(document);
+}
+
+export interface ImageCounts {
+  readonly loaded: number;
+  readonly failed: number;
+  readonly pending: number;
+}
+
+/** What has become of the `<img>` of the document so far, for pages in which nothing can be waited for. */
+export function countImages(): ImageCounts {
+  const images = [...document.images].filter((image) => image.currentSrc !== '' || image.src !== '');
+  const complete = images.filter((image) => image.complete);
+  const loaded = complete.filter((image) => image.naturalWidth > 0 || image.naturalHeight > 0).length;
+  return { loaded, failed: complete.length - loaded, pending: images.length - complete.length };
+}
+
+export interface AssetCounts extends ImageCounts {
+  /** A web font had not come by then. */
+  readonly fontsPending: boolean;
+}
+
+/**
+ * Waits until the images (of `<img>` with all its kinds of sources, buttons, posters, SVG, and of styles: backgrounds,
+ * masks, borders, bullets, those of `::before` and `::after` too) and web fonts of the document have loaded or failed,
+ * or their time is up. Looks into open shadow trees and frames of the same site too. Images of one address in styles
+ * count once.
+ *
+ * @param scope `visible` counts what the viewport shows, `all` also what is below
+ */
+export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, fontMs: number): Promise<AssetCounts> {
+  /** Reading styles costs time on very large documents. */
+  const maxStyled = 5000;
+  let styled = 0;
+  const start = performance.now();
+  const probes = new Map<string, HTMLImageElement>();
+
+  const counts = (element: Element): boolean => {
+    if (element.checkVisibility && !element.checkVisibility()) return false;
+    if (scope === 'all') return true;
+    const { top, left, bottom, right } = element.getBoundingClientRect();
+    const view = element.ownerDocument.defaultView ?? window;
+    return bottom >= 0 && right >= 0 && top < view.innerHeight && left < view.innerWidth;
+  };
+
+  /** A second image of the same address, asked for in the same way, shares the load of the first, and tells of it. */
+  const probe = (address: string, crossOrigin: string | null): HTMLImageElement => {
+    let image = probes.get(address);
+    if (image === undefined) {
+      image = new Image();
+      image.crossOrigin = crossOrigin;
+      image.src = address;
+      probes.set(address, image);
+    }
+    return image;
+  };
+
+  /** The address of an image that is one by its element. */
+  const ownAddress = (element: Element): string => {
+    switch (element.localName) {
+      case 'video':
+        return (element as HTMLVideoElement).poster;
+      case 'input':
+        return (element as HTMLInputElement).type === 'image' ? (element as HTMLInputElement).src : '';
+      case 'image': {
+        const named = (element as SVGImageElement).href?.baseVal ?? '';
+        const isAddress = named !== '' && URL.canParse(named, element.baseURI);
+        return isAddress ? new URL(named, element.baseURI).href : '';
+      }
+      default:
+        return '';
+    }
+  };
+
+  /** The addresses that a style names. An `image-set` names more than the browser asks for, and is left out. */
+  const named = (value: string): string[] =>
+    value.includes('url("http') && !value.includes('image-set(')
+      ? [...value.matchAll(/url\("(https?:.*?)"\)/g)].map(([, address]) => address ?? '')
+      : [];
+
+  const stylesOf = (element: Element): CSSStyleDeclaration[] => {
+    const around = ['::before', '::after'].map((name) => getComputedStyle(element, name));
+    const drawn = around.filter(({ content }) => content !== 'none' && content !== 'normal');
+    return [getComputedStyle(element), ...drawn];
+  };
+
+  /** Images of an element's styles, and of what it is, as long as it is in sight. */
+  const probesOf = (element: Element): HTMLImageElement[] => {
+    // Where a thing is costs less to ask than how it looks.
+    if (scope === 'visible' && !counts(element)) return [];
+    const own = ownAddress(element);
+    const plain = /^https?:/.test(own) ? [own] : [];
+    const masks: string[] = [];
+    styled += 1;
+    for (const style of styled <= maxStyled ? stylesOf(element) : []) {
+      plain.push(...named(style.backgroundImage), ...named(style.borderImageSource), ...named(style.content));
+      if (style.display === 'list-item') plain.push(...named(style.listStyleImage));
+      // With a fragment it is a part of a document, and no image.
+      masks.push(...named(style.maskImage).filter((address) => !address.includes('#')));
+    }
+    if (plain.length + masks.length === 0 || !counts(element)) return [];
+    return [...plain.map((address) => probe(address, null)), ...masks.map((address) => probe(address, 'anonymous'))];
+  };
+
+  const collect = () => {
+    styled = 0;
+    const images = new Set<HTMLImageElement>();
+    const fonts: FontFaceSet[] = [];
+    const visit = (root: Document | ShadowRoot): void => {
+      if ('fonts' in root) fonts.push(root.fonts);
+      for (const element of root.querySelectorAll('*')) {
+        if (element.shadowRoot) visit(element.shadowRoot);
+        const { contentDocument } = element as HTMLIFrameElement;
+        if (contentDocument && counts(element)) visit(contentDocument);
+        const image = element.localName === 'img' ? (element as HTMLImageElement) : undefined;
+        if (image && (image.currentSrc !== '' || image.src !== '') && counts(image)) images.add(image);
+        for (const probed of probesOf(element)) images.add(probed);
+      }
+    };
+    visit(document);
+    return { images: [...images], fonts };
+  };
+
+  const settled = (image: HTMLImageElement) =>
+    new Promise<void>((resolve) => {
+      image.addEventListener('load', () => resolve(), { once: true });
+      image.addEventListener('error', () => resolve(), { once: true });
+      if (image.complete) resolve();
+    });
+
+  /** Resolves when all have come, or `maxMs` after the start; false when that is over, or nothing is missing. */
+  const wait = async (missing: readonly PromiseLike<unknown>[], maxMs: number): Promise<boolean> => {
+    const left = maxMs - (performance.now() - start);
+    if (missing.length === 0 || left <= 0) return false;
+    await Promise.race([Promise.all(missing), waits.sleep(left)]);
+    return true;
+  };
+
+  for (;;) {
+    const { images, fonts } = collect();
+    // Asking lays the page out, so that fonts are asked for; their status is then true.
+    const ready = fonts.map((set) => set.ready);
+    const missingFonts = ready.filter((_, index) => fonts[index]?.status === 'loading');
+    const missing = images.filter((image) => !image.complete);
+    const waited = await Promise.all([wait(missing.map(settled), imageMs), wait(missingFonts, fontMs)]);
+    if (waited.includes(true)) {
+      // What has come may have brought more, or moved others into sight, once the page has had its turn.
+      await waits.sleep(0);
+      continue;
+    }
+    const complete = images.filter((image) => image.complete);
+    const loaded = complete.filter((image) => image.naturalWidth > 0 || image.naturalHeight > 0).length;
+    return {
+      loaded,
+      failed: complete.length - loaded,
+      pending: missing.length,
+      fontsPending: missingFonts.length > 0,
+    };
+  }
+}
+
+/**
+ * Waits until the canvases of the document have come to rest: charts draw themselves in over a second or so, and nobody
+ * tells when they are done. Those that never rest are not waited for longer than `maxMs`.
+ */
+export async function waitForCanvases(maxMs: number): Promise<void> {
+  /** Between two looks the page is drawn so often: what moves has moved by then. */
+  const framesBetween = 3;
+  /** A page that draws nothing is looked at all the same. */
+  const maxFrameMs = 50;
+  const side = 96;
+
+  const canvases = [...document.querySelectorAll('canvas')].filter(
+    (canvas) => canvas.width > 0 && canvas.height > 0 && canvas.checkVisibility(),
+  );
+  if (canvases.length === 0) return;
+  const smaller = () => {
+    const small = document.createElement('canvas');
+    small.width = small.height = side;
+    return small.getContext('2d', { willReadFrequently: true });
+  };
+  let context = smaller();
+
+  const fingerprint = (): string =>
+    canvases
+      .map((canvas) => {
+        try {
+          context?.clearRect(0, 0, side, side);
+          context?.drawImage(canvas, 0, 0, side, side);
+          const data = context?.getImageData(0, 0, side, side).data ?? new Uint8ClampedArray();
+          return data.reduce((hash, value) => (Math.imul(hash, 31) + value) | 0, 0);
+        } catch {
+          // What holds pictures of another site cannot be read, nor can what it was drawn on.
+          context = smaller();
+          return 'unreadable';
+        }
+      })
+      .join();
+
+  const end = performance.now() + maxMs;
+  let last = fingerprint();
+  while (performance.now() < end) {
+    for (let frame = 0; frame < framesBetween; frame += 1) {
+      await waits.untilFrame(maxFrameMs);
+    }
+    const now = fingerprint();
+    if (now === last) return;
+    last = now;
+  }
+}

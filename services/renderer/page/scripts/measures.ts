@@ -1,0 +1,58 @@
+/// <reference lib="dom" />
+import type { PageState } from './state.ts';
+
+export interface PageMeasures {
+  /** Of all content that can be scrolled to, and at least of the viewport, in CSS pixels. */
+  readonly height: number;
+  /** Of all content, and at least of the viewport. */
+  readonly width: number;
+  /** How far the content hangs out to the left of where the page begins: a document from right to left is scrolled that way. */
+  readonly left: number;
+  /** Of the viewport. */
+  readonly viewHeight: number;
+  /** Of the content in the flow: less than `height` when the viewport is taller than the page. */
+  readonly contentHeight: number;
+}
+
+export function measurePage(): PageMeasures {
+  const root = document.scrollingElement ?? document.documentElement;
+  const rootBox = document.documentElement.getBoundingClientRect();
+  // Where the root's height is fixed, its content flows out of it, and out of the body.
+  const { body } = document;
+  const bodyHeight = body === null ? 0 : body.getBoundingClientRect().top - rootBox.top + body.scrollHeight;
+  // A scroller that holds the page may be fixed to the viewport, and not in the flow.
+  const { webcaptureScroller } = globalThis as PageState;
+  const scrollerHeight = webcaptureScroller
+    ? webcaptureScroller.element.getBoundingClientRect().bottom - rootBox.top
+    : 0;
+  const fromRight = getComputedStyle(body ?? document.documentElement).direction === 'rtl';
+  return {
+    height: Math.max(root.scrollHeight, document.documentElement.scrollHeight),
+    width: Math.max(root.scrollWidth, document.documentElement.scrollWidth),
+    left: fromRight ? Math.max(0, root.scrollWidth - root.clientWidth) : 0,
+    viewHeight: innerHeight,
+    contentHeight: Math.ceil(Math.max(rootBox.height, bodyHeight, scrollerHeight)),
+  };
+}
+
+export interface PageFacts {
+  readonly title: string;
+  /** Address of the document, as the page sees it. */
+  readonly url: string;
+  /** Elements that only bot walls have. */
+  readonly wall: boolean;
+}
+
+/** What a capture tells about the page. */
+export function readPageFacts(wallSelector: string): PageFacts {
+  return {
+    title: document.title.slice(0, 2000),
+    url: location.href,
+    wall: document.querySelector(wallSelector) !== null,
+  };
+}
+
+/** Whether the page has drawn anything yet. It has not while a stylesheet in its head is still to come. */
+export function hasPainted(): boolean {
+  return performance.getEntriesByType('paint').length > 0;
+}

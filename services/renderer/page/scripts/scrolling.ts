@@ -1,0 +1,108 @@
+/// <reference lib="dom" />
+import type { PageState } from './state.ts';
+import type { PageWaits } from './waits.ts';
+
+declare const waits: PageWaits;
+
+/**
+ * Looks for the element that scrolls the page's content where the document itself does not: an app shell, a body that
+ * scrolls by itself. Remembers it and the heights around it for {@link growScroller}.
+ *
+ * @returns by how much its content is taller than the element, or null when there is no such element
+ */
+export function findScroller(): number | null {
+  /** It holds the page when it takes up this share of the viewport, in width and in height. */
+  const minShare = 0.5;
+  const root = document.scrollingElement ?? document.documentElement;
+  const rootOverflow = getComputedStyle(document.documentElement).overflowY;
+  const rootScrolls = root.scrollHeight > innerHeight + 1 && rootOverflow !== 'hidden';
+  if (rootScrolls) return null;
+
+  let largest: Element | undefined;
+  let largestArea = 0;
+  for (const element of document.querySelectorAll('*')) {
+    if (element === root || element.scrollHeight <= element.clientHeight + 1) continue;
+    if (element.clientWidth < innerWidth * minShare || element.clientHeight < innerHeight * minShare) continue;
+    const { overflowY, display } = getComputedStyle(element);
+    if ((overflowY !== 'auto' && overflowY !== 'scroll') || display === 'inline') continue;
+    const area = element.clientWidth * element.clientHeight;
+    if (area <= largestArea) continue;
+    largest = element;
+    largestArea = area;
+  }
+  if (largest === undefined) return null;
+
+  const chain: { element: HTMLElement; height: number }[] = [];
+  for (let element: Element | null = largest; element !== null; element = element.parentElement) {
+    if (!(element instanceof HTMLElement)) continue;
+    // In a form, `style` may be a field of that name.
+    if (element.style instanceof CSSStyleDeclaration)
+      chain.push({ element, height: element.getBoundingClientRect().height });
+  }
+  (globalThis as PageState).webcaptureScroller = { element: largest, chain };
+  return largest.scrollHeight - largest.clientHeight;
+}
+
+/**
+ * Makes the scroller that holds the page, and all that is around it, taller by so many CSS pixels, at once: one by one
+ * the heights would add up. It then shows all of its content without scrolling.
+ *
+ * @returns by how much its content is still taller than the element
+ */
+export function growScroller(by: number): number {
+  const scroller = (globalThis as PageState).webcaptureScroller;
+  if (scroller === undefined) return 0;
+  for (const { element, height } of scroller.chain) {
+    element.style.setProperty('height', `${height + by}px`, 'important');
+    element.style.setProperty('max-height', 'none', 'important');
+  }
+  (globalThis as PageState).webcaptureMotion?.observer.takeRecords();
+  return scroller.element.scrollHeight - scroller.element.clientHeight;
+}
+
+/**
+ * Scrolls from where the page is to its end, a viewport at a time, each drawn and observed once: what loads or appears
+ * when it is scrolled to does so. Smooth scrolling and an overridden `scrollTo` do not matter here.
+ *
+ * @param budgetMs it stops there; with 0 it only looks
+ * @param maxHeight CSS pixels: it stops where the content has grown taller than that
+ * @param maxSteps a tall page is scrolled through in larger steps: growing the viewport shows what they leave out
+ * @returns whether it is at the end, the height of the content, and whether there are scripts, which alone can tell that
+ *   a page is scrolled
+ */
+export async function scrollThrough(
+  budgetMs: number,
+  maxHeight: number,
+  maxSteps: number,
+): Promise<{ readonly reachedEnd: boolean; readonly height: number; readonly scripted: boolean }> {
+  const target =
+    (globalThis as PageState).webcaptureScroller?.element ?? document.scrollingElement ?? document.documentElement;
+  const scripted = document.scripts.length > 0 || document.querySelector('[onscroll]') !== null;
+  const at = (reachedEnd: boolean) => ({ reachedEnd, height: target.scrollHeight, scripted });
+  const end = performance.now() + budgetMs;
+  // Observers hear of each station by itself, since many look at the first of several messages only.
+  const observeTimeoutMs = 300;
+  for (;;) {
+    const last = target.scrollHeight - target.clientHeight;
+    if (target.scrollTop >= last - 1) return at(true);
+    if (performance.now() >= end || target.scrollHeight > maxHeight) return at(false);
+    const before = target.scrollTop;
+    const step = Math.max(target.clientHeight, target.scrollHeight / maxSteps);
+    target.scrollTo({ top: Math.min(last, before + step), behavior: 'instant' });
+    await waits.untilObserved(observeTimeoutMs);
+    // A page that takes the scrolling back cannot be scrolled through.
+    if (target.scrollTop <= before) return at(true);
+  }
+}
+
+/** Back to where the page begins. */
+export function scrollToTop(): void {
+  const { webcaptureScroller } = globalThis as PageState;
+  webcaptureScroller?.element.scrollTo({ top: 0, behavior: 'instant' });
+  document.scrollingElement?.scrollTo({ top: 0, left: 0, behavior: 'instant' });
+}
+
+/** Lets scripts look again at what is in sight, that do so on scrolling and not on resizing. */
+export function announceScroll(): void {
+  document.dispatchEvent(new Event('scroll', { bubbles: true }));
+}

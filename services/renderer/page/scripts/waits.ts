@@ -1,0 +1,67 @@
+/// <reference lib="dom" />
+
+/** Resolves after so many milliseconds. */
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Resolves with the next animation frame; a page that is not drawn is waited for no longer than `timeoutMs`. */
+function untilFrame(timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => resolve());
+    setTimeout(resolve, timeoutMs);
+  });
+}
+
+/**
+ * Resolves when the page's observers have heard of what is in sight now: one of our own, made after theirs, hears of it
+ * with them. A frame does not tell that: on a busy machine the next one may be begun before they have heard of the last.
+ * A page that is not drawn is waited for no longer than `timeoutMs`.
+ */
+export function untilObserved(timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      observer.disconnect();
+      clearTimeout(timer);
+      resolve();
+    };
+    const observer = new IntersectionObserver(done);
+    const timer = setTimeout(done, timeoutMs);
+    observer.observe(document.documentElement);
+  });
+}
+
+/** What every script of this folder finds under the name `waits` when it runs in the page; it cannot import anything there. */
+export const waits = { sleep, untilFrame, untilObserved } as const;
+export type PageWaits = typeof waits;
+
+/**
+ * Resolves when the page has been drawn so often: once for what it is now, twice for what it makes of that (observers
+ * of what is in sight hear of it when it is drawn). A page that is not drawn is not waited for long.
+ */
+export async function untilFrames(times: 1 | 2): Promise<void> {
+  for (let drawn = 0; drawn < times; drawn += 1) await waits.untilFrame(150);
+}
+
+/**
+ * Resolves when the timers have run that the page's scripts have set for the first `graceMs` after its load event: many
+ * scripts put off to one what they show. Timers run in the order in which they are due, so that the one of this function
+ * comes after those, however late a busy machine is with all of them. (One without a delay would overtake them.)
+ */
+export async function untilTimersRan(graceMs: number): Promise<void> {
+  const isScripted = document.scripts.length > 0 || document.querySelector('[onload]') !== null;
+  if (!isScripted) return;
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+  const now = performance.now();
+  const loadedAt = navigation?.loadEventEnd || now;
+  await waits.sleep(Math.max(1, loadedAt + graceMs - now));
+}
+
+/** Resolves when the document has been parsed, or has loaded with all that belongs to it. */
+export async function untilReady(state: 'domcontentloaded' | 'load'): Promise<void> {
+  const reached = () =>
+    document.readyState === 'complete' || (state !== 'load' && document.readyState === 'interactive');
+  while (!reached()) {
+    await new Promise((resolve) => document.addEventListener('readystatechange', resolve, { once: true }));
+  }
+}

@@ -1,0 +1,172 @@
+import type { CaptureReport, SoftTimeout } from '@webcapture/shared/contract/capture-result.ts';
+import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { BlockingSession } from '../blocking/session.ts';
+import { fitFullPage, scrollPage, showFullPage, type FullPage } from './full-page.ts';
+import { isOfFrame, LoadingRequests } from './network.ts';
+import type { OpenPage } from './open.ts';
+import { layOutForPrint } from './pdf.ts';
+import { finishAnimations, waitForRest } from './scripts/animations.ts';
+import { loadEagerly, waitForAssets, waitForCanvases } from './scripts/assets.ts';
+import { hasPainted, measurePage } from './scripts/measures.ts';
+import { announceScroll } from './scripts/scrolling.ts';
+import { untilFrames, untilTimersRan } from './scripts/waits.ts';
+
+/** What a page has come to. */
+export interface Settled {
+  readonly images: CaptureReport['images'];
+  readonly softTimeouts: readonly SoftTimeout[];
+  /** With isFullPage, for images. */
+  readonly whole: FullPage | undefined;
+}
+
+/** Browsers show text in another font after 3 s without its own. */
+const fontTimeoutMs = 3200;
+/** Scripts that fade in, or count up, take no longer. */
+const restTimeoutMs = 1500;
+/** Charts take a second to draw themselves in. */
+const canvasTimeoutMs = 1500;
+/** What scripts put off to a timer this soon after load is part of the page. */
+const timerGraceMs = 20;
+/** An app fetches what it shows once it has loaded; what never ends, like a poll, is no part of it. */
+const fetchTimeoutMs = 1500;
+const callTimeoutMs = 5000;
+const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });
+/** Of the viewport that everything is brought into sight in, in CSS pixels. */
+const maxViewHeight = 60_000;
+/** For consent dialogs to be answered, among other things. */
+const tidyTimeoutMs = 8000;
+
+/**
+ * Waits for what the capture asked to wait for (`delay`, images, fonts), and brings the page into the shape to be taken.
+ *
+ * @param from `blocking` when something is blocked; `loaded` when the page got as far as it was to get in time
+ * @throws ServiceError PAGE_TOO_LARGE
+ */
+export async function settle(
+  open: OpenPage,
+  options: RenderOptions,
+  { blocking, loaded }: { readonly blocking: BlockingSession | undefined; readonly loaded: boolean },
+): Promise<Settled> {
+  const { world, deadline } = open;
+  const softTimeouts: SoftTimeout[] = [];
+  // The page may be busy with its own scripts, for ever: then this is the first to tell.
+  const painted = world.call(hasPainted, [], limit('the first answer'));
+  painted.catch(() => undefined);
+  // One that has drawn nothing waits for a stylesheet, and can be no picture: loading is stopped, and what has come so far
+  // is drawn.
+  if (!loaded && !(await painted)) await deadline.run(open.cdp.send('Page.stopLoading'), callTimeoutMs, 'stopping');
+  if (loaded && options.waitUntil === 'load') await untilScriptsAreDone(open);
+  if (options.delay > 0) await deadline.run(delay(options.delay), options.delay + callTimeoutMs, 'the delay');
+  if (blocking) await tidy(open, blocking, softTimeouts);
+
+  const paper = options.format === 'pdf';
+  if (paper && options.isFullPage) await layOutForPrint(open, options);
+  const frames = new FrameContent(open);
+  let whole = options.isFullPage ? await showFullPage(open, options) : undefined;
+  if (paper && !whole) await bringAll(open);
+
+  const scope = whole || paper ? 'all' : 'visible';
+  const assetsTimeoutMs = Math.max(options.imageTimeout, fontTimeoutMs);
+  if (whole)
+    await world.call(waitForRest, [restTimeoutMs], { timeoutMs: restTimeoutMs + callTimeoutMs, what: 'animations' });
+  const [{ fontsPending, ...images }, , framesLoaded] = await Promise.all([
+    world.call(waitForAssets, [scope, options.imageTimeout, fontTimeoutMs], {
+      timeoutMs: assetsTimeoutMs + callTimeoutMs,
+      what: 'images',
+    }),
+    world.call(waitForCanvases, [canvasTimeoutMs], { timeoutMs: canvasTimeoutMs + callTimeoutMs, what: 'canvases' }),
+    whole ? frames.loaded(options.imageTimeout) : true,
+    painted,
+  ]);
+  if ((images.pending > 0 || !framesLoaded) && options.imageTimeout > 0) softTimeouts.push('images');
+  if (fontsPending) softTimeouts.push('fonts');
+
+  if (blocking) await tidy(open, blocking, softTimeouts);
+  const finished = await world.call(finishAnimations, [], limit('finishing animations'));
+  // What the page does at the end of an animation is to be seen. (The shot itself draws the page as it is.)
+  if (finished > 0) await world.call(untilFrames, [2], limit('frames'));
+  if (whole) whole = await fitFullPage(open, whole, options);
+  return { images, softTimeouts, whole };
+}
+
+/**
+ * Waits for what the page's scripts put off to the moments after load, and for what they ask the server for; once that is shown,
+ * it may ask for more.
+ */
+async function untilScriptsAreDone({ network, world, deadline }: OpenPage): Promise<void> {
+  const end = performance.now() + fetchTimeoutMs;
+  await world.call(untilTimersRan, [timerGraceMs], limit('timers'));
+  while (network.isFetching) {
+    const left = Math.max(0, end - performance.now());
+    if (!(await deadline.run(network.untilFetched(left), left + callTimeoutMs, 'what the page fetches'))) return;
+    await world.call(untilFrames, [2], limit('frames'));
+  }
+}
+
+/** Paper shows everything, so that everything has to be there: it is for a moment in a viewport as tall as the page. */
+async function bringAll(open: OpenPage): Promise<void> {
+  const { world, emulation } = open;
+  await world.call(loadEagerly, [], limit('loading'));
+  // To the end and back, for lists that grow there.
+  await scrollPage(open, 1);
+  const { height, viewHeight } = await world.call(measurePage, [], limit('measuring'));
+  if (height <= viewHeight) return;
+  await emulation.grow(Math.min(height, maxViewHeight));
+  await world.call(untilFrames, [2], limit('frames'));
+  await world.call(announceScroll, [], limit('scrolling'));
+  await emulation.grow(emulation.viewport.height);
+  await world.call(untilFrames, [1], limit('frames'));
+}
+
+/** Answers consent dialogs and hides what is left of blocked things; much quicker the second time. */
+async function tidy({ deadline }: OpenPage, blocking: BlockingSession, softTimeouts: SoftTimeout[]): Promise<void> {
+  try {
+    const tidied = blocking.beforeShoot(Date.now() + Math.min(tidyTimeoutMs, deadline.remainingMs));
+    await deadline.run(tidied, tidyTimeoutMs + callTimeoutMs, 'tidying the page');
+  } catch (error) {
+    if (!(error instanceof DeadlineError)) throw error;
+    if (!softTimeouts.includes('settle')) softTimeouts.push('settle');
+  }
+}
+
+/** Frames are not waited for longer than this: some hold things that never end. */
+const maxFramesMs = 2500;
+/** For a document that has come to ask for what it shows. */
+const askMs = 50;
+
+/** What the frames of a page ask for from when this was made: their own documents cannot be asked, for many are of other sites. */
+class FrameContent {
+  readonly #requests: LoadingRequests;
+  readonly #open: OpenPage;
+
+  constructor(open: OpenPage) {
+    this.#open = open;
+    this.#requests = new LoadingRequests(open.page, isOfFrame);
+    open.onRelease(() => this.#requests.stop());
+  }
+
+  /**
+   * Waits until it has come; not at all where nothing was asked for.
+   *
+   * @returns whether it has, within `timeoutMs`
+   */
+  async loaded(timeoutMs: number): Promise<boolean> {
+    if (this.#requests.begun === 0 || timeoutMs === 0) return true;
+    try {
+      await this.#open.deadline.run(this.#quiet(), Math.min(timeoutMs, maxFramesMs), 'frames');
+      return true;
+    } catch (error) {
+      if (!(error instanceof DeadlineError)) throw error;
+      return false;
+    }
+  }
+
+  async #quiet(): Promise<void> {
+    do {
+      await this.#requests.none();
+      await delay(askMs);
+    } while (this.#requests.open > 0);
+  }
+}

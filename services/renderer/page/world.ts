@@ -1,0 +1,91 @@
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { CDPSession } from 'playwright';
+import { callExpression, DocumentGoneError, evaluate, openIsolatedWorld } from '../browser/isolated-world.ts';
+import type { CaptureDeadline } from './deadline.ts';
+import { waits } from './scripts/waits.ts';
+
+const worldName = 'webcapture';
+
+/** A page that moves on is asked again so often, and so many milliseconds later. */
+const maxMoves = 5;
+const moveDelayMs = 20;
+
+/** What the functions of `scripts/` find beside the globals of the page: see `PageWaits`. */
+const prelude = `const waits = { ${Object.entries(waits)
+  .map(([name, wait]) => `${name}: ${wait.toString()}`)
+  .join(', ')} };`;
+
+export interface CallLimit {
+  readonly timeoutMs: number;
+  /** For the message of a DeadlineError. */
+  readonly what: string;
+}
+
+/**
+ * Runs functions in an isolated world of the page: they see its document, but neither does the page see them, nor do they
+ * meet what the page made of `scrollTo`, `Promise` or `Array.prototype`.
+ */
+export class PageWorld {
+  readonly #cdp: CDPSession;
+  readonly #deadline: CaptureDeadline;
+  readonly #frameId: string;
+  #contextId: Promise<number> | undefined;
+
+  /** @param frameId of the frame whose document is meant */
+  constructor(cdp: CDPSession, frameId: string, deadline: CaptureDeadline) {
+    this.#cdp = cdp;
+    this.#frameId = frameId;
+    this.#deadline = deadline;
+  }
+
+  /** The page has a new document: what runs next runs there. */
+  reset(): void {
+    this.#contextId = undefined;
+  }
+
+  /**
+   * Calls a function in the page. Its source travels, so that it may use its arguments, `waits` and the page's globals
+   * only. Arguments and result are copied as JSON.
+   *
+   * @throws DeadlineError when the page does not answer in time, e.g. because its scripts never pause
+   * @throws DocumentGoneError when the page moves on meanwhile
+   */
+  async call<A extends readonly unknown[], R>(
+    fn: (...args: A) => R,
+    args: A,
+    { timeoutMs, what }: CallLimit,
+  ): Promise<Awaited<R>> {
+    return this.#deadline.run(this.#call(fn, args), timeoutMs, what);
+  }
+
+  /**
+   * As {@link call}, for what does not depend on the document: when the page moves on, the next one is asked, a few times.
+   *
+   * @throws DeadlineError, DocumentGoneError
+   */
+  async callInAny<A extends readonly unknown[], R>(
+    fn: (...args: A) => R,
+    args: A,
+    limit: CallLimit,
+  ): Promise<Awaited<R>> {
+    for (let moves = 0; ; moves += 1) {
+      try {
+        return await this.call(fn, args, limit);
+      } catch (error) {
+        if (!(error instanceof DocumentGoneError) || moves === maxMoves) throw error;
+        await delay(moveDelayMs);
+      }
+    }
+  }
+
+  async #call<A extends readonly unknown[], R>(fn: (...args: A) => R, args: A): Promise<Awaited<R>> {
+    const expression = `{ ${prelude} ${callExpression(fn, args)} }`;
+    try {
+      const contextId = await (this.#contextId ??= openIsolatedWorld(this.#cdp, this.#frameId, worldName));
+      return (await evaluate(this.#cdp, { contextId, expression })) as Awaited<R>;
+    } catch (error) {
+      if (error instanceof DocumentGoneError) this.reset();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import { heartbeatIntervalMs, type RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
+import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/state/fleet.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+
+/** Publishes every two seconds that this renderer lives and what it does, and withdraws that at the end. */
+export class Heartbeat {
+  readonly #live: Entries;
+  readonly #read: () => RendererHeartbeat;
+  readonly #log: Logger;
+  readonly #stop = new AbortController();
+  readonly #loop: Promise<void>;
+
+  constructor(session: NatsSession, read: () => RendererHeartbeat, log: Logger) {
+    this.#live = new Entries(session, 'live');
+    this.#read = read;
+    this.#log = log;
+    this.#loop = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#loop;
+    const { region, pod } = this.#read();
+    await sayGoodbye(this.#live, region, pod);
+  }
+
+  /** Publishes a heartbeat outside of the interval: what a front must know soon, e.g. that a drain has begun. */
+  async publishNow(): Promise<void> {
+    try {
+      await withDeadline(sayHeartbeat(this.#live, this.#read()), heartbeatIntervalMs, 'publishing a heartbeat');
+    } catch (error) {
+      this.#log.warn({ err: error }, 'publishing a heartbeat failed');
+    }
+  }
+
+  async #run(): Promise<void> {
+    do await this.publishNow();
+    while (await delay(heartbeatIntervalMs, this.#stop.signal));
+  }
+}
+
+const windowMs = 5 * 60_000;
+
+/** Failures that say something about this service, not about the page that was asked for. */
+const ourFailures: ReadonlySet<ErrorCode> = new Set(['CAPTURE_FAILED', 'STORAGE_FAILED', 'INTERNAL_ERROR']);
+
+interface Ended {
+  readonly at: number;
+  readonly failedByUs: boolean;
+  readonly queueWaitMs: number | null;
+  readonly renderMs: number;
+}
+
+/** The captures of the last five minutes, for the heartbeat. */
+export class RecentCaptures {
+  #ended: Ended[] = [];
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** `queueWaitMs` is null for a background capture: nobody waits for it, so its time in the queue tells nothing. */
+  add(capture: { failure: ErrorCode | null; queueWaitMs: number | null; renderMs: number }): void {
+    this.#ended.push({
+      at: this.#now(),
+      failedByUs: capture.failure !== null && ourFailures.has(capture.failure),
+      queueWaitMs: capture.queueWaitMs,
+      renderMs: capture.renderMs,
+    });
+  }
+
+  summary(): RendererHeartbeat['recent'] {
+    const oldest = this.#now() - windowMs;
+    this.#ended = this.#ended.filter(({ at }) => at >= oldest);
+    const waits = this.#ended.flatMap(({ queueWaitMs }) => queueWaitMs ?? []).toSorted((a, b) => a - b);
+    const spent = this.#ended.reduce((sum, { renderMs }) => sum + renderMs, 0);
+    return {
+      ended: this.#ended.length,
+      ...(this.#ended.length === 0 ? {} : { meanRenderMs: Math.round(spent / this.#ended.length) }),
+      failedByUs: this.#ended.filter(({ failedByUs }) => failedByUs).length,
+      queueWaitP95Ms: Math.round(waits[Math.ceil(waits.length * 0.95) - 1] ?? 0),
+    };
+  }
+}

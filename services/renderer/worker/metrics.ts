@@ -1,0 +1,81 @@
+import { formats } from '@webcapture/shared/contract/formats.ts';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import { errorCodes } from '@webcapture/shared/errors/table.ts';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { sessionLimits, type SessionLimit } from '../egress/counters.ts';
+import type { JobEnd } from './run-job.ts';
+
+export interface RendererMetrics {
+  ended(end: JobEnd): void;
+  /** A capture met a limit of its network, its first. */
+  limitReached(limit: SessionLimit): void;
+}
+
+/** What Prometheus learns of a renderer. All labels come from closed sets. */
+export function createRendererMetrics(
+  registry: Registry,
+  renderer: { region: Region; slots: number; busy: () => number; browserUp: () => boolean },
+): RendererMetrics {
+  const { region } = renderer;
+  const registers = [registry];
+  const captures = new Counter({
+    name: 'webcapture_renderer_captures_total',
+    help: 'Captures that ended on this renderer, by region, format and outcome (completed, or the error code).',
+    labelNames: ['region', 'format', 'outcome'],
+    registers,
+  });
+  for (const format of formats) {
+    for (const outcome of ['completed', ...errorCodes.filter(isCaptureOutcome)])
+      captures.inc({ region, format, outcome }, 0);
+  }
+  const seconds = new Histogram({
+    name: 'webcapture_renderer_render_seconds',
+    help: 'From the delivery of the job to its published result.',
+    labelNames: ['region', 'format'],
+    buckets: [0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 40, 80, 160],
+    registers,
+  });
+  const waits = new Histogram({
+    name: 'webcapture_renderer_queue_wait_seconds',
+    help: 'From acceptance to the start of rendering, by lane: background captures may wait for a day.',
+    labelNames: ['region', 'lane'],
+    buckets: [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200, 43_200],
+    registers,
+  });
+  const limits = new Counter({
+    name: 'webcapture_renderer_network_limits_total',
+    help: 'Captures that met a limit of their network: too many connections, too much downloaded or uploaded.',
+    labelNames: ['region', 'limit'],
+    registers,
+  });
+  for (const limit of sessionLimits) limits.inc({ region, limit }, 0);
+  gauge('webcapture_renderer_slots', 'Captures that this renderer can run at a time.', () => renderer.slots);
+  gauge('webcapture_renderer_slots_busy', 'Captures that this renderer runs now.', renderer.busy);
+  gauge('webcapture_renderer_browser_up', '1 when the browser answers.', () => Number(renderer.browserUp()));
+  return {
+    limitReached: (limit) => limits.inc({ region, limit }),
+    ended: ({ job, failure, queueMs, renderMs }) => {
+      const { format } = job.options;
+      captures.inc({ region, format, outcome: failure ?? 'completed' });
+      if (renderMs === null) return;
+      seconds.observe({ region, format }, renderMs / 1000);
+      waits.observe({ region, lane: job.lane }, queueMs / 1000);
+    },
+  };
+
+  function gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['region'],
+      registers,
+      collect() {
+        this.set({ region }, read());
+      },
+    });
+  }
+}
+
+function isCaptureOutcome(code: string): boolean {
+  return /^(NAVIGATION|CAPTURE|PAGE|STORAGE|INTERNAL|URL)_/.test(code) && code !== 'CAPTURE_NOT_FOUND';
+}

@@ -1,0 +1,273 @@
+import type { CaptureJob, JobEnvelope } from '@webcapture/shared/contract/capture-job.ts';
+import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { errorTable, type ErrorCode } from '@webcapture/shared/errors/table.ts';
+import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import { jobMaxDeliveries, jobProgressIntervalMs } from '@webcapture/shared/nats/streams.ts';
+import { deadlineOf } from '@webcapture/shared/state/capture-times.ts';
+import { parseJob } from '@webcapture/shared/state/jobs.ts';
+import {
+  maxFailureLength,
+  maxTextLength,
+  renderFailures,
+  type JobOutcome,
+  type RenderFailure,
+  type ReturnReason,
+} from '@webcapture/shared/state/results.ts';
+import type { FileUploader, Upload } from '@webcapture/shared/storage/file-store.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { BrowserLostError } from '../browser/page.ts';
+import type { RenderEngine, Rendering, RenderSource } from '../page/engine.ts';
+import type { DeliveredJob, ResultPublisher } from './publish-result.ts';
+import type { Work } from './slots.ts';
+
+/** After a lost browser the next renderer may have the job at once. */
+const handBackDelayMs = 10;
+
+const oldVersionDelayMs = 5000;
+
+/**
+ * A server that was killed may have forgotten that it delivered the job, and then never answers the acknowledgement
+ * (consumer.go, processAckMsg: a sequence beyond its pointer). It delivers the job again, and the second result is one
+ * too many: a job is not held for more than this.
+ */
+const ackTimeoutMs = 2000;
+
+/** A result is published for so long after the deadline while NATS is unavailable; then the job is delivered again. */
+const publishGraceMs = 10 * 60_000;
+
+/** A page is closed when its capture is answered, or after this: a store that is slow must not keep pages running. */
+const maxPageHoldMs = 250;
+
+export interface JobDeps {
+  readonly engine: RenderEngine;
+  readonly uploader: Pick<FileUploader, 'upload'>;
+  readonly results: ResultPublisher;
+  /** Html that was too large for the message. */
+  readonly takeHtml: (name: string) => Promise<string>;
+  /** The server's; this process's own while that is not known. */
+  readonly clock: { readonly now: () => number; readonly isKnown: boolean };
+  readonly onEnd: (end: JobEnd) => void;
+  readonly log: Logger;
+}
+
+/** How a job ended, for the metrics and the heartbeat. */
+export interface JobEnd {
+  readonly job: CaptureJob;
+  /** Null when it completed, as far as the renderer knows. */
+  readonly failure: ErrorCode | null;
+  readonly queueMs: number;
+  /** Null when it was never rendered: its time had passed in the queue. */
+  readonly renderMs: number | null;
+}
+
+/**
+ * Takes one job from its delivery to its awaited acknowledgement: render, upload, publish the result, acknowledge. Never
+ * rejects: what cannot be ended here (NATS unavailable for long) is left to be delivered again.
+ */
+export function runJob(message: PulledMessage, signal: AbortSignal, deps: JobDeps): Work {
+  const rendered = Promise.withResolvers<void>();
+  const heartbeat = setInterval(() => message.working(), jobProgressIntervalMs);
+  const done = run(message, signal, deps, rendered.resolve)
+    .catch((error: unknown) => {
+      deps.log.error({ err: error, delivery: message.delivery }, 'finishing a job failed; it will be delivered again');
+    })
+    .finally(() => {
+      clearInterval(heartbeat);
+      rendered.resolve();
+    });
+  return { rendered: rendered.promise, done };
+}
+
+/** Gives a job back that was not rendered: a trusted service queues it again, and it does not count as an attempt. */
+export async function giveBack(message: PulledMessage, reason: ReturnReason, deps: JobDeps): Promise<void> {
+  try {
+    const job = parseJob(message.data);
+    await returnJob(job, message, reason, deps);
+  } catch (error) {
+    deps.log.warn({ err: error, reason }, 'returning a job failed; it will be delivered again');
+    message.handBack(handBackDelayMs);
+  }
+}
+
+async function returnJob(job: JobEnvelope, message: PulledMessage, reason: ReturnReason, deps: JobDeps): Promise<void> {
+  if (typeof job.ticket !== 'string') {
+    // Of version 0.1: the leader makes a job of this version of it.
+    message.handBack(oldVersionDelayMs);
+    return;
+  }
+  const delivered = { job, delivery: message.delivery, takenAt: performance.now() };
+  await deps.results.publish(delivered, { kind: 'returned', reason }, Date.now() + ackTimeoutMs);
+  await acknowledge(message, deps.log);
+}
+
+async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, onRendered: () => void): Promise<void> {
+  const job = read(message, deps.log);
+  if (job === null) return;
+  if ('isUnknown' in job) return giveBack(message, 'unknown_version', deps);
+  const log = deps.log.child({ uuid: job.uuid, account: job.account });
+  const delivered = { job, delivery: message.delivery, takenAt: performance.now() };
+  const limits = limitsOf(job, message, deps);
+  let outcome: JobOutcome;
+  try {
+    if (limits.isLate)
+      throw new ServiceError('CAPTURE_TIMEOUT', 'The capture waited in the queue for longer than it may.');
+    outcome = await capture(delivered, limits, signal, deps, onRendered);
+  } catch (thrown) {
+    onRendered();
+    if (signal.aborted) return returnJob(job, message, 'shutting_down', deps);
+    if (isCollateral(thrown) && message.delivery < jobMaxDeliveries) {
+      log.warn(
+        { err: thrown, delivery: message.delivery },
+        'the browser was lost; handing the job back for another attempt',
+      );
+      message.handBack(handBackDelayMs);
+      return;
+    }
+    outcome = failureOf(thrown);
+    log.warn(
+      { err: thrown, code: outcome.code, delivery: message.delivery, queueMs: limits.queueMs },
+      'a capture failed',
+    );
+  }
+  await deps.results.publish(delivered, outcome, limits.deadline + publishGraceMs, signal);
+  await acknowledge(message, log);
+  const renderMs = limits.isLate ? null : performance.now() - delivered.takenAt;
+  deps.onEnd({ job, failure: outcome.kind === 'failed' ? outcome.code : null, queueMs: limits.queueMs, renderMs });
+}
+
+/** Renders, uploads, and tells whoever waits; throws why it failed. `onRendered`: the slot is free for the next job. */
+async function capture(
+  delivered: DeliveredJob & { readonly job: CaptureJob },
+  { deadline, queueMs }: Limits,
+  signal: AbortSignal,
+  deps: JobDeps,
+  onRendered: () => void,
+): Promise<JobOutcome> {
+  const { job, delivery } = delivered;
+  const { engine, results, log } = deps;
+  if (job.reply?.wants === 'start') results.tell(delivered, { kind: 'started' });
+  const answered = Promise.withResolvers<void>();
+  let latest: NodeJS.Timeout | undefined;
+  try {
+    const source = await loadSource(job, deps);
+    const rendering = await engine.render({
+      source,
+      options: job.options,
+      // On a second delivery because it may be what brought down the browser that it shared.
+      ownBrowser: job.isolation === 'browser' || delivery > 1,
+      signal,
+      answered: answered.promise,
+      deadline,
+    });
+    const capturedAt = performance.now();
+    // What follows takes time at a distance, but no processor.
+    onRendered();
+    latest = setTimeout(answered.resolve, maxPageHoldMs);
+    const { sent, stored } = upload(rendering, job, deadline, deps);
+    const completed = (uploaded: Upload): JobOutcome => {
+      const ageMs = performance.now() - capturedAt;
+      return { kind: 'completed', upload: uploaded, report: reportOf(rendering, queueMs, ageMs), ageMs };
+    };
+    // Whoever waits is told as early as possible; the result that counts follows when the file is there for good.
+    results.tell(delivered, completed(await sent), rendering.bytes);
+    const outcome = completed(await stored);
+    log.info(
+      { uuid: job.uuid, region: job.region, format: job.options.format, ...rendering.report.timings },
+      'captured',
+    );
+    return outcome;
+  } finally {
+    clearTimeout(latest);
+    answered.resolve();
+  }
+}
+
+function failureOf(thrown: unknown): Extract<JobOutcome, { kind: 'failed' }> {
+  const { code, message } = toServiceError(thrown);
+  // It may quote an address of the page, which fronts would refuse for its length.
+  return {
+    kind: 'failed',
+    code: isRenderFailure(code) ? code : 'INTERNAL_ERROR',
+    message: message.slice(0, maxFailureLength) || errorTable[code].message,
+  };
+}
+
+function read(message: PulledMessage, log: Logger): ReturnType<typeof parseJob> | null {
+  try {
+    return parseJob(message.data);
+  } catch (error) {
+    log.error({ err: error }, 'discarding a message that is not a capture job');
+    message.terminate('not a job');
+    return null;
+  }
+}
+
+interface Limits {
+  /** Unix milliseconds by this process's own clock. */
+  readonly deadline: number;
+  readonly queueMs: number;
+  readonly isLate: boolean;
+}
+
+/**
+ * What the times of a job, which are the server's, mean here. While the server's clock is not known, nothing is too late:
+ * whoever waits for the capture ends it.
+ */
+function limitsOf(
+  { options, acceptedAt, startBy, deadline }: CaptureJob,
+  message: PulledMessage,
+  { clock }: JobDeps,
+): Limits {
+  const now = clock.isKnown ? clock.now() : null;
+  // A background capture has a day to begin; from then on it has as long as any other.
+  const renderMs = deadlineOf(options, 0);
+  return {
+    deadline: Date.now() + (now === null ? renderMs : Math.min(renderMs, deadline - now)),
+    queueMs: Math.max(0, (now ?? message.timestamp) - acceptedAt),
+    isLate: now !== null && now > (message.delivery === 1 ? startBy : deadline),
+  };
+}
+
+function upload(rendering: Rendering, job: CaptureJob, deadline: number, { uploader, clock }: JobDeps) {
+  const { object, lifetimeMs, expiresAt, cacheSeconds } = job.file;
+  return uploader.upload({
+    object,
+    region: job.region,
+    account: job.account,
+    bytes: rendering.bytes,
+    contentType: rendering.mimeType,
+    expiresAt: expiresAt ?? clock.now() + lifetimeMs,
+    width: rendering.width,
+    height: rendering.height,
+    ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
+    deadline: clock.now() + (deadline - Date.now()),
+  });
+}
+
+function reportOf({ report }: Rendering, queueMs: number, storeMs: number) {
+  const { navigateMs, settleMs, shootMs } = report.timings;
+  const timings = { queueMs, navigateMs, settleMs, shootMs, storeMs };
+  const rounded = Object.fromEntries(Object.entries(timings).map(([name, ms]) => [name, Math.round(ms)]));
+  // A page decides how long its address is; fronts refuse what is longer.
+  return { ...report, finalUrl: report.finalUrl.slice(0, maxTextLength), timings: rounded as typeof timings };
+}
+
+async function acknowledge(message: PulledMessage, log: Logger): Promise<void> {
+  try {
+    await message.ack(ackTimeoutMs);
+  } catch (error) {
+    log.warn({ err: error }, 'acknowledging a job failed; if it is delivered again, its second result is ignored');
+  }
+}
+
+/** The browser went away under a capture: another page may have been the cause, so it gets another attempt. */
+function isCollateral(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.cause instanceof BrowserLostError;
+}
+
+const isRenderFailure = (code: ErrorCode): code is RenderFailure =>
+  (renderFailures as readonly ErrorCode[]).includes(code);
+
+async function loadSource({ source }: CaptureJob, { takeHtml }: JobDeps): Promise<RenderSource> {
+  return source.kind === 'stored-html' ? { kind: 'html', html: await takeHtml(source.fileName) } : source;
+}
