@@ -20,7 +20,7 @@ export interface FrontConfig extends CommonConfig {
   readonly cdnUrl: string;
   /** A key, of any form, that works from the start on; its account is `demo`. */
   readonly presetKey: string | undefined;
-  /** Opens the admin endpoints; without one there are none. */
+  /** Opens the admin endpoints; of at least 16 characters; without one there are none. */
   readonly adminToken: string | undefined;
   /** Limits of an account for which none were chosen. */
   readonly defaultLimits: AccountLimits;
@@ -64,7 +64,7 @@ export function readFrontConfig(environment: Environment): FrontConfig {
       publicUrl,
       cdnUrl,
       presetKey: env.secret('WEBCAPTURE_API_KEY', 16),
-      adminToken: env.string('WEBCAPTURE_ADMIN_TOKEN'),
+      adminToken: env.secret('WEBCAPTURE_ADMIN_TOKEN', 16),
       defaultLimits: readDefaultLimits(env),
       homeRegion,
       egressAllow: readEgressAllow(env),
