@@ -25,7 +25,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { Admission } from './admission.ts';
 import { Authenticator } from './auth/authenticator.ts';
-import { KeyDesk } from './auth/key-desk.ts';
+import { KeyIssuer } from './auth/key-issuer.ts';
 import { ensurePresetKey, keepPresetKey } from './auth/preset-key.ts';
 import { UnknownKeys } from './auth/unknown-keys.ts';
 import { BackgroundQueue } from './capture/background-queue.ts';
@@ -214,7 +214,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     store,
     now,
   });
-  const keyDesk = new KeyDesk({ keys, onChange: (hash) => authenticator.forgetKey(hash), now });
+  const keyIssuer = new KeyIssuer({ keys, onChange: (hash) => authenticator.forgetKey(hash), now });
   const app = await buildApp({
     http: { publicUrl, trustProxy, log, metrics: frontMetrics, leaving },
     capture: { pipeline, store, metrics: frontMetrics },
@@ -233,10 +233,10 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       log,
     },
     files: { store, links: signLink === undefined ? null : new SignedLinks(signLink, now), now },
-    keys: { authenticator, keys, keyDesk, now },
+    keys: { authenticator, keys, keyIssuer, now },
     webhooks: { authenticator, webhookSecrets: new WebhookSecrets(session), now },
     usage: { authenticator, usage, admissions, now },
-    admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyDesk, now },
+    admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, now },
     status: board,
   });
   app.addHook('onClose', async () => {

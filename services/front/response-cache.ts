@@ -174,7 +174,12 @@ export class ResponseCache {
   }
 
   /** What stands once the lease was asked for; null when the cache is unavailable: then the capture is rendered all the same. */
-  async #requestLease(account: string, key: CacheKey, uuid: string, instead: string | undefined): Promise<CacheEntry | null> {
+  async #requestLease(
+    account: string,
+    key: CacheKey,
+    uuid: string,
+    instead: string | undefined,
+  ): Promise<CacheEntry | null> {
     const lease = { uuid, until: this.#deps.session.now() + leaseTtlMs };
     try {
       const requested = this.#deps.cache.claim(account, key.name, lease, { maxAge: key.ttl, instead });

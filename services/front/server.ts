@@ -7,7 +7,7 @@ import { adminRoutes, type AdminDeps } from './api/admin.ts';
 import { captureRoute, type CaptureRouteDeps } from './api/capture.ts';
 import { capturesRoutes, type CapturesDeps } from './api/captures.ts';
 import { filesRoutes, type FilesDeps } from './api/files.ts';
-import { parseJson } from './api/input.ts';
+import { parseJson } from './validation/input.ts';
 import { keysRoutes, type KeysDeps } from './api/keys.ts';
 import { documentOptions, metaRoutes } from './api/meta.ts';
 import { statusRoutes } from './api/status.ts';

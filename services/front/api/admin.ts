@@ -27,10 +27,10 @@ import type { Keys } from '@webcapture/shared/state/keys.ts';
 import type { FastifyInstance } from 'fastify';
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
 import { bearerToken, type Authenticator } from '../auth/authenticator.ts';
-import { dateOrNull, keyView, newKeyView, parseExpiry, type KeyDesk } from '../auth/key-desk.ts';
+import { dateOrNull, keyView, newKeyView, parseExpiry, type KeyIssuer } from '../auth/key-issuer.ts';
 import { example, failureAnswers, successAnswer } from './answers.ts';
 import { accountExample, bodyExamples, keyExample, newKeyExample } from './examples.ts';
-import { jsonBody, pageQuery } from './input.ts';
+import { jsonBody, pageQuery } from '../validation/input.ts';
 import { defaultScopes } from './keys.ts';
 
 export interface AdminDeps {
@@ -41,7 +41,7 @@ export interface AdminDeps {
   readonly accounts: Pick<Accounts, 'get' | 'create' | 'change' | 'list'>;
   readonly authenticator: Pick<Authenticator, 'forgetAccount'>;
   readonly keys: Pick<Keys, 'hasAny'>;
-  readonly keyDesk: Pick<KeyDesk, 'make' | 'revoke'>;
+  readonly keyIssuer: Pick<KeyIssuer, 'make' | 'revoke'>;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -152,7 +152,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
 }
 
 /** POST /admin/keys, DELETE /admin/keys/{id}: keys of any account. */
-function keysRoutes(app: FastifyInstance, { accounts, keys, keyDesk, now }: AdminDeps): void {
+function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: AdminDeps): void {
   app.post<{ Body: CreateAccountKey }>('/admin/keys', {
     schema: {
       operationId: 'createAccountKey',
@@ -177,7 +177,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyDesk, now }: Admi
         throw new ServiceError('NOT_FOUND', 'There is no account of this accountId.');
       }
       const scopes = asked ?? ((await keys.hasAny(account)) ? defaultScopes : allScopes);
-      const made = await keyDesk.make({ account, name, scopes, ...(expiresAt === undefined ? {} : { expiresAt }) });
+      const made = await keyIssuer.make({ account, name, scopes, ...(expiresAt === undefined ? {} : { expiresAt }) });
       return reply.header('cache-control', 'no-store').send(success(newKeyView(made, now())));
     },
   });
@@ -198,7 +198,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyDesk, now }: Admi
       },
     },
     handler: async (request, reply) => {
-      const record = await keyDesk.revoke(null, request.params.id);
+      const record = await keyIssuer.revoke(null, request.params.id);
       return reply.header('cache-control', 'no-store').send(success(keyView(record, now())));
     },
   });

@@ -18,8 +18,8 @@ import {
   type AnswerDocument,
 } from './answers.ts';
 import { queuedExample, requestExamples, resultExample } from './examples.ts';
-import { explainErrors } from './explain-errors.ts';
-import { limitFields } from './input.ts';
+import { explainErrors } from '../validation/explain-errors.ts';
+import { limitFields } from '../validation/input.ts';
 import { sendCapture } from './send-file.ts';
 
 /**

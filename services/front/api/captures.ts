@@ -26,7 +26,7 @@ import {
   successAnswer,
 } from './answers.ts';
 import { captureListExamples, failedExample, pendingExample, refreshExample, resultExample } from './examples.ts';
-import { pageQueryOf } from './input.ts';
+import { pageQueryOf } from '../validation/input.ts';
 
 const listTimeoutMs = 3000;
 

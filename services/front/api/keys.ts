@@ -10,12 +10,12 @@ import { success } from '@webcapture/shared/contract/envelope.ts';
 import { pageQuerySchema, pageSchema, type PageQuery } from '@webcapture/shared/contract/page.ts';
 import type { Keys } from '@webcapture/shared/state/keys.ts';
 import type { FastifyInstance } from 'fastify';
-import { checkScopes, keyView, newKeyView, parseExpiry, type KeyDesk } from '../auth/key-desk.ts';
+import { checkScopes, keyView, newKeyView, parseExpiry, type KeyIssuer } from '../auth/key-issuer.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { example, failureAnswers, keyRefusals, successAnswer } from './answers.ts';
 import { bodyExamples, keyExample, newKeyExample } from './examples.ts';
-import { jsonBody, pageQuery } from './input.ts';
+import { jsonBody, pageQuery } from '../validation/input.ts';
 
 const security = [{ apiKey: [] }];
 const tags = ['account'];
@@ -27,13 +27,13 @@ export const defaultScopes = ['capture', 'read'] as const;
 export interface KeysDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly keys: Pick<Keys, 'list'>;
-  readonly keyDesk: Pick<KeyDesk, 'make' | 'rotate' | 'revoke'>;
+  readonly keyIssuer: Pick<KeyIssuer, 'make' | 'rotate' | 'revoke'>;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
 /** GET and POST /keys, POST /keys/{id}/rotate, DELETE /keys/{id}: the account holder's own keys. */
-export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyDesk, now }: KeysDeps): void {
+export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssuer, now }: KeysDeps): void {
   const onRequest = authenticateFirst(authenticator, 'manage');
 
   app.get<{ Querystring: PageQuery }>('/keys', {
@@ -84,7 +84,7 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyDesk,
       const { name, scopes = [...defaultScopes], expiresAt: expiry } = request.body;
       const expiresAt = parseExpiry(expiry, now());
       checkScopes(scopes, key.scopes);
-      const made = await keyDesk.make({
+      const made = await keyIssuer.make({
         account: account.id,
         name,
         scopes,
@@ -117,7 +117,7 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyDesk,
     handler: async (request, reply) => {
       const { key, account } = callerOf(request);
       const graceMs = request.body.graceSeconds * 1000;
-      const made = await keyDesk.rotate(account.id, request.params.id, graceMs, key.scopes);
+      const made = await keyIssuer.rotate(account.id, request.params.id, graceMs, key.scopes);
       return reply.header('cache-control', 'no-store').send(success(newKeyView(made, now())));
     },
   });
@@ -139,7 +139,7 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyDesk,
     },
     onRequest,
     handler: async (request, reply) => {
-      const record = await keyDesk.revoke(callerOf(request).account.id, request.params.id);
+      const record = await keyIssuer.revoke(callerOf(request).account.id, request.params.id);
       return reply.header('cache-control', 'no-store').send(success(keyView(record, now())));
     },
   });

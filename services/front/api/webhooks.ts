@@ -11,7 +11,7 @@ import type { Authenticator } from '../auth/authenticator.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { example, failureAnswers, keyRefusals, successAnswer } from './answers.ts';
 import { bodyExamples, rotatedSecretExample, webhookSecretExample } from './examples.ts';
-import { jsonBody } from './input.ts';
+import { jsonBody } from '../validation/input.ts';
 
 const security = [{ apiKey: [] }];
 const tags = ['account'];

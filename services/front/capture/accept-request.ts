@@ -6,7 +6,7 @@ import type { RenderOptions } from '@webcapture/shared/contract/render-options.t
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { cacheName } from '@webcapture/shared/state/cache-name.ts';
-import { describeValue } from '../api/explain-errors.ts';
+import { describeValue } from '../validation/explain-errors.ts';
 import { renderOptions } from './render-options.ts';
 
 /** What is to be captured, once every rule has been checked. */

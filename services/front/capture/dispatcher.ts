@@ -59,11 +59,11 @@ export class Dispatcher {
     const { regions, inFlight, inbox, parcels, queueTimeoutMs } = this.#deps;
     const { uuid, account, isolation, cacheKey } = options;
     const region = await regions.choose(request.region);
-    const leave = inFlight.add(region);
+    const release = inFlight.add(region);
     const mailbox = inbox.open(uuid);
     const close = () => {
       inbox.close(uuid);
-      leave();
+      release();
     };
     try {
       const record = buildRecord(request, { uuid, account, region, isolation, waitMs: queueTimeoutMs, cacheKey });

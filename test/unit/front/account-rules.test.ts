@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { changedAccount } from '../../../services/front/api/admin.ts';
-import { keyView, parseExpiry } from '../../../services/front/auth/key-desk.ts';
+import { keyView, parseExpiry } from '../../../services/front/auth/key-issuer.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { ReadCache } from '../../../services/front/read-cache.ts';
 

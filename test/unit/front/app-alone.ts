@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { KeyRecord } from '@webcapture/shared/state/keys.ts';
 import { Authenticator } from '../../../services/front/auth/authenticator.ts';
-import { KeyDesk } from '../../../services/front/auth/key-desk.ts';
+import { KeyIssuer } from '../../../services/front/auth/key-issuer.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { CapturePipeline } from '../../../services/front/capture/pipeline.ts';
 import { InFlight } from '../../../services/front/capture/regions.ts';
@@ -31,7 +31,7 @@ export function buildAppAlone(
     accounts: { get: async () => null },
     defaultLimits: demoLimits,
   });
-  const keyDesk = new KeyDesk({
+  const keyIssuer = new KeyIssuer({
     keys: { put: beyond, find: beyond, change: beyond, replace: beyond },
     onChange: beyond,
     now: Date.now,
@@ -105,7 +105,7 @@ export function buildAppAlone(
       log: silentLog,
     },
     files: { store, links: null, now },
-    keys: { authenticator, keys: { list: beyond }, keyDesk, now },
+    keys: { authenticator, keys: { list: beyond }, keyIssuer, now },
     webhooks: { authenticator, webhookSecrets: { get: beyond, rotate: beyond }, now },
     usage: { authenticator, usage: { read: beyond }, admissions: { inFlight: beyond }, now },
     admin: {
@@ -114,7 +114,7 @@ export function buildAppAlone(
       accounts: { get: beyond, create: beyond, change: beyond, list: beyond },
       authenticator,
       keys: { hasAny: beyond },
-      keyDesk,
+      keyIssuer,
       now,
     },
     status: { view: options.view ?? beyond },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { captureRequestSchema } from '@webcapture/shared/contract/capture-request.ts';
-import { suggestField, type JsonSchema } from '../../../services/front/api/explain-errors.ts';
+import { suggestField, type JsonSchema } from '../../../services/front/validation/explain-errors.ts';
 
 const root = captureRequestSchema as unknown as JsonSchema;
 

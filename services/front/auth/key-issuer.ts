@@ -4,7 +4,7 @@ import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import { hashKey, type KeyRecord, type Keys, type Scope } from '@webcapture/shared/state/keys.ts';
 import { newApiKey } from '@webcapture/shared/state/new-key.ts';
-import { describeValue } from '../api/explain-errors.ts';
+import { describeValue } from '../validation/explain-errors.ts';
 
 /** A key in clear, and its record: handed out once. */
 export interface MadeKey {
@@ -12,7 +12,7 @@ export interface MadeKey {
   readonly record: KeyRecord;
 }
 
-export interface KeyDeskDeps {
+export interface KeyIssuerDeps {
   readonly keys: Pick<Keys, 'put' | 'find' | 'change' | 'replace'>;
   /** A key has changed: what is remembered of it is no longer true. */
   readonly onChange: (hash: string) => void;
@@ -22,10 +22,10 @@ export interface KeyDeskDeps {
 const attempts = 5;
 
 /** Makes, rotates and revokes keys. */
-export class KeyDesk {
-  readonly #deps: KeyDeskDeps;
+export class KeyIssuer {
+  readonly #deps: KeyIssuerDeps;
 
-  constructor(deps: KeyDeskDeps) {
+  constructor(deps: KeyIssuerDeps) {
     this.#deps = deps;
   }
 
