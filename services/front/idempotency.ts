@@ -13,7 +13,7 @@ import { answerOfRecord, type AnswerOptions } from './capture/answer.ts';
 import { readState } from './capture/capture-state.ts';
 import type { WaitClock } from './http/request-facts.ts';
 import type { IdempotencyResult } from './metrics.ts';
-import { reach } from './nats.ts';
+import { callNats } from './nats.ts';
 
 export interface IdempotencyDeps {
   readonly keys: IdempotencyKeys;
@@ -105,7 +105,7 @@ export class Idempotency {
     let failed: string | undefined;
     for (let attempt = 1; !clientGone.aborted; attempt++) {
       const wanted = { bodyHash, claim: { uuid: uuidV7(now()), until: now() + leaseTtlMs } };
-      const entry = await reach(() => keys.claim(account, key, wanted, failed), callTimeoutMs, unavailable);
+      const entry = await callNats(() => keys.claim(account, key, wanted, failed), callTimeoutMs, unavailable);
       if (entry.bodyHash !== bodyHash) throw this.#mismatch();
       const { uuid } = entry.claim;
       if (uuid === wanted.claim.uuid) {
@@ -192,7 +192,7 @@ class KeyLease implements IdempotencyLease {
       if (!(await this.#write(uuid))) throw new LeaseLostError();
       this.#leased = { ...this.#leased, uuid };
     };
-    await reach(name, callTimeoutMs, unavailable);
+    await callNats(name, callTimeoutMs, unavailable);
     return uuid;
   }
 
@@ -218,7 +218,7 @@ class KeyLease implements IdempotencyLease {
       if ((status === undefined && !mayEnd) || status === 'failed') await keys.release(account, key, uuid);
     };
     try {
-      await reach(release, keepTimeoutMs, unavailable);
+      await callNats(release, keepTimeoutMs, unavailable);
     } catch (error) {
       log.warn({ err: error, uuid, account }, 'an idempotency key could not be released; its lease will lapse');
     }
@@ -272,7 +272,7 @@ async function keep(
 ): Promise<void> {
   const kept = { uuid: answer.uuid, region: answer.region, data: answer.data };
   try {
-    await reach(() => keys.keep(account, key, uuid, kept), keepTimeoutMs, unavailable);
+    await callNats(() => keys.keep(account, key, uuid, kept), keepTimeoutMs, unavailable);
   } catch (error) {
     log.warn({ err: error, uuid, account }, 'the answer to an idempotency key could not be kept');
   }

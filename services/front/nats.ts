@@ -50,14 +50,14 @@ export class NatsLink {
 }
 
 /**
- * Makes a call of the kind that may be repeated, again and again while NATS is unavailable, for at most `ms` milliseconds.
+ * Makes a call of the kind that may be repeated, again and again while NATS is unavailable, for at most `timeoutMs`.
  *
  * @param refusal what the client is told when it does not work: "The capture cannot be changed right now."
  * @throws ServiceError INTERNAL_ERROR with that; and whatever else the call throws
  */
-export async function reach<T>(call: () => Promise<T>, ms: number, refusal: string): Promise<T> {
+export async function callNats<T>(call: () => Promise<T>, timeoutMs: number, refusal: string): Promise<T> {
   try {
-    return await withDeadline(retryTransient(call, { deadline: Date.now() + ms }), ms, 'asking NATS');
+    return await withDeadline(retryTransient(call, { deadline: Date.now() + timeoutMs }), timeoutMs, 'asking NATS');
   } catch (cause) {
     if (!isTransient(cause) && !isWriteConflict(cause)) throw cause;
     throw new ServiceError('INTERNAL_ERROR', `${refusal} Send the request again in a few seconds.`, { cause });

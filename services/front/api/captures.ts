@@ -15,7 +15,7 @@ import type { FastifyInstance } from 'fastify';
 import { changeCapture, readState } from '../capture/capture-state.ts';
 import { refreshCapture, type RefreshDeps } from '../capture/refresh.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
-import { reach } from '../nats.ts';
+import { callNats } from '../nats.ts';
 import {
   captureParams,
   captureRefusals,
@@ -75,7 +75,7 @@ function listRoute(app: FastifyInstance, { authenticator, captureList, cdnUrl, n
       const time = now();
       const ask = { ...request.query, since: account.createdAt, now: time };
       const list = () => captureList.list(account.id, ask);
-      const { records, nextCursor } = await reach(list, listTimeoutMs, 'The captures cannot be listed right now.');
+      const { records, nextCursor } = await callNats(list, listTimeoutMs, 'The captures cannot be listed right now.');
       const items = records.map((record) => captureView(record, { cdnUrl, now: time }));
       return reply.header('cache-control', 'no-store').send(success({ items, nextCursor }));
     },
@@ -138,7 +138,7 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
       request.facts.record = await readState(deps, account.id, uuid);
       // Should this front die, or the change come after it was given up: the leader looks what has become of it.
       const look = () => tasks.schedule({ kind: 'expiry', account: account.id, uuid }, deps.now() + dispatchAfterMs);
-      await reach(look, guardTimeoutMs, 'The capture cannot be deleted right now.');
+      await callNats(look, guardTimeoutMs, 'The capture cannot be deleted right now.');
       const record = await changeCapture(deps, account.id, uuid, remove);
       request.facts.record = record;
       if (record.status !== 'deleted') {

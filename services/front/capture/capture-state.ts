@@ -3,7 +3,7 @@ import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { isOpen, type Transition } from '@webcapture/shared/state/transitions.ts';
-import { reach } from '../nats.ts';
+import { callNats } from '../nats.ts';
 
 const readTimeoutMs = 3000;
 
@@ -34,7 +34,7 @@ export async function readState(
     if (ended !== null) await followUps.arrange(ended);
     return ended ?? undefined;
   };
-  const record = await reach(read, readTimeoutMs, 'The capture cannot be looked up right now.');
+  const record = await callNats(read, readTimeoutMs, 'The capture cannot be looked up right now.');
   if (record === undefined) throw new ServiceError('CAPTURE_NOT_FOUND');
   return record;
 }
@@ -57,7 +57,7 @@ export async function changeCapture(
   transition: Transition,
 ): Promise<CaptureRecord> {
   const change = () => captures.change({ account, uuid }, transition);
-  const record = await reach(change, changeTimeoutMs, 'The capture cannot be changed right now.');
+  const record = await callNats(change, changeTimeoutMs, 'The capture cannot be changed right now.');
   if (record === null) throw new ServiceError('CAPTURE_NOT_FOUND');
   return record;
 }
