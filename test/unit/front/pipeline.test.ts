@@ -1,9 +1,9 @@
+import { Ajv } from 'ajv';
 import { randomUUIDv7 } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { captureRequestSchema, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { Value } from 'typebox/value';
 import type { Admitted } from '../../../services/front/admission.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import type { AwaitedEnd } from '../../../services/front/capture/await-end.ts';
@@ -13,6 +13,9 @@ import { RequestFacts, WaitClock } from '../../../services/front/http/request-fa
 import { LeaseLostError, type IdempotencyTurn } from '../../../services/front/idempotency.ts';
 import type { CacheTurn } from '../../../services/front/response-cache.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
+
+/** As the schema lets a request through. */
+const withDefaults = new Ajv({ strict: false, useDefaults: true }).compile(captureRequestSchema);
 
 /** What the steps were asked for, in order. */
 let told: string[];
@@ -96,8 +99,10 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
     now: Date.now,
   };
   const facts = new RequestFacts();
+  const request = { url: 'https://example.com/', ...body } as CaptureRequest;
+  expect(withDefaults(request)).toBe(true);
   const call = {
-    body: Value.Default(captureRequestSchema, { url: 'https://example.com/', ...body }) as CaptureRequest,
+    body: request,
     authorization: 'Bearer key',
     idempotencyKeys: [],
     clientGone: gone.signal,
