@@ -7,7 +7,6 @@ import { readStorage, storageVariables, type StorageConfig } from '@webcapture/s
 import {
   choiceVariable,
   integerVariable,
-  optionalVariable,
   secretVariable,
   textVariable,
   type Variable,
@@ -28,7 +27,7 @@ export interface FrontConfig extends CommonConfig {
   readonly cdnUrl: string;
   /** A key, of any form, that works from the start on; its account is `demo`. */
   readonly presetKey: string | undefined;
-  /** Opens the admin endpoints; without one there are none. */
+  /** Opens the admin endpoints; of at least 16 characters; without one there are none. */
   readonly adminToken: string | undefined;
   /** Limits of an account for which none were chosen. */
   readonly defaultLimits: AccountLimits;
@@ -60,7 +59,8 @@ const variables = {
     meaning:
       'An API key that works from the start, for trials. It belongs to the account `demo`, which is created with wide limits (1,000,000 tokens a month, 6,000 captures a minute, 100 in flight).',
   }),
-  adminToken: optionalVariable('WEBCAPTURE_ADMIN_TOKEN', {
+  adminToken: secretVariable('WEBCAPTURE_ADMIN_TOKEN', {
+    minLength: 16,
     meaning:
       'Bearer token of the `/admin` endpoints; use 32 random characters or more. Without it these endpoints answer 404.',
   }),

@@ -1,52 +1,49 @@
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { Accounts } from '@webcapture/shared/state/accounts.ts';
 import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
+import { Accounts } from '@webcapture/shared/state/accounts.ts';
 import { Admissions } from '@webcapture/shared/state/admissions.ts';
 import { Cache } from '@webcapture/shared/state/cache.ts';
 import { CaptureList } from '@webcapture/shared/state/capture-list.ts';
 import { Captures } from '@webcapture/shared/state/captures.ts';
 import { clearAway } from '@webcapture/shared/state/clear-away.ts';
 import { ExpiryIndex } from '@webcapture/shared/state/expiry-index.ts';
-import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { Fleet } from '@webcapture/shared/state/fleet.ts';
+import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
 import { IdempotencyKeys } from '@webcapture/shared/state/idempotency.ts';
 import { Jobs } from '@webcapture/shared/state/jobs.ts';
 import { Keys } from '@webcapture/shared/state/keys.ts';
-import { Settlements } from './capture/settlement.ts';
 import { Tasks } from '@webcapture/shared/state/tasks.ts';
 import { Tickets } from '@webcapture/shared/state/tickets.ts';
 import { WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
-import type { SignLink } from '@webcapture/shared/storage/open-store.ts';
 import { putHtml, removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import type { SignLink } from '@webcapture/shared/storage/open-store.ts';
 import { createHeartbeatFaults } from '@webcapture/shared/telemetry/heartbeat-faults.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
-import type { Registry } from 'prom-client';
 import type { FastifyInstance } from 'fastify';
-import { Authenticator } from './accounts/authenticator.ts';
-import { KeyDesk } from './accounts/key-desk.ts';
-import { ensurePresetKey, keepPresetKey } from './accounts/preset-key.ts';
-import { UnknownKeys } from './accounts/unknown-keys.ts';
-import { buildApp } from './app.ts';
-import { createCacheMetrics } from './cache/metrics.ts';
-import { ResponseCache } from './cache/response-cache.ts';
+import type { Registry } from 'prom-client';
+import { Admission } from './admission.ts';
+import { Authenticator } from './auth/authenticator.ts';
+import { KeyIssuer } from './auth/key-issuer.ts';
+import { ensurePresetKey, keepPresetKey } from './auth/preset-key.ts';
+import { UnknownKeys } from './auth/unknown-keys.ts';
 import { BackgroundQueue } from './capture/background-queue.ts';
 import { Dispatcher } from './capture/dispatcher.ts';
-import type { HtmlParcels } from './capture/html-parcels.ts';
-import { InFlight } from './capture/in-flight.ts';
-import { RegionBoard } from './capture/region-board.ts';
+import { CapturePipeline } from './capture/pipeline.ts';
+import type { HtmlParcels } from './capture/queue.ts';
+import { InFlight, RegionBoard } from './capture/regions.ts';
 import { ReplyInbox, type ReceivedReply } from './capture/reply-inbox.ts';
-import { noteStart, ResultQueue } from './capture/result-queue.ts';
+import { ResultQueue, noteStart } from './capture/result-queue.ts';
+import { Settlements } from './capture/settlement.ts';
 import type { FrontConfig } from './config.ts';
-import { SignedLinks } from './http/signed-links.ts';
-import { Idempotency } from './idempotency/idempotency.ts';
-import { createIdempotencyMetrics } from './idempotency/metrics.ts';
-import { Gate } from './limits/gate.ts';
-import { createFrontMetrics } from './metrics.ts';
-import { NatsLink } from './nats-link.ts';
-import { overlayStatus } from './status/overlay.ts';
-import { StatusBoard } from './status/status-board.ts';
+import { Idempotency } from './idempotency.ts';
+import { createCacheMetrics, createFrontMetrics, createIdempotencyMetrics } from './metrics.ts';
+import { NatsLink } from './nats.ts';
+import { ResponseCache } from './response-cache.ts';
+import { buildApp } from './server.ts';
+import { SignedLinks } from './signed-links.ts';
+import { StatusBoard, overlayStatus } from './status-board.ts';
 
 /** What a front is put together from, once it is connected. */
 export interface FrontParts {
@@ -67,12 +64,12 @@ export interface FrontParts {
    * How long it may take to find out whose key a request carries, and then what its limits allow. By default as they
    * have it.
    */
-  readonly checkMs?: number | undefined;
+  readonly checkTimeoutMs?: number | undefined;
 }
 
 /** Puts a front together: everything between a connection to NATS and an application that can listen. */
 export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
-  const { config, session, store, signLink, log, metrics, signal, leaving, now = session.now, checkMs } = parts;
+  const { config, session, store, signLink, log, metrics, signal, leaving, now = session.now, checkTimeoutMs } = parts;
   const keys = new Keys(session);
   const accounts = new Accounts(session);
   if (config.presetKey !== undefined) {
@@ -116,7 +113,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     unknownKeys: new UnknownKeys({ session, keys }),
     defaultLimits: config.defaultLimits,
     now,
-    lookupMs: checkMs,
+    lookupTimeoutMs: checkTimeoutMs,
   });
   const cache = new Cache(session);
   const frontMetrics = createFrontMetrics(metrics, {
@@ -179,44 +176,68 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const usage = new AccountUsage(session);
   const admissions = new Admissions(session, {
     readUsage: (account, time, precision) => usage.read(account, time, precision),
-    bookedOf: (account, holds) => usage.bookedOf(account, holds),
+    bookedOf: (account, reservations) => usage.bookedOf(account, reservations),
     now,
   });
-  const app = await buildApp({
-    config,
-    log,
-    metrics: frontMetrics,
-    authenticator,
-    accounts,
-    keys,
-    keyDesk: new KeyDesk({ keys, onChange: (hash) => authenticator.forgetKey(hash), now }),
-    webhookSecrets: new WebhookSecrets(session),
-    usage,
-    admissions,
-    gate: new Gate({ admissions, captures, log, signal, now, checkMs }),
-    now,
+  const admission = new Admission({ admissions, captures, log, signal, now, checkTimeoutMs });
+  const idempotency = new Idempotency({
+    keys: new IdempotencyKeys(session),
     captures,
     followUps,
+    now,
+    count: createIdempotencyMetrics(metrics),
+    log,
+  });
+  const backgroundQueue = new BackgroundQueue({
+    captures,
+    jobs,
     tasks,
-    captureList: new CaptureList(session, undefined, now),
-    dispatcher,
-    backgroundQueue: new BackgroundQueue({ captures, jobs, tasks, regions, parcels, now: () => session.now(), log }),
     regions,
-    clearAway: (record) => clearAway(record, { store, cache, removeHtml: (name) => parcels.remove(name) }),
-    responseCache,
-    idempotency: new Idempotency({
-      keys: new IdempotencyKeys(session),
-      captures,
-      followUps,
-      now,
-      count: createIdempotencyMetrics(metrics),
-      log,
-    }),
-    store,
-    links: signLink === undefined ? null : new SignedLinks(signLink, now),
+    parcels,
+    now: () => session.now(),
+    log,
+  });
+  const { publicUrl, cdnUrl, trustProxy, minRefreshSeconds, persistenceSeconds, adminToken, defaultLimits } = config;
+  const pipeline = new CapturePipeline({
+    limits: { minRefreshSeconds, persistenceSeconds },
     policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
+    cdnUrl,
+    authenticator,
+    responseCache,
+    idempotency,
+    admission,
+    dispatcher,
+    backgroundQueue,
+    regions,
+    captures,
+    followUps,
+    store,
+    now,
+  });
+  const keyIssuer = new KeyIssuer({ keys, onChange: (hash) => authenticator.forgetKey(hash), now });
+  const app = await buildApp({
+    http: { publicUrl, trustProxy, log, metrics: frontMetrics, leaving },
+    capture: { pipeline, store, metrics: frontMetrics },
+    captures: {
+      cdnUrl,
+      authenticator,
+      captures,
+      captureList: new CaptureList(session, undefined, now),
+      followUps,
+      tasks,
+      regions,
+      admission,
+      backgroundQueue,
+      clearAway: (record) => clearAway(record, { store, cache, removeHtml: (name) => parcels.remove(name) }),
+      now,
+      log,
+    },
+    files: { store, links: signLink === undefined ? null : new SignedLinks(signLink, now), now },
+    keys: { authenticator, keys, keyIssuer, now },
+    webhooks: { authenticator, webhookSecrets: new WebhookSecrets(session), now },
+    usage: { authenticator, usage, admissions, now },
+    admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, now },
     status: board,
-    leaving,
   });
   app.addHook('onClose', async () => {
     await resultQueue.close();

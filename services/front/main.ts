@@ -10,7 +10,7 @@ import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
 import { startOpsServer } from '@webcapture/shared/telemetry/ops-server.ts';
 import { readFrontConfig } from './config.ts';
 import { createFront } from './front.ts';
-import { trySigning } from './http/try-signing.ts';
+import { trySigning } from './signed-links.ts';
 
 await runService({
   name: 'front',
@@ -70,7 +70,7 @@ await runService({
       notReady = 'draining';
       leaving.abort();
     });
-    // It stays ready when NATS goes away later: /status must tell of it, and every other front is in the same plight.
+    // It stays ready when NATS becomes unavailable later: /status must tell of it, and every other front is in the same state.
     notReady = null;
     log.info({ publicUrl: config.publicUrl, port: config.port }, 'serving');
   },

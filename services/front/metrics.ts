@@ -3,10 +3,10 @@ import { formats, type Format } from '@webcapture/shared/contract/formats.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import type { ComponentStatus } from '@webcapture/shared/contract/status.ts';
 import { errorCodes, type ErrorCode } from '@webcapture/shared/errors/table.ts';
-import { settlementOutcomes, type SettlementOutcome } from './capture/settlement.ts';
 import { createComponentStatus } from '@webcapture/shared/telemetry/component-status.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { InFlight } from './capture/in-flight.ts';
+import type { InFlight } from './capture/regions.ts';
+import { settlementOutcomes, type SettlementOutcome } from './capture/settlement.ts';
 
 export type CaptureOutcomeLabel = 'completed' | 'queued' | 'client_gone' | ErrorCode;
 
@@ -128,4 +128,47 @@ export function createFrontMetrics(
       own.observe({ route }, ownMs / 1000);
     },
   };
+}
+
+/** How a request that may be answered from the cache was answered: from it, after an equal capture, or by rendering. */
+export type CacheResult = 'hit' | 'followed' | 'miss';
+
+const cacheResults = ['hit', 'followed', 'miss'] as const satisfies readonly CacheResult[];
+
+/** Counts requests with `responseCache.enabled`. */
+export function createCacheMetrics(registry: Registry): (result: CacheResult) => void {
+  const requests = new Counter({
+    name: 'webcapture_front_cache_requests_total',
+    help: 'Requests with responseCache: hit (answered from the cache), followed (after an equal capture under way), miss.',
+    labelNames: ['result'],
+    registers: [registry],
+  });
+  for (const result of cacheResults) requests.inc({ result }, 0);
+  return (result) => requests.inc({ result });
+}
+
+/**
+ * What became of a request with an Idempotency-Key: the first one, answered as an earlier one, answered as one that it
+ * waited for, refused for another body, or begun in the place of one that brought no answer.
+ */
+export type IdempotencyResult = 'first' | 'replayed' | 'waited' | 'mismatch' | 'taken_over';
+
+const idempotencyResults = [
+  'first',
+  'replayed',
+  'waited',
+  'mismatch',
+  'taken_over',
+] as const satisfies readonly IdempotencyResult[];
+
+/** Counts requests with an Idempotency-Key. */
+export function createIdempotencyMetrics(registry: Registry): (result: IdempotencyResult) => void {
+  const requests = new Counter({
+    name: 'webcapture_front_idempotent_requests_total',
+    help: 'Requests with an Idempotency-Key: first, replayed, waited (for one under way), mismatch (another body), taken_over.',
+    labelNames: ['result'],
+    registers: [registry],
+  });
+  for (const result of idempotencyResults) requests.inc({ result }, 0);
+  return (result) => requests.inc({ result });
 }

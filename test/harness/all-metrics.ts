@@ -1,6 +1,8 @@
 import type { Metric, Registry } from 'prom-client';
 import { formats } from '@webcapture/shared/contract/formats.ts';
+import { InFlight } from '../../services/front/capture/regions.ts';
 import { settlementOutcomes } from '../../services/front/capture/settlement.ts';
+import { createCacheMetrics, createFrontMetrics, createIdempotencyMetrics } from '../../services/front/metrics.ts';
 import { regions } from '@webcapture/shared/contract/regions.ts';
 import { errorCodes } from '@webcapture/shared/errors/table.ts';
 import { createStoreMetrics } from '@webcapture/shared/storage/store-metrics.ts';
@@ -12,10 +14,6 @@ import { AuditMetrics } from '../../services/controller/jobs/audit.ts';
 import { KubernetesMetrics } from '../../services/controller/kubernetes/metrics.ts';
 import { OrphanMetrics } from '../../services/controller/jobs/orphans/collection.ts';
 import { WebhookMetrics } from '../../services/controller/jobs/webhooks/metrics.ts';
-import { createCacheMetrics } from '../../services/front/cache/metrics.ts';
-import { InFlight } from '../../services/front/capture/in-flight.ts';
-import { createIdempotencyMetrics } from '../../services/front/idempotency/metrics.ts';
-import { createFrontMetrics } from '../../services/front/metrics.ts';
 import { createRendererMetrics } from '../../services/renderer/worker/metrics.ts';
 
 const silentLog = createLogger({ service: 'test', pod: 'test', level: 'fatal' });

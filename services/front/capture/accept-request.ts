@@ -1,13 +1,12 @@
-import { tokenCost, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
+import type { CachePlace as CacheKey, Lane as Priority } from '@webcapture/shared/contract/capture-job.ts';
+import { maxViewportPixels, tokenCost, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
 import type { Format } from '@webcapture/shared/contract/formats.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import type { CachePlace, Lane } from '@webcapture/shared/contract/capture-job.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { cacheName } from '@webcapture/shared/state/cache-name.ts';
-import { checkRules, type RequestLimits } from '../validation/check-rules.ts';
-import { decodeHtml } from '../validation/decode-html.ts';
-import { checkWebhook } from './check-webhook.ts';
+import { describeValue } from '../validation/explain-errors.ts';
 import { renderOptions } from './render-options.ts';
 
 /** What is to be captured, once every rule has been checked. */
@@ -16,27 +15,36 @@ export interface AcceptedRequest {
   readonly options: RenderOptions;
   readonly format: Format;
   readonly region: 'auto' | Region;
-  readonly lane: Lane;
+  readonly priority: Priority;
   readonly tokenCost: number;
   /** How long the file is kept. */
   readonly lifetimeMs: number;
   /** Undefined when long-term storage was not asked for. */
   readonly persistence: { readonly refreshIntervalMs: number } | undefined;
   readonly webhookUrl: string | undefined;
-  /** Where it is looked for and kept; undefined when the cache was not asked for. */
-  readonly cache?: CachePlace | undefined;
+  /** Undefined when the cache was not asked for. */
+  readonly cacheKey?: CacheKey | undefined;
+}
+
+export interface AcceptDeps {
+  readonly limits: RequestLimits;
+  readonly policy: Pick<EgressPolicy, 'checkLiteral'>;
+}
+
+/** What the operator decides about requests. */
+interface RequestLimits {
+  readonly minRefreshSeconds: number;
+  /** How long persisted files are kept. */
+  readonly persistenceSeconds: number;
 }
 
 /**
- * All of step 1 that comes after the schema: the rules between fields, the html, and the egress policy's word on the
+ * All of the validation that comes after the schema: the rules between fields, the html, and the egress policy's verdict on the
  * addresses.
  *
  * @throws ServiceError VALIDATION_ERROR or URL_BLOCKED
  */
-export function acceptRequest(
-  request: CaptureRequest,
-  deps: { readonly limits: RequestLimits; readonly policy: Pick<EgressPolicy, 'checkLiteral'> },
-): AcceptedRequest {
+export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): AcceptedRequest {
   checkRules(request, deps.limits);
   checkWebhook(request.webhook, deps.policy);
   const options = renderOptions(request);
@@ -49,12 +57,12 @@ export function acceptRequest(
     options,
     format: request.format,
     region: request.region,
-    lane: request.background ? 'background' : 'interactive',
+    priority: request.background ? 'background' : 'interactive',
     tokenCost: tokenCost(request),
     lifetimeMs: 1000 * (persistence.enabled ? deps.limits.persistenceSeconds : request.cdnTtl),
     persistence: kept,
     webhookUrl: request.webhook?.url,
-    cache: responseCache.enabled
+    cacheKey: responseCache.enabled
       ? { name: cacheName(source, options, request.region, kept), ttl: responseCache.ttl }
       : undefined,
   };
@@ -62,4 +70,131 @@ export function acceptRequest(
 
 function readSource({ url, html }: CaptureRequest): AcceptedRequest['source'] {
   return html === undefined ? { kind: 'url', url: url ?? '' } : { kind: 'html', html: decodeHtml(html) };
+}
+
+/** A rule that no schema can say: null when it holds, else what is wrong. */
+type Rule = (request: CaptureRequest, limits: RequestLimits) => string | null;
+
+const oneSource: Rule = ({ url, html }) => {
+  if (url !== undefined && html !== undefined) return 'url and html exclude each other: send one of them';
+  return url === undefined && html === undefined ? 'one of url and html is required' : null;
+};
+
+const absoluteUrl: Rule = ({ url }) =>
+  url === undefined || isHttpUrl(url)
+    ? null
+    : `url must be an absolute http or https address like "https://example.com/", not ${describeValue(url)}`;
+
+const webhookUrl: Rule = ({ webhook }) =>
+  webhook === undefined || isHttpUrl(webhook.url)
+    ? null
+    : `webhook.url must be an absolute http or https address, not ${describeValue(webhook.url)}`;
+
+/** It is not shown: its password would go to the log with the message. */
+const webhookWithoutUser: Rule = ({ webhook }) => {
+  if (webhook === undefined || !isHttpUrl(webhook.url)) return null;
+  const { username, password } = new URL(webhook.url);
+  return username === '' && password === ''
+    ? null
+    : 'webhook.url must not carry a user or a password; verify the signature of each notice instead (GET /webhooks/secret)';
+};
+
+const pixels: Rule = ({ viewport: { width, height, deviceScaleFactor } }) => {
+  const asked = width * height * deviceScaleFactor ** 2;
+  if (asked <= maxViewportPixels) return null;
+  const millions = (number: number) => Number((number / 1e6).toFixed(1));
+  return `viewport must hold at most ${millions(maxViewportPixels)} megapixels (width × height × deviceScaleFactor²), not ${millions(asked)}`;
+};
+
+const fileNow: Rule = ({ responseType, background }) =>
+  responseType === 'file' && background ? 'responseType file needs background false: the file is not there yet' : null;
+
+const webhookLater: Rule = ({ webhook, background }) =>
+  webhook !== undefined && !background ? 'webhook needs background true' : null;
+
+const pdfOptions: Rule = ({ pdf, format }) =>
+  pdf !== undefined && format !== 'pdf' ? `pdf needs format pdf, not ${format}` : null;
+
+const refreshInterval: Rule = ({ persistence }, { minRefreshSeconds }) => {
+  const { refreshInterval: seconds } = persistence;
+  return seconds === 0 || seconds >= minRefreshSeconds
+    ? null
+    : `persistence.refreshInterval must be 0 (never) or at least ${minRefreshSeconds} seconds, not ${seconds}`;
+};
+
+const rules = [
+  oneSource,
+  absoluteUrl,
+  webhookUrl,
+  webhookWithoutUser,
+  pixels,
+  fileNow,
+  webhookLater,
+  pdfOptions,
+  refreshInterval,
+] as const satisfies readonly Rule[];
+
+/**
+ * The rules beyond the schema.
+ *
+ * @throws ServiceError VALIDATION_ERROR that names every one that is broken
+ */
+function checkRules(request: CaptureRequest, limits: RequestLimits): void {
+  const broken = rules.flatMap((rule) => rule(request, limits) ?? []);
+  if (broken.length > 0) throw new ServiceError('VALIDATION_ERROR', broken.join('; '));
+}
+
+/** The URL parser is lenient (`http:host`, leading blanks): an address here has its scheme and its two slashes. */
+function isHttpUrl(text: string): boolean {
+  return /^https?:\/\/[^/\\]/i.test(text) && URL.canParse(text);
+}
+
+/**
+ * Refuses a webhook whose address no notice could ever go to. Names are resolved, and checked again, at each delivery.
+ *
+ * @throws ServiceError URL_BLOCKED, with a message that tells it from the address that is captured
+ */
+export function checkWebhook(
+  webhook: { readonly url: string } | undefined,
+  policy: Pick<EgressPolicy, 'checkLiteral'>,
+): void {
+  if (webhook === undefined) return;
+  try {
+    policy.checkLiteral(new URL(webhook.url));
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new ServiceError(error.code, `webhook.url: ${error.message}`, { cause: error.cause });
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Standard or URL-safe, not both at once; the padding is optional. */
+const base64 = /^(?:[A-Za-z0-9+/]+|[A-Za-z0-9_-]+)={0,2}$/;
+
+/**
+ * The html as text: as it is when it holds a `<`, else out of base64 (standard or URL-safe, line breaks allowed) of
+ * UTF-8.
+ *
+ * @throws ServiceError VALIDATION_ERROR when it is neither
+ */
+export function decodeHtml(html: string): string {
+  if (html.includes('<')) return html;
+  const packed = html.replaceAll(/[\t\n\f\r ]/g, '');
+  const bare = packed.replace(/=+$/, '');
+  // Of four letters, one alone holds no byte; padding, where there is any, fills up to four.
+  const wellFormed = base64.test(packed) && bare.length % 4 !== 1 && (bare === packed || packed.length % 4 === 0);
+  if (!wellFormed) throw notHtml();
+  try {
+    return utf8.decode(Buffer.from(packed, 'base64'));
+  } catch {
+    throw notHtml();
+  }
+}
+
+function notHtml(): ServiceError {
+  return new ServiceError(
+    'VALIDATION_ERROR',
+    'html must be HTML (it contains "<") or base64 (standard or URL-safe) of HTML in UTF-8',
+  );
 }

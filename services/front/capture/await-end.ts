@@ -6,11 +6,12 @@ import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { UnsignedJob } from '@webcapture/shared/state/job-of.ts';
 import type { Jobs, QueuedJob } from '@webcapture/shared/state/jobs.ts';
+import { contentTag } from '@webcapture/shared/storage/content-tag.ts';
 import { attemptAfter } from '@webcapture/shared/state/tickets.ts';
 import { fail, isOpen } from '@webcapture/shared/state/transitions.ts';
-import { hasSignature, signatureBytes, UploadRejectedError } from '@webcapture/shared/storage/verify-upload.ts';
+import { UploadRejectedError } from '@webcapture/shared/storage/verify-upload.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
-import type { NatsLink } from '../nats-link.ts';
+import type { NatsLink } from '../nats.ts';
 import type { Mailbox, ReceivedReply } from './reply-inbox.ts';
 import type { ReturnedJob, Settlement, Settlements } from './settlement.ts';
 
@@ -61,7 +62,7 @@ const failures = {
 export interface AwaitedEnd {
   /** Still open when the client went away from a capture that is being rendered. */
   readonly record: CaptureRecord;
-  /** The file, when it came along with the reply. */
+  /** The file that is in the store, when it came along with the reply. */
   readonly bytes: Buffer | null;
 }
 
@@ -153,10 +154,11 @@ export class EndWaiter {
     }
   }
 
-  #endOf({ outcome, record }: Settlement, bytes: Buffer | null): AwaitedEnd | null {
+  #endOf({ record, file }: Settlement, bytes: Buffer | null): AwaitedEnd | null {
     if (record === null || record.uuid !== this.#job.uuid || isOpen(record)) return null;
-    const isOfRecord = outcome === 'completed' || outcome === 'repeated';
-    return { record, bytes: isOfRecord && bytes !== null && isFileOf(record, bytes) ? bytes : null };
+    // Another renderer may have been first, and its file is the one that stays: then that is read from the store.
+    const isFile = bytes !== null && file !== undefined && contentTag(bytes) === file.etag;
+    return { record, bytes: isFile ? bytes : null };
   }
 
   async #publishAgain({ ticket, reason }: ReturnedJob): Promise<void> {
@@ -195,12 +197,6 @@ export class EndWaiter {
     const { startBy, deadline } = this.#job;
     return (lookedAt < startBy + graceMs ? startBy : deadline) + graceMs;
   }
-}
-
-/** Whether bytes that came with a reply look like the file. If not, the answer is read from the store, where it was verified. */
-function isFileOf({ outcome }: CaptureRecord, bytes: Buffer): boolean {
-  if (outcome === undefined) return false;
-  return bytes.length === outcome.fileSizeBytes && hasSignature(outcome.mimeType, bytes.subarray(0, signatureBytes));
 }
 
 const isMissing = (error: unknown) => error instanceof UploadRejectedError && error.reason === 'missing';

@@ -1,25 +1,23 @@
+import type { CachePlace as CacheKey } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { CachePlace } from '@webcapture/shared/contract/capture-job.ts';
 import type { Isolation } from '@webcapture/shared/contract/isolation.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { toServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import { isStreamFull } from '@webcapture/shared/nats/api-errors.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { backgroundWaitMs, dispatchAfterMs, overdueAt } from '@webcapture/shared/state/capture-times.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import { jobOf } from '@webcapture/shared/state/job-of.ts';
 import type { Jobs } from '@webcapture/shared/state/jobs.ts';
-import type { Task, Tasks } from '@webcapture/shared/state/tasks.ts';
 import { refreshOrderOf } from '@webcapture/shared/state/refresh-order.ts';
+import type { Task, Tasks } from '@webcapture/shared/state/tasks.ts';
 import { isOpen, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
 import type { AcceptedRequest } from './accept-request.ts';
-import { buildRecord } from './build-record.ts';
-import type { HtmlParcels } from './html-parcels.ts';
-import { acceptMs, publishJob, queueAway } from './publish-job.ts';
-import type { RegionBoard } from './region-board.ts';
+import { acceptTimeoutMs, buildRecord, publishJob, orUnavailable, type HtmlParcels } from './queue.ts';
+import type { RegionBoard } from './regions.ts';
 
 export interface BackgroundQueueDeps {
   readonly captures: Pick<Captures, 'create' | 'change' | 'fail'>;
@@ -32,10 +30,10 @@ export interface BackgroundQueueDeps {
   readonly log: Logger;
 }
 
-/** For so long a capture is taken back that its client was told was not accepted: the server may be away for minutes. */
-const takeBackMs = 10 * 60_000;
+/** For so long a capture is taken back that its client was told was not accepted: the server may be unavailable for minutes. */
+const takeBackTimeoutMs = 10 * 60_000;
 
-const refusalMs = 1000;
+const refusalTimeoutMs = 1000;
 
 export interface EnqueueOptions {
   /** The name of the capture; a UUIDv7 of this moment. */
@@ -43,8 +41,8 @@ export interface EnqueueOptions {
   readonly account: string;
   /** That of the account. */
   readonly isolation?: Isolation | undefined;
-  /** Where it answers for all equal ones. */
-  readonly place?: CachePlace | undefined;
+  /** Under which it answers for all equal ones. */
+  readonly cacheKey?: CacheKey | undefined;
 }
 
 /**
@@ -59,11 +57,14 @@ export class BackgroundQueue {
   }
 
   /**
-   * Queues a capture. Its tokens are set aside in the books from now on.
+   * Queues a capture. Its tokens are reserved in the usage ledger from now on.
    *
    * @throws ServiceError REGION_UNAVAILABLE, QUEUE_FULL, STORAGE_FAILED, INTERNAL_ERROR; then nothing is rendered
    */
-  async enqueue(request: AcceptedRequest, { uuid, account, isolation, place }: EnqueueOptions): Promise<CaptureRecord> {
+  async enqueue(
+    request: AcceptedRequest,
+    { uuid, account, isolation, cacheKey }: EnqueueOptions,
+  ): Promise<CaptureRecord> {
     const { captures, regions, parcels, tasks, now } = this.#deps;
     const region = await regions.choose(request.region);
     const record = buildRecord(request, {
@@ -72,7 +73,7 @@ export class BackgroundQueue {
       region,
       isolation,
       waitMs: backgroundWaitMs,
-      cache: place,
+      cacheKey,
     });
     const { html, persistence, deadline, expiresAt } = record;
     if (html !== undefined && request.source.kind === 'html') {
@@ -80,14 +81,14 @@ export class BackgroundQueue {
       await parcels.put({ region, name: html }, request.source.html, until);
     }
     const guard = { kind: 'dispatch', account, uuid, revision: 0 } as const;
-    const accept = { deadline: now() + acceptMs, now };
+    const accept = { deadline: now() + acceptTimeoutMs, now };
     try {
       await tasks.schedule(guard, this.#deps.now() + dispatchAfterMs, accept.deadline);
       await retryTransient(() => captures.create(record), accept);
     } catch (error) {
       // The record may have been written, and only the answer got lost: the client is told that nothing was accepted.
       void this.#takeBack(record, 0, error);
-      throw queueAway(error);
+      throw orUnavailable(error);
     }
     await this.#publish(record, 0, guard);
     return record;
@@ -111,14 +112,14 @@ export class BackgroundQueue {
     });
     const { revision } = order;
     const guard = { kind: 'dispatch', account, uuid, revision } as const;
-    const accept = { deadline: acceptedAt + acceptMs, now };
+    const accept = { deadline: acceptedAt + acceptTimeoutMs, now };
     let queued: CaptureRecord | null;
     try {
       await tasks.schedule(guard, now() + dispatchAfterMs, accept.deadline);
       const changing = captures.change(record, startRefresh(order), accept);
-      queued = await withDeadline(changing, acceptMs, 'queueing a refresh');
+      queued = await withDeadline(changing, acceptTimeoutMs, 'queueing a refresh');
     } catch (error) {
-      throw queueAway(error);
+      throw orUnavailable(error);
     }
     if (queued !== null && isOpen(queued, revision)) await this.#publish(queued, revision, guard);
     return queued;
@@ -128,11 +129,11 @@ export class BackgroundQueue {
     const { jobs, tasks, log } = this.#deps;
     const job = jobOf(record, revision);
     try {
-      await publishJob(jobs, job, this.#deps.now() + acceptMs);
+      await publishJob(jobs, job, this.#deps.now() + acceptTimeoutMs);
     } catch (error) {
       if (error instanceof Error && isStreamFull(error.cause)) {
         // Whoever asks for it now is to see that it was refused; but the client need not wait for long.
-        await Promise.race([this.#takeBack(record, revision, error), delay(refusalMs)]);
+        await Promise.race([this.#takeBack(record, revision, error), delay(refusalTimeoutMs)]);
         throw error;
       }
       // It is accepted: the leader queues it as soon as the queue can be reached.
@@ -147,14 +148,14 @@ export class BackgroundQueue {
 
   /** Never throws: what cannot be taken back is rendered. */
   async #takeBack(record: CaptureRecord, revision: number, error: unknown): Promise<void> {
-    const { code, message } = toServiceError(queueAway(error));
+    const { code, message } = toServiceError(orUnavailable(error));
     const { account, uuid, html } = record;
     const settle = async () => {
       await this.#deps.captures.fail({ account, uuid, revision }, { code, message, cancelled: true });
       if (html !== undefined && revision === 0) await this.#deps.parcels.remove(html);
     };
     try {
-      await retryTransient(settle, { deadline: this.#deps.now() + takeBackMs, now: this.#deps.now });
+      await retryTransient(settle, { deadline: this.#deps.now() + takeBackTimeoutMs, now: this.#deps.now });
     } catch (failure) {
       this.#deps.log.warn({ err: failure, uuid }, 'a capture that was not accepted could not be settled');
     }

@@ -1,4 +1,4 @@
-import type { CachePlace, CaptureSource } from '@webcapture/shared/contract/capture-job.ts';
+import type { CachePlace as CacheKey, CaptureSource } from '@webcapture/shared/contract/capture-job.ts';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { Isolation } from '@webcapture/shared/contract/isolation.ts';
 import { toServiceError } from '@webcapture/shared/errors/service-error.ts';
@@ -8,12 +8,9 @@ import { jobOf, type UnsignedJob } from '@webcapture/shared/state/job-of.ts';
 import { fail, isOpen } from '@webcapture/shared/state/transitions.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 import { EndWaiter, type AwaitDeps, type AwaitedEnd } from './await-end.ts';
-import { buildRecord } from './build-record.ts';
-import { acceptMs, publishJob } from './publish-job.ts';
-import type { HtmlParcels } from './html-parcels.ts';
-import type { InFlight } from './in-flight.ts';
-import type { RegionBoard } from './region-board.ts';
-import type { ReplyInbox } from './reply-inbox.ts';
+import { acceptTimeoutMs, buildRecord, publishJob, type HtmlParcels } from './queue.ts';
+import type { InFlight, RegionBoard } from './regions.ts';
+import type { Mailbox, ReplyInbox } from './reply-inbox.ts';
 
 export interface DispatcherDeps extends AwaitDeps {
   readonly inbox: Pick<ReplyInbox, 'open' | 'close' | 'subjectOf'>;
@@ -32,23 +29,14 @@ export interface DispatchOptions {
   /** That of the account. */
   readonly isolation?: Isolation | undefined;
   readonly wantsBytes: boolean;
-  readonly clientGone: AbortSignal;
-  /** Where it answers for all equal ones. */
-  readonly place?: CachePlace | undefined;
-  /** Called right before it is queued; what it throws ends the capture, of which nobody has heard then. */
-  readonly beforeQueued?: () => Promise<unknown>;
-  /** Told when it is known where the capture is rendered, before it is queued. */
-  readonly onAccepted?: (record: CaptureRecord) => void;
-  /** Told when the job lies in the queue, and again when the wait for its end is over. */
-  readonly onWait?: (waiting: boolean) => void;
+  /** Under which it answers for all equal ones. */
+  readonly cacheKey?: CacheKey | undefined;
 }
-
-export type CaptureEnd = AwaitedEnd;
 
 /** What a job needs beside its html, with room to spare. */
 const jobOverheadBytes = 16 * 1024;
 
-/** From an accepted request to its end: region, queue, wait. */
+/** Sends captures that a client waits for to a region. */
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
 
@@ -62,61 +50,37 @@ export class Dispatcher {
   }
 
   /**
-   * Queues a capture and waits for its end; its record is written then. When the client goes away, the record that is
-   * answered may still be open.
+   * Chooses the region of a capture and makes its job; nobody has heard of it yet. Its record is written when it ends.
+   * Whoever gets the dispatch closes it.
    *
-   * @throws ServiceError REGION_UNAVAILABLE, QUEUE_FULL, STORAGE_FAILED, INTERNAL_ERROR; a capture that failed is no
-   *   error here but a record that says so
+   * @throws ServiceError REGION_UNAVAILABLE, STORAGE_FAILED, INTERNAL_ERROR
    */
-  async capture(request: AcceptedRequest, options: DispatchOptions): Promise<CaptureEnd> {
-    const { regions, inFlight, inbox, jobs, queueTimeoutMs, now } = this.#deps;
-    const { uuid } = options;
+  async prepare(request: AcceptedRequest, options: DispatchOptions): Promise<Dispatch> {
+    const { regions, inFlight, inbox, parcels, queueTimeoutMs } = this.#deps;
+    const { uuid, account, isolation, cacheKey } = options;
     const region = await regions.choose(request.region);
-    const leave = inFlight.add(region);
+    const release = inFlight.add(region);
     const mailbox = inbox.open(uuid);
+    const close = () => {
+      inbox.close(uuid);
+      release();
+    };
     try {
-      const draft = buildRecord(request, {
-        uuid,
-        account: options.account,
-        region,
-        isolation: options.isolation,
-        waitMs: queueTimeoutMs,
-        cache: options.place,
-      });
-      const source = draft.html === undefined ? this.#sourceFor(request.source, draft) : undefined;
-      const job = jobOf(draft, 0, {
+      const record = buildRecord(request, { uuid, account, region, isolation, waitMs: queueTimeoutMs, cacheKey });
+      const source = record.html === undefined ? this.#sourceFor(request.source, record) : undefined;
+      const job = jobOf(record, 0, {
         ...(source === undefined ? {} : { source }),
         reply: { subject: inbox.subjectOf(region, uuid), wants: options.wantsBytes ? 'bytes' : 'result' },
       });
       if (job.source.kind === 'stored-html' && request.source.kind === 'html') {
-        const until = draft.html === undefined ? job.deadline : draft.expiresAt;
-        await this.#deps.parcels.put({ region, name: job.source.fileName }, request.source.html, until);
+        const until = record.html === undefined ? job.deadline : record.expiresAt;
+        await parcels.put({ region, name: job.source.fileName }, request.source.html, until);
       }
-      await options.beforeQueued?.();
-      options.onAccepted?.(draft);
-      const queued = await publishJob(jobs, job, now() + acceptMs).catch((error: unknown) => {
-        this.#takeBack(job, error);
-        throw error;
-      });
-      options.onWait?.(true);
-      const waiter = new EndWaiter(job, { queued, draft, mailbox }, this.#deps);
-      const end = await waiter.wait(options.clientGone).finally(() => options.onWait?.(false));
-      this.#removeHtml(end, job.source);
-      return end;
-    } finally {
-      inbox.close(uuid);
-      leave();
+      return new Dispatch(this.#deps, { record, job, mailbox, close });
+    } catch (error) {
+      close();
+      throw error;
     }
-  }
-
-  /** The job may lie in the queue all the same: the client was told that it does not, so its result must not count. */
-  #takeBack({ ticket, deadline }: UnsignedJob, error: unknown): void {
-    const { captures, now, log } = this.#deps;
-    const { code, message } = toServiceError(error);
-    retryTransient(() => captures.end(ticket, fail(0, { code, message })), { deadline, now }).catch(
-      (failure: unknown) =>
-        log.debug({ err: failure, uuid: ticket.uuid }, 'a capture that was not queued has no record'),
-    );
   }
 
   /** As it is, or as a parcel of its own when the message would be too large. */
@@ -127,9 +91,68 @@ export class Dispatcher {
     const fits = source.html.length * 6 <= room || Buffer.byteLength(JSON.stringify(source.html)) <= room;
     return fits ? source : { kind: 'stored-html', fileName: uuid, region };
   }
+}
+
+interface Prepared {
+  readonly record: CaptureRecord;
+  readonly job: UnsignedJob;
+  readonly mailbox: Mailbox;
+  readonly close: () => void;
+}
+
+/** A capture on its way to a renderer: published once, then waited for, then closed. */
+export class Dispatch {
+  readonly #deps: DispatcherDeps;
+  readonly #prepared: Prepared;
+
+  constructor(deps: DispatcherDeps, prepared: Prepared) {
+    this.#deps = deps;
+    this.#prepared = prepared;
+  }
+
+  /** As it will be written when the capture ends. */
+  get record(): CaptureRecord {
+    return this.#prepared.record;
+  }
+
+  /**
+   * Queues the capture; what is returned waits for its end. A capture that fails is no error there but a record that says
+   * so.
+   *
+   * @throws ServiceError QUEUE_FULL, INTERNAL_ERROR
+   */
+  async publish(): Promise<EndWaiter> {
+    const { jobs, now } = this.#deps;
+    const { job, record, mailbox } = this.#prepared;
+    try {
+      const queued = await publishJob(jobs, job, now() + acceptTimeoutMs);
+      return new EndWaiter(job, { queued, draft: record, mailbox }, this.#deps);
+    } catch (error) {
+      this.#takeBack(error);
+      throw error;
+    }
+  }
+
+  /** Replies are not received any more. `end`: how the capture ended, as far as that is known. */
+  close(end: AwaitedEnd | undefined): void {
+    this.#prepared.close();
+    if (end !== undefined) this.#removeHtml(end);
+  }
+
+  /** The job may lie in the queue all the same: the client was told that it does not, so its result must not count. */
+  #takeBack(error: unknown): void {
+    const { captures, now, log } = this.#deps;
+    const { ticket, deadline } = this.#prepared.job;
+    const { code, message } = toServiceError(error);
+    retryTransient(() => captures.end(ticket, fail(0, { code, message })), { deadline, now }).catch(
+      (failure: unknown) =>
+        log.debug({ err: failure, uuid: ticket.uuid }, 'a capture that was not queued has no record'),
+    );
+  }
 
   /** Html that nobody renders again goes at once; when that fails, its time to live ends it. */
-  #removeHtml({ record }: AwaitedEnd, source: CaptureSource): void {
+  #removeHtml({ record }: AwaitedEnd): void {
+    const { source } = this.#prepared.job;
     if (isOpen(record) || source.kind !== 'stored-html') return;
     if (record.html !== undefined && record.status === 'completed') return;
     this.#deps.parcels

@@ -1,8 +1,8 @@
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { PullSubscription } from '@webcapture/shared/nats/pull.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';

@@ -4,16 +4,16 @@ import type { CaptureReport } from '@webcapture/shared/contract/capture-result.t
 import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
-import type { FileStore, Upload } from '@webcapture/shared/storage/file-store.ts';
-import { UploadRejectedError } from '@webcapture/shared/storage/verify-upload.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
-import { RareLog } from '@webcapture/shared/telemetry/rare-log.ts';
 import type { Cache } from '@webcapture/shared/state/cache.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import { cacheOf } from '@webcapture/shared/state/job-of.ts';
 import type { JobResult, ReturnReason } from '@webcapture/shared/state/results.ts';
 import type { Ticket, Tickets } from '@webcapture/shared/state/tickets.ts';
 import { complete, fail, failureOf, isOpen, type Transition } from '@webcapture/shared/state/transitions.ts';
+import type { FileStore, StoredFile, Upload } from '@webcapture/shared/storage/file-store.ts';
+import { UploadRejectedError } from '@webcapture/shared/storage/verify-upload.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { RareLog } from '@webcapture/shared/telemetry/rare-log.ts';
 
 /** What became of a result, for the metrics. */
 export const settlementOutcomes = [
@@ -39,6 +39,8 @@ export interface Settlement {
   readonly outcome: SettlementOutcome;
   /** As it stands afterwards; null when there is none, or the result says nothing about one. */
   readonly record: CaptureRecord | null;
+  /** Of a result that brought a file: the file that is in place now, perhaps that of another renderer. */
+  readonly file?: StoredFile;
   /** With `returned`: what has to be queued again. */
   readonly returned?: ReturnedJob;
 }
@@ -171,7 +173,7 @@ export class Settlements {
         object: upload.object,
         report: withQueueMs(report, context.at - result.elapsedMs - turn.acceptedAt),
       };
-      return await this.#write(ticket, result, complete(ticket.revision, shown, file.expiresAt));
+      return { ...(await this.#write(ticket, result, complete(ticket.revision, shown, file.expiresAt))), file };
     } catch (error) {
       // A reply may be quicker than the file: whoever waits tries again.
       const isEarly = error instanceof UploadRejectedError && error.reason === 'missing' && context.isAwaited;
@@ -193,20 +195,20 @@ export class Settlements {
     return { outcome: result.outcome.kind === 'completed' ? 'completed' : 'failed', record };
   }
 
-  /** Puts a completed capture where equal requests find it, or gives its claim up. Followers also read the record. */
+  /** Puts a completed capture where equal requests find it, or releases its lease. Followers also read the record. */
   async #settleCache(record: CaptureRecord, { account, uuid, revision }: Ticket): Promise<void> {
     const { cache, captures, log } = this.#deps;
-    const { cache: place } = record;
-    if (place === undefined || (record.status !== 'completed' && revision > 0)) return;
+    const { cache: key } = record;
+    if (key === undefined || (record.status !== 'completed' && revision > 0)) return;
     const settle = async () => {
       if (record.status !== 'completed') {
-        await cache.release(account, place.name, uuid);
+        await cache.release(account, key.name, uuid);
         return;
       }
-      await cache.fill(account, place, record);
+      await cache.fill(account, key, record);
       // Deleted since: whoever did so found no entry to remove. One that cannot be found says nothing.
       const now = (await captures.get(account, uuid))?.value;
-      if (now !== undefined && now.status !== 'completed') await cache.drop(account, place.name, uuid);
+      if (now !== undefined && now.status !== 'completed') await cache.drop(account, key.name, uuid);
     };
     try {
       await withDeadline(settle(), cacheTimeoutMs, 'settling the cache');

@@ -1,6 +1,3 @@
-import { describeSchema, describeValue, type JsonSchema } from './describe-schema.ts';
-import { suggestField } from './suggest-field.ts';
-
 /** The fields of an ajv error (with `verbose`) that an explanation needs. */
 interface SchemaError {
   readonly keyword: string;
@@ -87,4 +84,150 @@ function pathOf(pointer: string): string[] {
 function shorten(name: string): string {
   const short = name.length <= 60 ? name : `${name.slice(0, 57)}…`;
   return /^[\w$.-]+$/.test(short) ? short : JSON.stringify(short);
+}
+
+/** The parts of a JSON schema that rules for people are made of. */
+export interface JsonSchema {
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly examples?: unknown;
+  readonly items?: JsonSchema;
+  readonly minItems?: number;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+}
+
+/** What a value of the schema is, as the end of a sentence: "an integer from 1 to 100", "one of png, jpeg". */
+function describeSchema(schema: JsonSchema): string {
+  if (schema.enum !== undefined) return `one of ${schema.enum.join(', ')}`;
+  if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(describeSchema))].join(', or ');
+  switch (schema.type) {
+    case 'integer':
+      return `an integer${bounds(schema)}`;
+    case 'number':
+      return `a number${bounds(schema)}`;
+    case 'boolean':
+      return 'true or false';
+    case 'string':
+      return `a string${length(schema)}`;
+    case 'array':
+      return list(schema);
+    case 'null':
+      return 'null';
+    case 'object':
+      return `an object${fields(schema)}`;
+    default:
+      return schema.type === undefined ? 'of another form' : `of type ${schema.type}`;
+  }
+}
+
+/** A value as the end of a sentence, short whatever it is: `"abc"`, `101`, "an object", "a string of 3000 characters". */
+export function describeValue(value: unknown): string {
+  if (Array.isArray(value)) return 'an array';
+  if (value !== null && typeof value === 'object') return 'an object';
+  if (typeof value !== 'string') return String(value);
+  return value.length <= 60 ? JSON.stringify(value) : `a string of ${[...value].length} characters`;
+}
+
+function bounds({ minimum, exclusiveMinimum, maximum }: JsonSchema): string {
+  if (exclusiveMinimum !== undefined) {
+    return ` greater than ${exclusiveMinimum}${maximum === undefined ? '' : ` and at most ${maximum}`}`;
+  }
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
+  if (minimum !== undefined) return ` of at least ${minimum}`;
+  return maximum === undefined ? '' : ` of at most ${maximum}`;
+}
+
+function length({ minLength, maxLength, pattern, examples }: JsonSchema): string {
+  if (pattern !== undefined)
+    return Array.isArray(examples) ? ` like ${JSON.stringify(examples[0])}` : ` that matches ${pattern}`;
+  if (maxLength === undefined) return '';
+  return minLength === undefined
+    ? ` of at most ${maxLength} characters`
+    : ` of ${minLength} to ${maxLength} characters`;
+}
+
+function list({ items, minItems }: JsonSchema): string {
+  const of = items?.enum === undefined ? '' : ` of ${items.enum.join(', ')}`;
+  return `${(minItems ?? 0) > 0 ? 'a list, not empty,' : 'a list'}${of}`;
+}
+
+function fields({ properties }: JsonSchema): string {
+  const names = Object.keys(properties ?? {});
+  return names.length === 0 ? '' : ` with ${names.join(', ')}`;
+}
+
+/** Changes of one letter that still count as a slip of the pen. */
+const maxDistance = 2;
+
+/**
+ * The field that was probably meant by an unknown one, as a path from the root (`viewport.width`), or null. Siblings
+ * come first: by the same letters, by a slip of the pen, by one name containing the other; then fields of that very
+ * name elsewhere in the request.
+ *
+ * @param parent path of the object that the unknown field stands in; [] for the root
+ */
+export function suggestField(root: JsonSchema, parent: readonly string[], unknown: string): string | null {
+  const name = plain(unknown);
+  if (name === '' || name.length > 40) return null;
+  const siblings = Object.keys(schemaAt(root, parent)?.properties ?? {});
+  const sibling =
+    siblings.find((field) => plain(field) === name) ?? closest(siblings, name) ?? siblings.find(isContained(name));
+  if (sibling !== undefined) return [...parent, sibling].join('.');
+  const elsewhere = allFields(root, []).find((path) => plain(path.at(-1) ?? '') === name);
+  return elsewhere?.join('.') ?? null;
+}
+
+/** Letters and digits only, in lower case: `full_page`, `full-page` and `fullPage` are the same. */
+const plain = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+
+function closest(fields: readonly string[], name: string): string | undefined {
+  const limit = name.length < 4 ? 1 : maxDistance;
+  const ranked = fields
+    .map((field) => ({ field, distance: distanceOf(plain(field), name) }))
+    .filter(({ field, distance }) => distance <= limit && distance < field.length - 1)
+    .toSorted((a, b) => a.distance - b.distance);
+  return ranked[0]?.field;
+}
+
+/** `fullPage` for `isFullPage`, `waitUntilEvent` for `waitUntil`. */
+const isContained = (name: string) => (field: string) =>
+  name.length >= 4 && field.length >= 4 && (plain(field).includes(name) || name.includes(plain(field)));
+
+function schemaAt(root: JsonSchema, path: readonly string[]): JsonSchema | undefined {
+  let schema: JsonSchema | undefined = root;
+  for (const step of path) schema = objectOf(schema)?.properties?.[step];
+  return objectOf(schema);
+}
+
+/** Of alternatives, the one that is an object. */
+function objectOf(schema: JsonSchema | undefined): JsonSchema | undefined {
+  return schema?.anyOf?.find(({ type }) => type === 'object') ?? schema;
+}
+
+function allFields(schema: JsonSchema, path: readonly string[]): readonly (readonly string[])[] {
+  return Object.entries(objectOf(schema)?.properties ?? {}).flatMap(([name, child]) => [
+    [...path, name],
+    ...allFields(child, [...path, name]),
+  ]);
+}
+
+/** Levenshtein distance: letters to insert, remove or replace. */
+function distanceOf(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
 }

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { demoLimits } from '../../../services/front/accounts/preset-key.ts';
+import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { Accounts } from '@webcapture/shared/state/accounts.ts';
 import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';

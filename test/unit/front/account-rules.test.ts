@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { changedAccount } from '../../../services/front/accounts/change-account.ts';
-import { parseExpiry } from '../../../services/front/accounts/parse-expiry.ts';
-import { demoLimits } from '../../../services/front/accounts/preset-key.ts';
-import { keyView } from '../../../services/front/accounts/key-views.ts';
-import { TtlCache } from '../../../services/front/accounts/ttl-cache.ts';
+import { changedAccount } from '../../../services/front/api/admin.ts';
+import { keyView, parseExpiry } from '../../../services/front/auth/key-issuer.ts';
+import { demoLimits } from '../../../services/front/auth/preset-key.ts';
+import { ReadCache } from '../../../services/front/read-cache.ts';
 
 const now = Date.UTC(2026, 5, 1);
 
@@ -46,15 +45,16 @@ test.each([
 });
 
 test('a TTL cache forgets what is not there, what failed, what is old, and what it is told to', async () => {
+  const start = 1000;
   let time = 0;
-  const memory = new TtlCache<string>(100, () => time);
+  const memory = new ReadCache<string | null>({ maxAgeMs: 100, now: () => start + time });
   const reading = (value: string | null) => memory.get('k', async () => value);
   expect(await reading(null)).toBe(null);
   await expect(memory.get('k', () => Promise.reject(new Error('away')))).rejects.toThrow('away');
   expect(await reading('one')).toBe('one');
   time = 99;
   expect(await reading('two')).toBe('one');
-  time = 100;
+  time = 101;
   expect(await reading('two')).toBe('two');
   memory.forget('k');
   expect(await reading('three')).toBe('three');

@@ -4,7 +4,7 @@ import type { KeyView, NewKeyView } from '@webcapture/shared/contract/api-key.ts
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { Accounts } from '@webcapture/shared/state/accounts.ts';
 import { hashKey, Keys } from '@webcapture/shared/state/keys.ts';
-import { ensurePresetKey } from '../../../services/front/accounts/preset-key.ts';
+import { ensurePresetKey } from '../../../services/front/auth/preset-key.ts';
 import { until } from '../../harness/until.ts';
 import { adminToken, dataOf, openAccount, send, type KeyList } from './accounts.ts';
 import { presetKey, startStand, type Stand } from './stand.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkAdminToken } from '../../../services/front/accounts/admin-token.ts';
+import { checkAdminToken } from '../../../services/front/api/admin.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 const token = 'a-long-admin-token';

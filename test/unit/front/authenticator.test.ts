@@ -2,9 +2,8 @@ import { JetStreamApiError } from '@nats-io/jetstream';
 import { describe, expect, test, vi } from 'vitest';
 import type { AccountRecord } from '@webcapture/shared/state/accounts.ts';
 import { hashKey, scopes, type KeyRecord } from '@webcapture/shared/state/keys.ts';
-import { Authenticator, type AuthenticatorDeps } from '../../../services/front/accounts/authenticator.ts';
-import { bearerToken } from '../../../services/front/accounts/bearer-token.ts';
-import { demoLimits, ensurePresetKey } from '../../../services/front/accounts/preset-key.ts';
+import { Authenticator, bearerToken, type AuthenticatorDeps } from '../../../services/front/auth/authenticator.ts';
+import { demoLimits, ensurePresetKey } from '../../../services/front/auth/preset-key.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 test.each<[string | undefined, string | null]>([

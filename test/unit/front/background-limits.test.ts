@@ -13,7 +13,7 @@ let fronts: string[];
 let release = () => undefined as void;
 beforeAll(async () => {
   // What many ask for at once may take a slow machine longer than a client is to wait for it.
-  stand = await startBackgroundStand({ checkMs: 30_000 });
+  stand = await startBackgroundStand({ checkTimeoutMs: 30_000 });
   fronts = [stand.url, await stand.addFront(), await stand.addFront(), await stand.addFront()];
 });
 afterAll(() => stand[Symbol.asyncDispose]());

@@ -1,12 +1,13 @@
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { captureJobVersion } from '@webcapture/shared/contract/capture-job.ts';
 import { captureStateSchema } from '@webcapture/shared/contract/capture-state.ts';
 import { captureResultSchema } from '@webcapture/shared/contract/capture-result.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
-import { plainReport } from '../../harness/records.ts';
+import { completedBy } from '../../harness/settling.ts';
 import { until } from '../../harness/until.ts';
 import { bytesOf, presetKey, read, startStand, whenHeard, type Stand } from './stand.ts';
 
@@ -98,14 +99,8 @@ describe('a capture that completes', () => {
   });
 
   test('is answered as a file, with the bytes that came along', async () => {
-    stand.renderer.behaviour = async (job, renderer) => {
-      const upload = await renderer.upload(job);
-      const outcome = { kind: 'completed', upload, report: plainReport, ageMs: 1 } as const;
-      // As many bytes as the store has, so that it shows which of them are answered.
-      renderer.bytes = Buffer.from('THE BYTES OF A PICTURE');
-      renderer.tell(job, outcome);
-      await renderer.publish(job, outcome);
-    };
+    const reading = vi.spyOn(EmbeddedStore.prototype, 'read');
+    onTestFinished(() => reading.mockRestore());
     const response = await stand.capture({ url, responseType: 'file', format: 'webp' });
     const { uuid } = lastJob() ?? {};
     expect(response.status).toBe(200);
@@ -117,6 +112,21 @@ describe('a capture that completes', () => {
       'x-content-type-options': 'nosniff',
     });
     expect(await bytesOf(response)).toEqual(fileOfLast());
+    expect(reading).not.toHaveBeenCalled();
+  });
+
+  test('is answered as it is stored when other bytes of the same length and type came along', async () => {
+    let stored: Buffer | undefined;
+    stand.renderer.behaviour = async (job, renderer) => {
+      const outcome = completedBy(await renderer.upload(job));
+      stored = renderer.fileOf(job);
+      renderer.bytes = Buffer.from('THE BYTES OF A PICTURE');
+      renderer.tell(job, outcome);
+      await renderer.publish(job, outcome);
+    };
+    const response = await stand.capture({ url, responseType: 'file', format: 'webp' });
+    expect(await bytesOf(response)).toEqual(stored);
+    expect(stored).not.toEqual(fileOfLast());
   });
 
   test('is answered as a file from the store when the bytes were too large to come along', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Region } from '@webcapture/shared/contract/regions.ts';
-import { chooseRegion, type RegionLoad } from '../../../services/front/capture/choose-region.ts';
+import { chooseRegion, type RegionLoad } from '../../../services/front/capture/regions.ts';
 
 const load = (region: Region, changes: Partial<RegionLoad> = {}): RegionLoad => ({
   region,

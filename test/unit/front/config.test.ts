@@ -31,7 +31,7 @@ test('what is set counts', () => {
       WEBCAPTURE_QUEUE_TIMEOUT: '300',
       WEBCAPTURE_API_KEY: '0123456789abcdef',
       WEBCAPTURE_TRUST_PROXY: 'true',
-      WEBCAPTURE_ADMIN_TOKEN: 'an-admin-token',
+      WEBCAPTURE_ADMIN_TOKEN: 'the-admin-token-',
       WEBCAPTURE_DEFAULT_RATE_PER_MINUTE: '7',
       WEBCAPTURE_DEFAULT_TOKEN_QUOTA: '0',
     }),
@@ -45,7 +45,7 @@ test('what is set counts', () => {
     queueTimeoutMs: 300_000,
     presetKey: '0123456789abcdef',
     trustProxy: true,
-    adminToken: 'an-admin-token',
+    adminToken: 'the-admin-token-',
     defaultLimits: { tokenQuota: 0, ratePerMinute: 7, burst: 7 },
   });
 });
@@ -54,6 +54,7 @@ test.each([
   [{ WEBCAPTURE_QUEUE_TIMEOUT: '0' }, 'WEBCAPTURE_QUEUE_TIMEOUT must be an integer from 1 to 300'],
   [{ WEBCAPTURE_QUEUE_TIMEOUT: '301' }, 'WEBCAPTURE_QUEUE_TIMEOUT'],
   [{ WEBCAPTURE_API_KEY: 'tooshort' }, 'WEBCAPTURE_API_KEY must have at least 16 characters'],
+  [{ WEBCAPTURE_ADMIN_TOKEN: 'fifteen-letters' }, 'WEBCAPTURE_ADMIN_TOKEN must have at least 16 characters'],
   [{ WEBCAPTURE_HOME_REGION: 'asia-east' }, 'WEBCAPTURE_HOME_REGION must be one of WEBCAPTURE_REGIONS, not asia-east'],
   [{ WEBCAPTURE_HOME_REGION: 'mars' }, 'WEBCAPTURE_HOME_REGION'],
   [{ WEBCAPTURE_EGRESS_ALLOW: '10.0.0.0/33' }, 'WEBCAPTURE_EGRESS_ALLOW'],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { decodeHtml } from '../../../services/front/validation/decode-html.ts';
+import { decodeHtml } from '../../../services/front/capture/accept-request.ts';
 import { fastest, timeOf } from '../../harness/fastest.ts';
 
 const page = '<!doctype html><p>Grüße, 世界 \u{1F600}</p>';

@@ -4,10 +4,11 @@ import { describe, expect, test } from 'vitest';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { UnsignedJob } from '@webcapture/shared/state/job-of.ts';
 import type { AcceptedRequest } from '../../../services/front/capture/accept-request.ts';
-import { Dispatcher, type DispatcherDeps, type DispatchOptions } from '../../../services/front/capture/dispatcher.ts';
-import { InFlight } from '../../../services/front/capture/in-flight.ts';
+import type { AwaitedEnd } from '../../../services/front/capture/await-end.ts';
+import { Dispatcher, type DispatchOptions, type DispatcherDeps } from '../../../services/front/capture/dispatcher.ts';
+import { InFlight } from '../../../services/front/capture/regions.ts';
+import { pdfOptions } from '../../../services/front/capture/render-options.ts';
 import { Mailbox } from '../../../services/front/capture/reply-inbox.ts';
-import { pdfOptions } from '../../../services/front/capture/pdf-options.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { resultOf } from '../../harness/settling.ts';
 
@@ -16,7 +17,7 @@ const request = (source: AcceptedRequest['source']): AcceptedRequest => ({
   options: { format: 'png', timeout: 5000, imageTimeout: 0, delay: 0, pdf: pdfOptions() } as AcceptedRequest['options'],
   format: 'png',
   region: 'auto',
-  lane: 'interactive',
+  priority: 'interactive',
   tokenCost: 1,
   lifetimeMs: 1000,
   persistence: undefined,
@@ -81,14 +82,34 @@ function dispatcher(publish: (job: UnsignedJob, mailbox: Mailbox) => Promise<voi
     now: Date.now,
     log: silentLog,
   } satisfies DispatcherDeps;
-  const capture = (accepted: AcceptedRequest, options: Partial<DispatchOptions> = {}) =>
-    new Dispatcher(deps).capture(accepted, {
+  const capture = async (
+    accepted: AcceptedRequest,
+    {
+      beforeQueued,
+      onAccepted,
+      ...options
+    }: Partial<DispatchOptions> & {
+      beforeQueued?: () => Promise<unknown>;
+      onAccepted?: (record: CaptureRecord) => void;
+    } = {},
+  ) => {
+    const dispatch = await new Dispatcher(deps).prepare(accepted, {
       uuid: randomUUIDv7(),
       account: 'a',
       wantsBytes: false,
-      clientGone: new AbortController().signal,
       ...options,
     });
+    let end: AwaitedEnd | undefined;
+    try {
+      await beforeQueued?.();
+      onAccepted?.(dispatch.record);
+      const waiter = await dispatch.publish();
+      end = await waiter.wait(new AbortController().signal);
+      return end;
+    } finally {
+      dispatch.close(end);
+    }
+  };
   return { capture, events, jobs, failures, mailboxes, inFlight };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { estimateWaitSeconds } from '../../../services/front/capture/estimate-wait.ts';
+import { estimateWaitSeconds } from '../../../services/front/capture/regions.ts';
 
 type Load = Parameters<typeof estimateWaitSeconds>[0];
 

@@ -6,7 +6,7 @@ import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.ts';
 import type { StoredFile } from '@webcapture/shared/storage/file-store.ts';
-import { fileBody } from '../../../services/front/http/send-file.ts';
+import { fileBody } from '../../../services/front/api/send-file.ts';
 import { replaceFile, type Storing } from '../../harness/place-file.ts';
 import { newFile, pngLike } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';

@@ -33,7 +33,7 @@ const request: AcceptedRequest = {
   options: defaultOptions,
   format: 'png',
   region: 'auto',
-  lane: 'background',
+  priority: 'background',
   tokenCost: 1,
   lifetimeMs: 60_000,
   persistence: undefined,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { byteRange } from '../../../services/front/http/byte-range.ts';
-import { isNotModified, isRangeMeant } from '../../../services/front/http/conditions.ts';
+import { byteRange, isNotModified, isRangeMeant } from '../../../services/front/api/files.ts';
 
 test.each<[string | undefined, ReturnType<typeof byteRange>]>([
   [undefined, null],

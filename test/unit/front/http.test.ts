@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { scopes } from '@webcapture/shared/state/keys.ts';
-import { maxBodyBytes } from '../../../services/front/routes/capture.ts';
+import { maxBodyBytes } from '../../../services/front/api/capture.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 let app: Awaited<ReturnType<typeof buildAppAlone>>;
@@ -85,7 +85,7 @@ describe('the id of a request', () => {
 test('a full queue is 429, and says when to try again', async () => {
   const full = await buildAppAlone({
     key: { id: 'k', account: 'a', name: 'n', scopes, createdAt: 0 },
-    capture: () => Promise.reject(new ServiceError('QUEUE_FULL')),
+    dispatch: () => Promise.reject(new ServiceError('QUEUE_FULL')),
   });
   const response = await full.inject({
     method: 'POST',

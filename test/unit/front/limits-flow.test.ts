@@ -13,7 +13,7 @@ let stand: Stand;
 let fronts: string[];
 beforeAll(async () => {
   // What many ask for at once may take a slow machine longer than a client is to wait for it.
-  stand = await startStand({ WEBCAPTURE_ADMIN_TOKEN: adminToken }, { checkMs: 30_000 });
+  stand = await startStand({ WEBCAPTURE_ADMIN_TOKEN: adminToken }, { checkTimeoutMs: 30_000 });
   fronts = [stand.url, await stand.addFront(), await stand.addFront(), await stand.addFront()];
 });
 afterAll(() => stand[Symbol.asyncDispose]());

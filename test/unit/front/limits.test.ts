@@ -1,15 +1,40 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { describe, expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { AdmissionRequest, AdmissionVerdict } from '@webcapture/shared/state/admission.ts';
-import { demoLimits } from '../../../services/front/accounts/preset-key.ts';
-import { Gate, type GateDeps } from '../../../services/front/limits/gate.ts';
-import { limitHeaders } from '../../../services/front/limits/limit-headers.ts';
-import { refusalOf } from '../../../services/front/limits/refusal.ts';
+import type { AdmissionVerdict } from '@webcapture/shared/state/admission.ts';
+import {
+  Admission,
+  refusalOf,
+  RetryLaterError,
+  type AdmissionDeps,
+  type Reservation,
+  type ReservationRequest,
+} from '../../../services/front/admission.ts';
+import { rateLimitHeaders } from '../../../services/front/api/answers.ts';
+import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 
 const passed: AdmissionVerdict = { refused: null, remaining: 5, resetMs: 0, retryAfterMs: 0 };
+const account = { id: 'a', name: 'A', createdAt: 0, ...demoLimits };
+
+/** What tells an account how it stands, on an answer or a refusal. */
+async function headersOf(
+  verdict: AdmissionVerdict,
+  waitSeconds: number | null = null,
+): Promise<Record<string, string | undefined>> {
+  const admission = new Admission({
+    admissions: { admit: async () => verdict, release: async () => undefined },
+    captures: { get: async () => null },
+    log: silentLog,
+    signal: new AbortController().signal,
+  });
+  const request = { id: 'x', tokens: 1, priority: 'background', until: Date.now() + 60_000, waitSeconds } as const;
+  const { rateLimit, refusal } = await admission.admit(account, request);
+  const retryAfter = refusal instanceof RetryLaterError ? String(refusal.retryAfterSeconds) : undefined;
+  return { ...rateLimitHeaders(rateLimit), 'retry-after': retryAfter };
+}
+
 const now = Date.UTC(2026, 11, 31, 23, 59, 59, 999);
 
 test.each<[Partial<AdmissionVerdict>, string | undefined, string]>([
@@ -22,8 +47,8 @@ test.each<[Partial<AdmissionVerdict>, string | undefined, string]>([
   [{ refused: 'quota' }, undefined, '0'],
   [{ refused: 'in-flight' }, '2', '0'],
   [{ refused: 'queued' }, '2', '0'],
-])('headers of %j: Retry-After %s', (verdict, retryAfter, reset) => {
-  const headers = limitHeaders(demoLimits, { ...passed, ...verdict });
+])('headers of %j: Retry-After %s', async (verdict, retryAfter, reset) => {
+  const headers = await headersOf({ ...passed, ...verdict });
   expect(headers['retry-after']).toBe(retryAfter);
   expect(headers).toMatchObject({
     'x-ratelimit-limit': '6000',
@@ -42,8 +67,8 @@ test.each<[AdmissionVerdict['refused'], number | null, string | undefined]>([
   ['in-flight', 100, '2'],
   ['quota', 100, undefined],
   [null, 100, undefined],
-])('refused by %s while the queue takes %s seconds: Retry-After %s', (refused, waitSeconds, retryAfter) => {
-  expect(limitHeaders(demoLimits, { ...passed, refused }, waitSeconds)['retry-after']).toBe(retryAfter);
+])('refused by %s while the queue takes %s seconds: Retry-After %s', async (refused, waitSeconds, retryAfter) => {
+  expect((await headersOf({ ...passed, refused }, waitSeconds))['retry-after']).toBe(retryAfter);
 });
 
 test.each<[AdmissionVerdict['refused'], string | undefined, string]>([
@@ -53,18 +78,17 @@ test.each<[AdmissionVerdict['refused'], string | undefined, string]>([
   ['in-flight', 'QUEUE_FULL', '100 captures under way'],
   ['queued', 'QUEUE_FULL', '10000 background captures'],
 ])('refused by %s: %s', (refused, code, message) => {
-  const error = refusalOf({ ...passed, refused }, demoLimits, { tokens: 2, now });
+  const error = refusalOf({ ...passed, refused }, demoLimits, { tokens: 2, now, waitSeconds: null });
   expect(error?.code).toBe(code);
   expect(error?.message ?? '').toContain(message);
 });
 
-describe('the gate', () => {
-  const account = { id: 'a', name: 'A', createdAt: 0, ...demoLimits };
+describe('admission', () => {
   const away = new JetStreamApiError({ code: 503, err_code: 10_008, description: 'away' });
 
-  const stage = (deps: Partial<Omit<GateDeps, 'log'>> & { admit?: () => Promise<AdmissionVerdict> } = {}) => {
+  const stage = (deps: Partial<Omit<AdmissionDeps, 'log'>> & { admit?: () => Promise<AdmissionVerdict> } = {}) => {
     const released: string[] = [];
-    const gate = new Gate({
+    const admission = new Admission({
       admissions: {
         admit: deps.admit ?? (async () => passed),
         release: async (_account, id) => void released.push(id),
@@ -74,59 +98,75 @@ describe('the gate', () => {
       signal: new AbortController().signal,
       ...deps,
     });
-    return { gate, released };
+    return { admission, released };
   };
-  const request = (): AdmissionRequest => ({ id: 'x', tokens: 1, lane: 'interactive', until: Date.now() + 60_000 });
+  const request = (): ReservationRequest => ({
+    id: 'x',
+    tokens: 1,
+    priority: 'interactive',
+    until: Date.now() + 60_000,
+    waitSeconds: null,
+  });
+  const reserve = async (admission: Admission): Promise<Reservation> => {
+    const admitted = await admission.admit(account, request());
+    if (admitted.refusal !== null) throw admitted.refusal;
+    return admitted.reservation;
+  };
 
-  test('lets nothing through when the limits cannot be checked, and gives back what may have been taken', async () => {
+  test('lets nothing through when the limits cannot be checked, and releases what may have been reserved', async () => {
     for (const admit of [() => Promise.reject(away), () => new Promise<never>(() => undefined)]) {
-      const { gate, released } = stage({ admit });
+      const { admission, released } = stage({ admit });
       const start = performance.now();
-      const refusal = gate.enter(account, request());
+      const refusal = admission.admit(account, request());
       await expect(refusal).rejects.toMatchObject({
         code: 'INTERNAL_ERROR',
         message: expect.stringContaining('again'),
       });
       expect(performance.now() - start).toBeLessThan(15_000);
-      await until('the place to be given back', () => released.includes('x'));
+      await until('the reservation to be released', () => released.includes('x'));
     }
   });
 
   test('tries again when the server was away for a moment', async () => {
     let calls = 0;
-    const { gate } = stage({ admit: async () => (calls++ === 0 ? Promise.reject(away) : passed) });
-    expect(await gate.enter(account, request())).toEqual(passed);
+    const { admission } = stage({ admit: async () => (calls++ === 0 ? Promise.reject(away) : passed) });
+    expect(await admission.admit(account, request())).toMatchObject({
+      refusal: null,
+      rateLimit: { remaining: passed.remaining },
+    });
   });
 
   test.each<[string, CaptureRecord['status'] | undefined]>([
     ['a capture that got no record', undefined],
     ['a completed capture', 'completed'],
     ['a failed capture', 'failed'],
-  ])('has given back the place of %s when it says so', async (_name, status) => {
-    const { gate, released } = stage();
-    await gate.leave('a', request(), status === undefined ? undefined : ({ status } as CaptureRecord));
+  ])('has released the reservation of %s when it says so', async (_name, status) => {
+    const { admission, released } = stage();
+    await (await reserve(admission)).release(status === undefined ? undefined : ({ status } as CaptureRecord));
     expect(released).toEqual(['x']);
   });
 
-  test('keeps the place of a capture that goes on, until it has ended', async () => {
+  test('keeps the reservation of a capture that goes on, until it has ended', async () => {
     let status: CaptureRecord['status'] = 'rendering';
     let reads = 0;
     const get = async () => {
       reads++;
       return { value: { status } as CaptureRecord, revision: 1 };
     };
-    const { gate, released } = stage({ captures: { get } });
-    await gate.leave('a', request(), { status: 'queued' } as CaptureRecord);
+    const { admission, released } = stage({ captures: { get } });
+    await (await reserve(admission)).release({ status: 'queued' } as CaptureRecord);
     await until('two readings', () => reads >= 2);
     expect(released).toEqual([]);
     status = 'completed';
-    await until('the place to be given back', () => released.length === 1);
+    await until('the reservation to be released', () => released.length === 1);
   });
 
   test('does not keep an answer waiting for long', async () => {
-    const { gate } = stage({ admissions: { admit: async () => passed, release: () => new Promise(() => undefined) } });
+    const { admission } = stage({
+      admissions: { admit: async () => passed, release: () => new Promise(() => undefined) },
+    });
     const start = performance.now();
-    await gate.leave('a', request(), undefined);
+    await (await reserve(admission)).release(undefined);
     expect(performance.now() - start).toBeLessThan(15_000);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Overload } from '../../../services/front/http/overload.ts';
+import { Overload } from '../../../services/front/http/load-shedding.ts';
 
 test.each<[string, number[], boolean]>([
   ['nothing', [], false],

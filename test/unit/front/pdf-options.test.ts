@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
-import { assertRoom, pdfOptions } from '../../../services/front/capture/pdf-options.ts';
+import { assertRoom, pdfOptions } from '../../../services/front/capture/render-options.ts';
 
 type Margin = NonNullable<CaptureRequest['pdf']>['margin'];
 

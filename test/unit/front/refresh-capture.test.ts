@@ -7,7 +7,7 @@ import { complete, startRefresh } from '@webcapture/shared/state/transitions.ts'
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { BackgroundQueue } from '../../../services/front/capture/background-queue.ts';
-import { acceptMs } from '../../../services/front/capture/publish-job.ts';
+import { acceptTimeoutMs } from '../../../services/front/capture/queue.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { completeJobs, fileStatus, holdJobs, openHolder, startBackgroundStand, type Holder } from './background.ts';
 import type { Stand } from './stand.ts';
@@ -122,7 +122,7 @@ test('one whose record cannot be reached is refused within seconds', async () =>
   const start = performance.now();
   const refused = queue.enqueueRefresh(newRecord({ status: 'completed', outcome: newOutcome() }), 'us-east');
   await expect(refused).rejects.toMatchObject({ code: 'INTERNAL_ERROR', message: expect.stringContaining('again') });
-  expect(performance.now() - start).toBeLessThan(acceptMs + 10_000);
+  expect(performance.now() - start).toBeLessThan(acceptTimeoutMs + 10_000);
 });
 
 test('one that fails leaves the file as it was, costs nothing and says why', async () => {

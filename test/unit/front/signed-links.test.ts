@@ -11,7 +11,7 @@ import { GcsUploader } from '@webcapture/shared/storage/gcs-uploader.ts';
 import type { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
 import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
 import type { SignLink } from '@webcapture/shared/storage/open-store.ts';
-import { trySigning } from '../../../services/front/http/try-signing.ts';
+import { trySigning } from '../../../services/front/signed-links.ts';
 import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../harness/bucket.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { replaceFile } from '../../harness/place-file.ts';

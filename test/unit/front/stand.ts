@@ -39,7 +39,7 @@ export async function startStand(
   options: {
     maxPayload?: number;
     now?: () => number;
-    checkMs?: number;
+    checkTimeoutMs?: number;
     store?: FileStore;
     signLink?: SignLink;
     log?: Logger;
@@ -62,7 +62,7 @@ export async function startStand(
     const info = { ...session.nc.info, max_payload: options.maxPayload };
     Object.defineProperty(session.nc, 'info', { get: () => info });
   }
-  const { now = session.now, checkMs } = options;
+  const { now = session.now, checkTimeoutMs } = options;
   const app = await createFront({
     config,
     session,
@@ -73,7 +73,7 @@ export async function startStand(
     signal: stop.signal,
     leaving: stop.signal,
     now,
-    checkMs,
+    checkTimeoutMs,
   });
   const url = await app.listen({ host: config.host, port: config.port });
 
@@ -98,7 +98,7 @@ export async function startStand(
       signal: stop.signal,
       leaving: stop.signal,
       now,
-      checkMs,
+      checkTimeoutMs,
     });
     others.push(other);
     return other.listen({ host: config.host, port: 0 });

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { captureRequestSchema } from '@webcapture/shared/contract/capture-request.ts';
-import type { JsonSchema } from '../../../services/front/validation/describe-schema.ts';
-import { suggestField } from '../../../services/front/validation/suggest-field.ts';
+import { suggestField, type JsonSchema } from '../../../services/front/validation/explain-errors.ts';
 
 const root = captureRequestSchema as unknown as JsonSchema;
 

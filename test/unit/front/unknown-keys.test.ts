@@ -4,9 +4,9 @@ import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
 import { provision } from '@webcapture/shared/nats/provision.ts';
 import { Accounts } from '@webcapture/shared/state/accounts.ts';
 import { hashKey, Keys, scopes } from '@webcapture/shared/state/keys.ts';
-import { Authenticator } from '../../../services/front/accounts/authenticator.ts';
-import { demoLimits } from '../../../services/front/accounts/preset-key.ts';
-import { UnknownKeys } from '../../../services/front/accounts/unknown-keys.ts';
+import { Authenticator } from '../../../services/front/auth/authenticator.ts';
+import { demoLimits } from '../../../services/front/auth/preset-key.ts';
+import { UnknownKeys } from '../../../services/front/auth/unknown-keys.ts';
 import { startTestNats, streamSettings, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { presetKey, startStand } from './stand.ts';
@@ -26,7 +26,7 @@ async function openFront() {
     accounts: new Accounts(session),
     unknownKeys: new UnknownKeys({ session, keys }),
     defaultLimits: demoLimits,
-    lookupMs: 30_000,
+    lookupTimeoutMs: 30_000,
   });
   const ask = (token: string) =>
     authenticator.authenticate(`Bearer ${token}`, 'capture').then(

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { maxBodyBytes } from '../../../services/front/routes/capture.ts';
+import { maxBodyBytes } from '../../../services/front/api/capture.ts';
 import { notationsOf } from '../egress/refused-hosts.ts';
 import { buildAppAlone } from './app-alone.ts';
 
@@ -265,11 +265,9 @@ describe('what is no request body', () => {
 
 describe('what is not there', () => {
   test.each([
-    ['GET', '/capture'],
-    ['PUT', '/capture'],
-    ['DELETE', '/status'],
     ['GET', '/nothing?x=1'],
-    ['POST', '/captures/x'],
+    ['PUT', '/nothing'],
+    ['PUT', '/admin/accounts'],
     ['GET', '/captures/%zz'],
     ['GET', '/files'],
     ['GET', '/../../etc/passwd'],
@@ -277,6 +275,26 @@ describe('what is not there', () => {
     const response = await app.inject({ method, url: path });
     expect(response.statusCode).toBe(404);
     expect(response.json()).toMatchObject({ success: false, data: null, error: { code: 'NOT_FOUND' } });
+    expect(response.headers['x-request-id']).toMatch(/^[\w-]{36}$/);
+  });
+
+  test.each([
+    ['GET', '/capture', 'POST'],
+    ['HEAD', '/capture', 'POST'],
+    ['PUT', '/capture', 'POST'],
+    ['OPTIONS', '/capture/', 'POST'],
+    ['DELETE', '/status', 'GET, HEAD'],
+    ['POST', '/captures/x', 'DELETE, GET, HEAD'],
+    ['POST', '/files/x', 'GET, HEAD'],
+    ['PATCH', '/openapi.json', 'GET, HEAD'],
+  ] as const)('the method of %s %s, which allows %s', async (method, path, allowed) => {
+    const payload = method === 'PUT' || method === 'POST' ? { payload: 'no JSON' } : {};
+    const response = await app.inject({ method, url: path, ...payload });
+    expect(response.statusCode).toBe(405);
+    expect(response.headers.allow?.toString().split(', ').toSorted().join(', ')).toBe(allowed);
+    if (method !== 'HEAD') {
+      expect(response.json()).toMatchObject({ success: false, data: null, error: { code: 'NOT_FOUND' } });
+    }
     expect(response.headers['x-request-id']).toMatch(/^[\w-]{36}$/);
   });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSystemLookup } from '@webcapture/shared/egress/lookup.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { sendEvent } from '../../../services/controller/jobs/webhooks/send.ts';
-import { checkWebhook } from '../../../services/front/capture/check-webhook.ts';
+import { checkWebhook } from '../../../services/front/capture/accept-request.ts';
 import { startDnsServer, type DnsServer } from '../egress/dns-server.ts';
 import { foreignUrls, notations, trickyUrls } from '../egress/payloads/addresses.ts';
 import { startCanary, type Canary } from '../egress/payloads/canary.ts';

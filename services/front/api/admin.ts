@@ -1,0 +1,253 @@
+import { createHash, randomUUIDv7, timingSafeEqual } from 'node:crypto';
+import {
+  accountSchema,
+  changeAccountSchema,
+  createAccountSchema,
+  type AccountView,
+  type ChangeAccount,
+  type CreateAccount,
+} from '@webcapture/shared/contract/account.ts';
+import {
+  createAccountKeySchema,
+  keySchema,
+  newKeySchema,
+  type CreateAccountKey,
+} from '@webcapture/shared/contract/api-key.ts';
+import { success } from '@webcapture/shared/contract/envelope.ts';
+import { pageQuerySchema, pageSchema, type PageQuery } from '@webcapture/shared/contract/page.ts';
+import { scopes as allScopes } from '@webcapture/shared/contract/scopes.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import {
+  withDefaultLimits,
+  type Account,
+  type AccountRecord,
+  type Accounts,
+} from '@webcapture/shared/state/accounts.ts';
+import type { Keys } from '@webcapture/shared/state/keys.ts';
+import type { FastifyInstance } from 'fastify';
+import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
+import { bearerToken, type Authenticator } from '../auth/authenticator.ts';
+import { dateOrNull, keyView, newKeyView, parseExpiry, type KeyIssuer } from '../auth/key-issuer.ts';
+import { example, failureAnswers, successAnswer } from './answers.ts';
+import { accountExample, bodyExamples, keyExample, newKeyExample } from './examples.ts';
+import { jsonBody, pageQuery } from '../validation/input.ts';
+import { defaultScopes } from './keys.ts';
+
+export interface AdminDeps {
+  /** Undefined: there are no admin endpoints. */
+  readonly adminToken: string | undefined;
+  /** Limits of an account for which none were chosen. */
+  readonly defaultLimits: AccountLimits;
+  readonly accounts: Pick<Accounts, 'get' | 'create' | 'change' | 'list'>;
+  readonly authenticator: Pick<Authenticator, 'forgetAccount'>;
+  readonly keys: Pick<Keys, 'hasAny'>;
+  readonly keyIssuer: Pick<KeyIssuer, 'make' | 'revoke'>;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** All of /admin: for the operator's token only, which is asked for before anything else of a request is looked at. */
+export async function adminRoutes(app: FastifyInstance, deps: AdminDeps): Promise<void> {
+  await app.register(async (admin) => {
+    admin.addHook('onRequest', async ({ headers }) => {
+      checkAdminToken(headers.authorization, deps.adminToken);
+    });
+    accountsRoutes(admin, deps);
+    keysRoutes(admin, deps);
+  });
+}
+
+const security = [{ adminToken: [] }];
+const tags = ['admin'];
+
+/** GET and POST /admin/accounts, PATCH /admin/accounts/{id}. */
+function accountsRoutes(app: FastifyInstance, { accounts, authenticator, defaultLimits, now }: AdminDeps): void {
+  app.get<{ Querystring: PageQuery }>('/admin/accounts', {
+    schema: {
+      operationId: 'listAccounts',
+      tags,
+      security,
+      summary: 'All accounts, newest first',
+      querystring: pageQuerySchema,
+      response: {
+        200: successAnswer('A part of the list.', pageSchema(accountSchema), {
+          accounts: example('The only account', success({ items: [accountExample], nextCursor: null })),
+        }),
+        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'INTERNAL_ERROR']),
+      },
+    },
+    ...pageQuery,
+    handler: async (request, reply) => {
+      const { items, nextCursor } = await accounts.list(request.query);
+      const views = items.map((record) => accountView(withDefaultLimits(record, defaultLimits)));
+      return reply.header('cache-control', 'no-store').send(success({ items: views, nextCursor }));
+    },
+  });
+
+  app.post<{ Body: CreateAccount }>('/admin/accounts', {
+    schema: {
+      operationId: 'createAccount',
+      tags,
+      security,
+      summary: 'Make an account',
+      description: "Limits that are left out are the operator's defaults. It can do nothing until it has a key.",
+      body: createAccountSchema,
+      response: {
+        200: successAnswer('The account.', accountSchema, { created: example('Created', success(accountExample)) }),
+        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'INTERNAL_ERROR']),
+      },
+    },
+    config: { requestExamples: bodyExamples.createAccount },
+    ...jsonBody(createAccountSchema),
+    handler: async (request, reply) => {
+      const { ratePerMinute } = request.body;
+      const account = {
+        id: randomUUIDv7(),
+        createdAt: now(),
+        ...defaultLimits,
+        // A rate of its own brings a burst of its own.
+        ...(ratePerMinute === undefined ? {} : { burst: ratePerMinute }),
+        ...request.body,
+      };
+      await accounts.create(account);
+      return reply.header('cache-control', 'no-store').send(success(accountView(account)));
+    },
+  });
+
+  app.patch<{ Params: { id: string }; Body: ChangeAccount }>('/admin/accounts/:id', {
+    schema: {
+      operationId: 'changeAccount',
+      tags,
+      security,
+      summary: 'Change the name, the limits or the isolation of an account, suspend or resume it',
+      description: 'Holds within a second. The keys of a suspended account work again when it is resumed.',
+      params: { type: 'object', properties: { id: { type: 'string', description: 'The id of the account.' } } },
+      body: changeAccountSchema,
+      response: {
+        200: successAnswer('The account as it stands.', accountSchema, {
+          changed: example('Changed', success(accountExample)),
+        }),
+        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'INTERNAL_ERROR']),
+      },
+    },
+    config: { requestExamples: bodyExamples.changeAccount },
+    ...jsonBody(changeAccountSchema),
+    handler: async (request, reply) => {
+      if (Object.keys(request.body).length === 0) {
+        const fields = Object.keys(changeAccountSchema.properties).join(', ');
+        throw new ServiceError('VALIDATION_ERROR', `the body must name at least one of ${fields}`);
+      }
+      const { id } = request.params;
+      // An account of an older version gets its limits written down here.
+      const changed = await accounts.change(id, (record) =>
+        changedAccount(withDefaultLimits(record, defaultLimits), request.body, now()),
+      );
+      if (changed === null) throw new ServiceError('NOT_FOUND', 'There is no account of this id.');
+      authenticator.forgetAccount(id);
+      return reply
+        .header('cache-control', 'no-store')
+        .send(success(accountView(withDefaultLimits(changed, defaultLimits))));
+    },
+  });
+}
+
+/** POST /admin/keys, DELETE /admin/keys/{id}: keys of any account. */
+function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: AdminDeps): void {
+  app.post<{ Body: CreateAccountKey }>('/admin/keys', {
+    schema: {
+      operationId: 'createAccountKey',
+      tags,
+      security,
+      summary: 'Make a key for an account',
+      description: 'The first key of an account has all scopes unless others are asked for.',
+      body: createAccountKeySchema,
+      response: {
+        200: successAnswer('The key: this is the only time that it is shown.', newKeySchema, {
+          created: example('A new key', success(newKeyExample)),
+        }),
+        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'INTERNAL_ERROR']),
+      },
+    },
+    config: { requestExamples: bodyExamples.createAccountKey },
+    ...jsonBody(createAccountKeySchema),
+    handler: async (request, reply) => {
+      const { accountId: account, name, scopes: asked, expiresAt: expiry } = request.body;
+      const expiresAt = parseExpiry(expiry, now());
+      if ((await accounts.get(account)) === null) {
+        throw new ServiceError('NOT_FOUND', 'There is no account of this accountId.');
+      }
+      const scopes = asked ?? ((await keys.hasAny(account)) ? defaultScopes : allScopes);
+      const made = await keyIssuer.make({ account, name, scopes, ...(expiresAt === undefined ? {} : { expiresAt }) });
+      return reply.header('cache-control', 'no-store').send(success(newKeyView(made, now())));
+    },
+  });
+
+  app.delete<{ Params: { id: string } }>('/admin/keys/:id', {
+    schema: {
+      operationId: 'revokeAccountKey',
+      tags,
+      security,
+      summary: 'Revoke a key of any account',
+      description: 'The key ends within a second.',
+      params: { type: 'object', properties: { id: { type: 'string', description: 'The id of the key.' } } },
+      response: {
+        200: successAnswer('The key as it stands.', keySchema, {
+          revoked: example('Revoked', success({ ...keyExample, status: 'revoked', revokedAt: keyExample.createdAt })),
+        }),
+        ...failureAnswers(['UNAUTHORIZED', 'NOT_FOUND', 'INTERNAL_ERROR']),
+      },
+    },
+    handler: async (request, reply) => {
+      const record = await keyIssuer.revoke(null, request.params.id);
+      return reply.header('cache-control', 'no-store').send(success(keyView(record, now())));
+    },
+  });
+}
+
+/**
+ * Lets the operator through, and nobody else. How long the comparison takes tells nothing about the token.
+ *
+ * @param expected the operator's token; undefined when none is configured: then there are no admin endpoints
+ * @throws ServiceError NOT_FOUND, UNAUTHORIZED
+ */
+export function checkAdminToken(authorization: string | undefined, expected: string | undefined): void {
+  if (expected === undefined) {
+    throw new ServiceError('NOT_FOUND', 'There are no admin endpoints: the operator has set no admin token.');
+  }
+  const token = bearerToken(authorization);
+  if (token === null || !timingSafeEqual(digest(token), digest(expected))) {
+    throw new ServiceError(
+      'UNAUTHORIZED',
+      'The admin token is missing or wrong. Send it as "Authorization: Bearer <WEBCAPTURE_ADMIN_TOKEN>".',
+    );
+  }
+}
+
+/** Of one length, whatever the token's: else the comparison would tell it. */
+const digest = (token: string) => createHash('sha256').update(token).digest();
+
+/** An account as its operator sees it. */
+function accountView(account: Account): AccountView {
+  const { id, name, tokenQuota, ratePerMinute, burst, maxInFlight, maxQueued, isolation, suspendedAt } = account;
+  return {
+    id,
+    name,
+    createdAt: new Date(account.createdAt).toISOString(),
+    tokenQuota,
+    ratePerMinute,
+    burst,
+    maxInFlight,
+    maxQueued,
+    isolation: isolation ?? 'context',
+    suspended: suspendedAt !== undefined,
+    suspendedAt: dateOrNull(suspendedAt),
+  };
+}
+
+/** The record with the fields that a request names; suspending again keeps the time of the first suspension. */
+export function changedAccount(record: AccountRecord, change: ChangeAccount, now: number): AccountRecord {
+  const { suspended, ...fields } = change;
+  const { suspendedAt, ...rest } = { ...record, ...fields };
+  const isSuspended = suspended ?? suspendedAt !== undefined;
+  return isSuspended ? { ...rest, suspendedAt: suspendedAt ?? now } : rest;
+}

@@ -1,0 +1,168 @@
+import { captureRequestSchema, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
+import { captureResultSchema } from '@webcapture/shared/contract/capture-result.ts';
+import { pendingCaptureSchema } from '@webcapture/shared/contract/capture-state.ts';
+import { success, successSchema } from '@webcapture/shared/contract/envelope.ts';
+import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
+import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import type { CapturePipeline } from '../capture/pipeline.ts';
+import { clientGone, type RequestFacts } from '../http/request-facts.ts';
+import type { CaptureOutcomeLabel, FrontMetrics } from '../metrics.ts';
+import {
+  example,
+  failureAnswers,
+  rateLimitHeaderSchemas,
+  setRateLimitHeaders,
+  type AnswerDocument,
+} from './answers.ts';
+import { queuedExample, requestExamples, resultExample } from './examples.ts';
+import { explainErrors } from '../validation/explain-errors.ts';
+import { limitFields } from '../validation/input.ts';
+import { sendCapture } from './send-file.ts';
+
+/**
+ * The most bytes of a body: room for the longest html in four bytes a character, and again as much for JSON's escapes.
+ * Only a client that escapes what needs no escaping could send more than that.
+ */
+export const maxBodyBytes = 8 * 1024 * 1024;
+
+export interface CaptureRouteDeps {
+  readonly pipeline: Pick<CapturePipeline, 'capture'>;
+  readonly store: Pick<FileStore, 'stat' | 'read'>;
+  readonly metrics: Pick<FrontMetrics, 'capture'>;
+}
+
+/** POST /capture. */
+export function captureRoute(app: FastifyInstance, { pipeline, store, metrics }: CaptureRouteDeps): void {
+  app.post<{ Body: CaptureRequest }>('/capture', {
+    schema: { ...createCaptureDocument, body: captureRequestSchema },
+    config: { requestExamples, shedsLoad: true },
+    bodyLimit: maxBodyBytes,
+    schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, captureRequestSchema)),
+    preValidation: async ({ body }) => limitFields(body),
+    handler: async (request, reply) => {
+      const { body, facts, headers, raw } = request;
+      const call = {
+        body,
+        authorization: headers.authorization,
+        idempotencyKeys: valuesOf('idempotency-key', raw.rawHeaders),
+        clientGone: clientGone(reply),
+      };
+      let outcome: CaptureOutcomeLabel = 'INTERNAL_ERROR';
+      try {
+        const answer = await pipeline.capture(call, facts).finally(() => setCaptureHeaders(reply, facts));
+        if (answer === null) {
+          outcome = 'client_gone';
+          return reply.hijack();
+        }
+        const { data, file, isReplayed } = answer;
+        outcome = data?.status === 'queued' ? 'queued' : 'completed';
+        if (isReplayed === true) void reply.header('idempotent-replayed', 'true');
+        return file === undefined ? reply.send(success(data)) : await sendCapture(reply, file, store);
+      } catch (error) {
+        outcome = toServiceError(error).code;
+        throw error;
+      } finally {
+        const region = facts.record?.region ?? 'none';
+        // Requests that are not valid, or of nobody, are none of its captures.
+        if (facts.account !== undefined) metrics.capture({ outcome, region, format: body.format });
+      }
+    },
+  });
+}
+
+/** All values of a header, as received: Node joins those that were sent twice. `rawHeaders`: names and values in turn. */
+function valuesOf(name: string, rawHeaders: readonly string[]): readonly string[] {
+  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
+}
+
+/** Which capture the request is about, and how its account stands with the limits: on its answer or its error. */
+function setCaptureHeaders(reply: FastifyReply, facts: RequestFacts): void {
+  if (facts.record !== undefined) void reply.header('x-capture-uuid', facts.record.uuid);
+  setRateLimitHeaders(reply, facts);
+}
+
+const file = { schema: { type: 'string', format: 'binary' } };
+
+/** What the document says of POST /capture, but for its body. */
+const createCaptureDocument = {
+  operationId: 'createCapture',
+  tags: ['captures'],
+  summary: 'Capture a page',
+  description:
+    'Renders the page and answers when the capture is there: with its metadata, or with responseType "file" with the file itself. With background true it answers at once with the place in the queue: follow it by GET /captures/{uuid}, or have a webhook told. Costs one token, with antiBot two; a capture that fails costs nothing, and neither does an answer from the cache (responseCache).',
+  security: [{ apiKey: [] }],
+  // Checked by the route, which can say what is allowed.
+  headers: {
+    type: 'object',
+    properties: {
+      'idempotency-key': {
+        type: 'string',
+        description:
+          'Makes it safe to send the request again: within 24 hours the same key with the same body is answered as the first time, at no cost. A request under the same key at the same time waits for the first one. Another body under the same key is a 400. Failures are not kept. 1 to 255 visible ASCII characters.',
+      },
+    },
+  },
+  response: {
+    200: {
+      description:
+        'The capture: its metadata, with responseType "file" the file, with background its place in the queue.',
+      headers: {
+        'x-request-id': { type: 'string', description: 'The id of the request, for the operator.' },
+        ...rateLimitHeaderSchemas,
+        'x-capture-uuid': { type: 'string', format: 'uuid', description: 'The uuid of the capture.' },
+        'idempotent-replayed': {
+          type: 'string',
+          enum: ['true'],
+          description:
+            'There when an earlier request with the same Idempotency-Key was answered so, or would have been.',
+        },
+      },
+      content: {
+        'application/json': {
+          schema: successSchema(Type.Union([captureResultSchema, pendingCaptureSchema])),
+          examples: {
+            completed: example('A capture', success(resultExample)),
+            cached: example(
+              'From the cache',
+              success({ ...resultExample, fromCache: true, tokenCost: 0, processingTimeMs: 2 }),
+            ),
+            queued: example('In the background', success(queuedExample)),
+          },
+        },
+        ...Object.fromEntries(Object.values(mimeTypes).map((type) => [type, file])),
+      },
+    },
+    ...withRateLimitHeaders(
+      failureAnswers([
+        'VALIDATION_ERROR',
+        'URL_BLOCKED',
+        'UNAUTHORIZED',
+        'API_KEY_EXPIRED',
+        'API_KEY_REVOKED',
+        'QUOTA_EXCEEDED',
+        'RATE_LIMIT_EXCEEDED',
+        'QUEUE_FULL',
+        'NAVIGATION_FAILED',
+        'CAPTURE_TIMEOUT',
+        'CAPTURE_FAILED',
+        'PAGE_TOO_LARGE',
+        'REGION_UNAVAILABLE',
+        'STORAGE_FAILED',
+        'INTERNAL_ERROR',
+      ]),
+    ),
+  },
+};
+
+/** On the answers to requests that came as far as the rate limit. */
+function withRateLimitHeaders(answers: Record<number, AnswerDocument>): Record<number, AnswerDocument> {
+  const entries = Object.entries(answers).map(([status, answer]) =>
+    ['402', '429', '500'].includes(status)
+      ? [status, { ...answer, headers: { ...answer.headers, ...rateLimitHeaderSchemas } }]
+      : [status, answer],
+  );
+  return Object.fromEntries(entries) as Record<number, AnswerDocument>;
+}

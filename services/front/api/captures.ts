@@ -1,0 +1,190 @@
+import { captureListQuerySchema, type CaptureListQuery } from '@webcapture/shared/contract/capture-list.ts';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { captureStateSchema } from '@webcapture/shared/contract/capture-state.ts';
+import { captureView } from '@webcapture/shared/contract/capture-view.ts';
+import { success } from '@webcapture/shared/contract/envelope.ts';
+import { pageSchema } from '@webcapture/shared/contract/page.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { CaptureList } from '@webcapture/shared/state/capture-list.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import type { Tasks } from '@webcapture/shared/state/tasks.ts';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { dispatchAfterMs } from '@webcapture/shared/state/capture-times.ts';
+import { remove } from '@webcapture/shared/state/transitions.ts';
+import type { FastifyInstance } from 'fastify';
+import { changeCapture, readState } from '../capture/capture-state.ts';
+import { refreshCapture, type RefreshDeps } from '../capture/refresh.ts';
+import { authenticateFirst, callerOf } from '../http/request-facts.ts';
+import { callNats } from '../nats.ts';
+import {
+  captureParams,
+  captureRefusals,
+  example,
+  failureAnswers,
+  keyRefusals,
+  setRateLimitHeaders,
+  successAnswer,
+} from './answers.ts';
+import { captureListExamples, failedExample, pendingExample, refreshExample, resultExample } from './examples.ts';
+import { pageQueryOf } from '../validation/input.ts';
+
+const listTimeoutMs = 3000;
+
+const guardTimeoutMs = 3000;
+
+export interface CapturesDeps extends RefreshDeps {
+  readonly cdnUrl: string;
+  readonly captures: Pick<Captures, 'get' | 'fail' | 'change'>;
+  readonly captureList: Pick<CaptureList, 'list'>;
+  readonly tasks: Pick<Tasks, 'schedule'>;
+  /** Removes everything of a capture but its record. */
+  readonly clearAway: (record: CaptureRecord) => Promise<void>;
+  readonly log: Logger;
+}
+
+/** GET /captures; GET and DELETE /captures/{uuid}; POST /captures/{uuid}/refresh: the captures of the key's account. */
+export function capturesRoutes(app: FastifyInstance, deps: CapturesDeps): void {
+  listRoute(app, deps);
+  getRoute(app, deps);
+  refreshRoute(app, deps);
+  deleteRoute(app, deps);
+}
+
+function listRoute(app: FastifyInstance, { authenticator, captureList, cdnUrl, now }: CapturesDeps): void {
+  app.get<{ Querystring: CaptureListQuery }>('/captures', {
+    schema: {
+      operationId: 'listCaptures',
+      tags: ['captures'],
+      summary: 'The captures of the account, newest first',
+      description:
+        'Needs the scope read. A part may have fewer items than limit, or none, and still have a nextCursor: one request looks at so many days and captures at most, and the next one goes on from there. The list ends where nextCursor is null. With status, only the captures that stand so at the moment; one whose file has run out is expired.',
+      security: [{ apiKey: [] }],
+      querystring: captureListQuerySchema,
+      response: {
+        200: successAnswer('A part of the list.', pageSchema(captureStateSchema), {
+          captures: example('All of two captures', success(captureListExamples.last)),
+          scanning: example('Nothing found so far; there may be more', success(captureListExamples.scanning)),
+        }),
+        ...failureAnswers(['VALIDATION_ERROR', ...keyRefusals]),
+      },
+    },
+    onRequest: authenticateFirst(authenticator, 'read'),
+    ...pageQueryOf(captureListQuerySchema),
+    handler: async (request, reply) => {
+      const { account } = callerOf(request);
+      const time = now();
+      const ask = { ...request.query, since: account.createdAt, now: time };
+      const list = () => captureList.list(account.id, ask);
+      const { records, nextCursor } = await callNats(list, listTimeoutMs, 'The captures cannot be listed right now.');
+      const items = records.map((record) => captureView(record, { cdnUrl, now: time }));
+      return reply.header('cache-control', 'no-store').send(success({ items, nextCursor }));
+    },
+  });
+}
+
+function getRoute(app: FastifyInstance, deps: CapturesDeps): void {
+  const { authenticator, cdnUrl } = deps;
+  app.get<{ Params: { uuid: string } }>('/captures/:uuid', {
+    schema: {
+      operationId: 'getCapture',
+      tags: ['captures'],
+      summary: 'State and result of one capture',
+      description:
+        'queued, then rendering, then completed or failed; expired once the file is gone. A failed capture is answered 200 too: its data says why it failed.',
+      security: [{ apiKey: [] }],
+      params: captureParams,
+      response: {
+        200: successAnswer('The capture as it stands.', captureStateSchema, {
+          completed: example('Completed', success(resultExample)),
+          rendering: example('Under way', success(pendingExample)),
+          failed: example('Failed', success(failedExample)),
+        }),
+        ...failureAnswers(captureRefusals),
+      },
+    },
+    handler: async (request, reply) => {
+      const { account } = await authenticator.authenticate(request.headers.authorization, 'read');
+      request.facts.account = account.id;
+      const record = await readState(deps, account.id, request.params.uuid);
+      request.facts.record = record;
+      return reply.header('cache-control', 'no-store').send(success(captureView(record, { cdnUrl, now: deps.now() })));
+    },
+  });
+}
+
+/** Cancels a capture that waits, removes the file of one that has ended. */
+function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
+  const { authenticator, tasks, followUps, clearAway, cdnUrl, log } = deps;
+  app.delete<{ Params: { uuid: string } }>('/captures/:uuid', {
+    schema: {
+      operationId: 'deleteCapture',
+      tags: ['captures'],
+      summary: 'Delete a capture, or cancel one that waits',
+      description:
+        'Needs the scope capture. File and cache entry go at once and refreshes end; the record stays as deleted for 90 days, for the books: what was charged stays charged. A capture that is being rendered cannot be deleted before it has ended.',
+      security: [{ apiKey: [] }],
+      params: captureParams,
+      response: {
+        200: successAnswer('The capture as it stands.', captureStateSchema, {
+          deleted: example('Deleted', success({ ...resultExample, status: 'deleted' })),
+        }),
+        ...failureAnswers([...captureRefusals, 'CONFLICT']),
+      },
+    },
+    handler: async (request, reply) => {
+      const { account } = await authenticator.authenticate(request.headers.authorization, 'capture');
+      request.facts.account = account.id;
+      const { uuid } = request.params;
+      request.facts.record = await readState(deps, account.id, uuid);
+      // Should this front die, or the change come after it was given up: the leader looks what has become of it.
+      const look = () => tasks.schedule({ kind: 'expiry', account: account.id, uuid }, deps.now() + dispatchAfterMs);
+      await callNats(look, guardTimeoutMs, 'The capture cannot be deleted right now.');
+      const record = await changeCapture(deps, account.id, uuid, remove);
+      request.facts.record = record;
+      if (record.status !== 'deleted') {
+        throw new ServiceError('CONFLICT', 'The capture is being rendered. Delete it when it has ended.');
+      }
+      await followUps.arrange(record);
+      // The leader does the same again, so what fails here is only late.
+      await clearAway(record).catch((error: unknown) => log.warn({ err: error }, 'a file was not removed at once'));
+      const view = captureView(record, { cdnUrl, now: deps.now() });
+      return reply.header('cache-control', 'no-store').send(success(view));
+    },
+  });
+}
+
+/** Captures again into the same file. */
+function refreshRoute(app: FastifyInstance, deps: CapturesDeps): void {
+  const { cdnUrl } = deps;
+  app.post<{ Params: { uuid: string } }>('/captures/:uuid/refresh', {
+    schema: {
+      operationId: 'refreshCapture',
+      tags: ['captures'],
+      summary: 'Capture again into the same file',
+      description:
+        'Needs the scope capture. Answers at once; the state stays completed, and refresh tells how it goes. It costs what the capture cost, when it completes. While it is under way the file stays as it was; when it fails, too. Asking while a refresh is under way starts no other.',
+      security: [{ apiKey: [] }],
+      params: captureParams,
+      response: {
+        200: successAnswer('The capture as it stands.', captureStateSchema, {
+          queued: example('The refresh waits', success(refreshExample)),
+        }),
+        ...failureAnswers([
+          ...captureRefusals,
+          'CONFLICT',
+          'QUOTA_EXCEEDED',
+          'RATE_LIMIT_EXCEEDED',
+          'QUEUE_FULL',
+          'REGION_UNAVAILABLE',
+        ]),
+      },
+    },
+    handler: async (request, reply) => {
+      const { facts, headers, params } = request;
+      const call = { uuid: params.uuid, authorization: headers.authorization };
+      const record = await refreshCapture(call, facts, deps).finally(() => setRateLimitHeaders(reply, facts));
+      const view = captureView(record, { cdnUrl, now: deps.now() });
+      return reply.header('cache-control', 'no-store').send(success(view));
+    },
+  });
+}

@@ -1,0 +1,213 @@
+import type { AccountView, UsageView } from '@webcapture/shared/contract/account.ts';
+import type { KeyView, NewKeyView } from '@webcapture/shared/contract/api-key.ts';
+import type { CaptureResult } from '@webcapture/shared/contract/capture-result.ts';
+import type { CaptureState, FailedCapture, PendingCapture } from '@webcapture/shared/contract/capture-state.ts';
+import type { OverallStatus } from '@webcapture/shared/contract/status.ts';
+import type { WebhookSecretView } from '@webcapture/shared/contract/webhook-secret.ts';
+import { example } from './answers.ts';
+
+/** What the document shows. A test holds each of these against the schema that it stands beside. */
+
+export const requestExamples = {
+  minimal: example('Only the address', { url: 'https://example.com/' }),
+  fullPage: example('A whole page as JPEG, in Europe', {
+    url: 'https://example.com/article',
+    format: 'jpeg',
+    quality: 85,
+    isFullPage: true,
+    viewport: { width: 1440, height: 900, deviceScaleFactor: 2 },
+    waitUntil: 'networkidle',
+    region: 'eu-west',
+    block: { ads: true, cookieBanners: true },
+  }),
+  html: example('Supplied HTML, answered as a file', {
+    html: '<!doctype html><title>Invoice</title><h1>Invoice 42</h1>',
+    responseType: 'file',
+  }),
+  pdf: example('A PDF', {
+    url: 'https://example.com/report',
+    format: 'pdf',
+    pdf: { paper: 'A4', landscape: true, margin: { top: '2cm', bottom: '2cm' } },
+  }),
+};
+
+const uuid = '0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77';
+const fileName = `${uuid}-5f2b8c1d9e3a4f60718293a4b5c6d7e8.png`;
+const fileUrl = `https://cdn.example.com/${fileName}`;
+const viewport = { width: 1280, height: 720, deviceScaleFactor: 1 };
+
+export const resultExample: CaptureResult = {
+  uuid,
+  status: 'completed',
+  fileUrl,
+  fromCache: false,
+  tokenCost: 1,
+  fileSizeBytes: 48_213,
+  processingTimeMs: 1432,
+  region: 'us-east',
+  metadata: {
+    url: 'https://example.com/',
+    capturedAt: '2025-08-19T09:30:01.432Z',
+    createdAt: 1_755_595_801,
+    format: 'png',
+    mimeType: 'image/png',
+    fileSizeBytes: 48_213,
+    width: 1280,
+    height: 720,
+    viewport,
+    fullPage: false,
+    expiresAt: '2025-08-20T09:30:01.432Z',
+  },
+  report: {
+    httpStatus: 200,
+    finalUrl: 'https://example.com/',
+    title: 'Example Domain',
+    images: { loaded: 3, failed: 0, pending: 0 },
+    blockedRequests: 0,
+    softTimeouts: [],
+    truncated: false,
+    blank: false,
+    challenge: false,
+    timings: { queueMs: 4, navigateMs: 911, settleMs: 203, shootMs: 260, storeMs: 21 },
+  },
+};
+
+const asked = { url: 'https://example.com/', format: 'png', viewport, fullPage: false } as const;
+
+export const pendingExample: PendingCapture = {
+  uuid,
+  status: 'rendering',
+  fileUrl,
+  fromCache: false,
+  tokenCost: 1,
+  region: 'us-east',
+  acceptedAt: '2025-08-19T09:30:00.000Z',
+  metadata: asked,
+};
+
+export const refreshExample: CaptureResult = {
+  ...resultExample,
+  refresh: {
+    state: 'queued',
+    error: null,
+    acceptedAt: '2025-08-19T10:30:00.000Z',
+    endedAt: null,
+    nextAt: '2025-08-20T09:30:01.432Z',
+    tokensCharged: 0,
+  },
+};
+
+export const queuedExample: PendingCapture = { ...pendingExample, status: 'queued', estimatedWaitSeconds: 4 };
+
+export const failedExample: FailedCapture = {
+  uuid,
+  status: 'failed',
+  fromCache: false,
+  tokenCost: 0,
+  region: 'us-east',
+  processingTimeMs: 312,
+  acceptedAt: '2025-08-19T09:30:00.000Z',
+  error: { code: 'NAVIGATION_FAILED', message: 'The name "example.com" could not be resolved.' },
+  metadata: asked,
+};
+
+interface CapturePage {
+  readonly items: readonly CaptureState[];
+  readonly nextCursor: string | null;
+}
+
+export const captureListExamples: Readonly<Record<'last' | 'scanning', CapturePage>> = {
+  last: {
+    items: [{ ...pendingExample, uuid: '0198c2f0-7f9a-7c21-8e4d-2a1b3c4d5e6f' }, resultExample],
+    nextCursor: null,
+  },
+  scanning: { items: [], nextCursor: '0190680a-5800-7000-8000-000000000000' },
+};
+
+const lastCheckedAt = '2025-08-19T09:30:00.000Z';
+
+export const statusExamples: Readonly<Record<'operational' | 'outage', OverallStatus>> = {
+  operational: {
+    status: 'operational',
+    components: [
+      { name: 'api', status: 'operational', lastCheckedAt },
+      { name: 'queue', status: 'operational', lastCheckedAt },
+      { name: 'storage', status: 'operational', lastCheckedAt },
+      { name: 'engine', status: 'operational', responseTimeMs: 840, lastCheckedAt },
+      { name: 'engine.us-east', status: 'operational', responseTimeMs: 840, lastCheckedAt },
+    ],
+    lastCheckedAt,
+  },
+  outage: {
+    status: 'major_outage',
+    components: [
+      { name: 'api', status: 'operational', lastCheckedAt },
+      { name: 'engine', status: 'major_outage', message: 'No renderer is live.', lastCheckedAt },
+    ],
+    lastCheckedAt,
+  },
+};
+
+/** What the document shows of accounts and keys. A test holds each of these against the schema that it stands beside. */
+
+const accountId = '0198c2f0-1a2b-7c3d-8e4f-5a6b7c8d9e0f';
+
+export const accountExample: AccountView = {
+  id: accountId,
+  name: 'Example Ltd',
+  createdAt: '2025-08-19T09:30:00.000Z',
+  tokenQuota: 100_000,
+  ratePerMinute: 120,
+  burst: 120,
+  maxInFlight: 20,
+  maxQueued: 10_000,
+  isolation: 'context',
+  suspended: false,
+  suspendedAt: null,
+};
+
+export const keyExample: KeyView = {
+  id: '0198c2f0-7f6e-7d5c-8b4a-392817060504',
+  accountId,
+  name: 'Build server',
+  scopes: ['capture', 'read'],
+  status: 'active',
+  createdAt: '2025-08-19T09:30:00.000Z',
+  expiresAt: null,
+  revokedAt: null,
+};
+
+export const newKeyExample: NewKeyView = { ...keyExample, key: 'wc_live_…' };
+
+export const usageExample: UsageView = {
+  tokensUsed: 1234,
+  tokensReserved: 12,
+  tokenQuota: 100_000,
+  periodStart: '2025-08-01T00:00:00.000Z',
+  periodEnd: '2025-09-01T00:00:00.000Z',
+  ratePerMinute: 120,
+  inFlight: 3,
+  queued: 12,
+};
+
+export const webhookSecretExample: WebhookSecretView = { secret: 'whsec_…', previous: [] };
+
+export const rotatedSecretExample: WebhookSecretView = {
+  secret: 'whsec_…',
+  previous: [{ secret: 'whsec_…', signsUntil: '2025-08-20T09:30:00.000Z' }],
+};
+
+export const bodyExamples = {
+  createAccount: {
+    limits: example('With limits of its own', { name: 'Example Ltd', tokenQuota: 5000, maxInFlight: 5 }),
+  },
+  changeAccount: {
+    suspend: example('Suspend', { suspended: true }),
+    limits: example('More', { tokenQuota: 50_000 }),
+    isolation: example('A browser for each capture', { isolation: 'browser' }),
+  },
+  createAccountKey: { first: example('The first key', { accountId, name: 'First key' }) },
+  createKey: { reader: example('A key that reads only', { name: 'Report', scopes: ['read'] }) },
+  rotateKey: { day: example('The old key works for a day', { graceSeconds: 86_400 }) },
+  rotateWebhookSecret: { hour: example('The old secret signs for another hour', { graceSeconds: 3600 }) },
+};

@@ -1,0 +1,146 @@
+import {
+  createKeySchema,
+  keySchema,
+  newKeySchema,
+  rotateKeySchema,
+  type CreateKey,
+  type RotateKey,
+} from '@webcapture/shared/contract/api-key.ts';
+import { success } from '@webcapture/shared/contract/envelope.ts';
+import { pageQuerySchema, pageSchema, type PageQuery } from '@webcapture/shared/contract/page.ts';
+import type { Keys } from '@webcapture/shared/state/keys.ts';
+import type { FastifyInstance } from 'fastify';
+import { checkScopes, keyView, newKeyView, parseExpiry, type KeyIssuer } from '../auth/key-issuer.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import { authenticateFirst, callerOf } from '../http/request-facts.ts';
+import { example, failureAnswers, keyRefusals, successAnswer } from './answers.ts';
+import { bodyExamples, keyExample, newKeyExample } from './examples.ts';
+import { jsonBody, pageQuery } from '../validation/input.ts';
+
+const security = [{ apiKey: [] }];
+const tags = ['account'];
+const keyParams = { type: 'object', properties: { id: { type: 'string', description: 'The id of the key.' } } };
+
+/** What a key may do when nothing else was asked for. */
+export const defaultScopes = ['capture', 'read'] as const;
+
+export interface KeysDeps {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly keys: Pick<Keys, 'list'>;
+  readonly keyIssuer: Pick<KeyIssuer, 'make' | 'rotate' | 'revoke'>;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** GET and POST /keys, POST /keys/{id}/rotate, DELETE /keys/{id}: the account holder's own keys. */
+export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssuer, now }: KeysDeps): void {
+  const onRequest = authenticateFirst(authenticator, 'manage');
+
+  app.get<{ Querystring: PageQuery }>('/keys', {
+    schema: {
+      operationId: 'listKeys',
+      tags,
+      security,
+      summary: 'The keys of the account, newest first',
+      description:
+        'Needs the scope manage. Revoked and expired keys are listed too; no key itself is ever shown again.',
+      querystring: pageQuerySchema,
+      response: {
+        200: successAnswer('A part of the list.', pageSchema(keySchema), {
+          keys: example('The only key', success({ items: [keyExample], nextCursor: null })),
+        }),
+        ...failureAnswers(['VALIDATION_ERROR', ...keyRefusals]),
+      },
+    },
+    onRequest,
+    ...pageQuery,
+    handler: async (request, reply) => {
+      const { items, nextCursor } = await keys.list(callerOf(request).account.id, request.query);
+      const data = { items: items.map((record) => keyView(record, now())), nextCursor };
+      return reply.header('cache-control', 'no-store').send(success(data));
+    },
+  });
+
+  app.post<{ Body: CreateKey }>('/keys', {
+    schema: {
+      operationId: 'createKey',
+      tags,
+      security,
+      summary: 'Make a key',
+      description: 'Needs the scope manage. A key cannot give scopes that it does not have itself.',
+      body: createKeySchema,
+      response: {
+        200: successAnswer('The key: this is the only time that it is shown.', newKeySchema, {
+          created: example('A new key', success(newKeyExample)),
+        }),
+        ...failureAnswers(['VALIDATION_ERROR', ...keyRefusals]),
+      },
+    },
+    config: { requestExamples: bodyExamples.createKey },
+    onRequest,
+    ...jsonBody(createKeySchema),
+    handler: async (request, reply) => {
+      const { key, account } = callerOf(request);
+      const { name, scopes = [...defaultScopes], expiresAt: expiry } = request.body;
+      const expiresAt = parseExpiry(expiry, now());
+      checkScopes(scopes, key.scopes);
+      const made = await keyIssuer.make({
+        account: account.id,
+        name,
+        scopes,
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+      });
+      return reply.header('cache-control', 'no-store').send(success(newKeyView(made, now())));
+    },
+  });
+
+  app.post<{ Params: { id: string }; Body: RotateKey }>('/keys/:id/rotate', {
+    schema: {
+      operationId: 'rotateKey',
+      tags,
+      security,
+      summary: 'Replace a key by a new one',
+      description:
+        'Needs the scope manage. The new key has the name, the scopes and the length of life of the old one, which ends after graceSeconds.',
+      params: keyParams,
+      body: rotateKeySchema,
+      response: {
+        200: successAnswer('The new key: this is the only time that it is shown.', newKeySchema, {
+          rotated: example('The new key', success(newKeyExample)),
+        }),
+        ...failureAnswers(['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', ...keyRefusals]),
+      },
+    },
+    config: { requestExamples: bodyExamples.rotateKey },
+    onRequest,
+    ...jsonBody(rotateKeySchema, { optional: true }),
+    handler: async (request, reply) => {
+      const { key, account } = callerOf(request);
+      const graceMs = request.body.graceSeconds * 1000;
+      const made = await keyIssuer.rotate(account.id, request.params.id, graceMs, key.scopes);
+      return reply.header('cache-control', 'no-store').send(success(newKeyView(made, now())));
+    },
+  });
+
+  app.delete<{ Params: { id: string } }>('/keys/:id', {
+    schema: {
+      operationId: 'revokeKey',
+      tags,
+      security,
+      summary: 'Revoke a key',
+      description: 'Needs the scope manage. The key ends within a second; it may be the one that asks.',
+      params: keyParams,
+      response: {
+        200: successAnswer('The key as it stands.', keySchema, {
+          revoked: example('Revoked', success({ ...keyExample, status: 'revoked', revokedAt: keyExample.createdAt })),
+        }),
+        ...failureAnswers(['NOT_FOUND', ...keyRefusals]),
+      },
+    },
+    onRequest,
+    handler: async (request, reply) => {
+      const record = await keyIssuer.revoke(callerOf(request).account.id, request.params.id);
+      return reply.header('cache-control', 'no-store').send(success(keyView(record, now())));
+    },
+  });
+}

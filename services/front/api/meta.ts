@@ -1,0 +1,169 @@
+import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import { webhookNoticeSchema, type WebhookNotice } from '@webcapture/shared/contract/webhook-notice.ts';
+import type { FastifyInstance } from 'fastify';
+import { example, plainAnswer } from './answers.ts';
+import { failedExample, resultExample } from './examples.ts';
+
+/** The version of the interface; paths carry none. */
+const interfaceVersion = '1.0.0';
+
+/** The page holds all that it shows: it loads nothing from elsewhere, and can send requests to this service only. */
+const docsPolicy = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  // The page sets the sizes of its icons by style attributes.
+  'style-src': "'self' 'unsafe-inline'",
+  'img-src': "'self' data: blob:",
+  'font-src': "'self' data:",
+  'connect-src': "'self'",
+  'base-uri': "'none'",
+  'form-action': "'none'",
+  'frame-ancestors': "'self'",
+};
+
+const documentExample = {
+  document: example('Its beginning', { openapi: '3.1.0', info: { title: 'webcapture', version: interfaceVersion } }),
+};
+
+/** GET /openapi.json, the page at /docs to read and try it, and / which leads there. */
+export async function metaRoutes(app: FastifyInstance): Promise<void> {
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: docsPolicy,
+    // The bar at the top holds a logo and a field for other documents, which the policy would not load.
+    theme: {
+      title: 'webcapture',
+      css: [{ filename: 'webcapture.css', content: '.swagger-ui .topbar { display: none }' }],
+    },
+    uiConfig: { deepLinking: true, tryItOutEnabled: true, validatorUrl: null },
+    // Tried out is the address that the page itself was loaded from, whatever name it has in the browser.
+    transformSpecification: (document) => ({ ...document, servers: [{ url: '..' }] }),
+  });
+
+  app.get('/openapi.json', {
+    schema: {
+      operationId: 'getOpenapi',
+      tags: ['meta'],
+      summary: 'This document',
+      response: { 200: plainAnswer('The OpenAPI 3.1 document of the interface.', { type: 'object' }, documentExample) },
+    },
+    handler: async (_request, reply) =>
+      reply.headers({ 'cache-control': 'no-cache', 'access-control-allow-origin': '*' }).send(app.swagger()),
+  });
+
+  // Relative, so that it works behind a proxy that adds a path.
+  app.get('/', { schema: { hide: true }, handler: async (_request, reply) => reply.redirect('docs') });
+}
+
+/** The frame of the OpenAPI document; the routes' own schemas fill it. */
+export function documentOptions(publicUrl: string): FastifyDynamicSwaggerOptions {
+  return {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'webcapture',
+        version: interfaceVersion,
+        description:
+          'Renders a web page, or supplied HTML, in a headless browser and returns a PNG, JPEG, WebP or PDF. Every JSON answer but those of the status endpoints is an envelope of success, error and data.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: publicUrl }],
+      tags: [
+        { name: 'captures', description: 'Make captures and look after them.' },
+        {
+          name: 'account',
+          description: 'The keys, the webhook secret and the usage of the account that a key belongs to.',
+        },
+        { name: 'files', description: 'The files themselves; whoever knows a name may read it.' },
+        { name: 'status', description: 'The health of the service, for people and status pages.' },
+        { name: 'admin', description: 'For the operator: accounts and their keys. Not there without an admin token.' },
+        { name: 'meta', description: 'The interface about itself.' },
+      ],
+      webhooks: noticesDocument,
+      components: {
+        securitySchemes: {
+          apiKey: { type: 'http', scheme: 'bearer', description: 'The API key of an account.' },
+          adminToken: { type: 'http', scheme: 'bearer', description: 'The admin token of the operator.' },
+        },
+      },
+    },
+    transform: ({ schema, url, route }) => ({ schema: withExamples(forDocument(schema), route.config), url }),
+  };
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Examples of the request body, for the document: the validator knows no such keyword. */
+    readonly requestExamples?: object;
+  }
+}
+
+function withExamples<T extends { body?: unknown }>(schema: T, config: { requestExamples?: object } | undefined): T {
+  if (config?.requestExamples === undefined || typeof schema.body !== 'object') return schema;
+  return { ...schema, body: { ...schema.body, 'x-examples': config.requestExamples } };
+}
+
+/**
+ * A field with a default may be left out, which `required` does not show: to the validator it is there, filled in before
+ * it looks. The document shows the client's side.
+ */
+function forDocument<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(forDocument) as T;
+  if (value === null || typeof value !== 'object') return value;
+  const copy: Record<string, unknown> = {};
+  for (const [key, child] of Object.entries(value)) copy[key] = forDocument(child);
+  const { required, properties } = value as { required?: unknown; properties?: Record<string, object> };
+  if (Array.isArray(required) && properties !== undefined) {
+    const needed = required.filter((name: string) => !Object.hasOwn(properties[name] ?? {}, 'default'));
+    if (needed.length > 0) copy['required'] = needed;
+    else delete copy['required'];
+  }
+  return copy as T;
+}
+
+const timestamp = '2025-08-19T09:30:01.432Z';
+
+const examples: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>> = {
+  completed: notice('A capture completed', { type: 'capture.completed', timestamp, data: resultExample }),
+  failed: notice('A capture failed', { type: 'capture.failed', timestamp, data: failedExample }),
+  refreshed: notice('A capture was refreshed', { type: 'capture.refreshed', timestamp, data: resultExample }),
+};
+
+const header = (name: string, description: string) => ({
+  name,
+  in: 'header' as const,
+  required: true,
+  description,
+  schema: { type: 'string' as const },
+});
+
+/** What the service sends to `webhook.url`, for the part of the document that is about that. */
+const noticesDocument = {
+  capture: {
+    post: {
+      operationId: 'captureNotice',
+      tags: ['captures'],
+      summary: 'What happened to a background capture',
+      description:
+        'Sent to webhook.url and signed as Standard Webhooks (standardwebhooks.com) has it; GET /webhooks/secret shows the secret. An answer that is not 2xx within 10 seconds is a failure, a redirect too. There are eight tries over 24 hours; 410 ends them. The same notice may come twice, and notices may come out of order.',
+      parameters: [
+        header('webhook-id', 'The id of the event, the same in all tries.'),
+        header('webhook-timestamp', 'When this try was made, in Unix seconds. Refuse what is older than five minutes.'),
+        header(
+          'webhook-signature',
+          'v1, and the base64 of HMAC-SHA256 over "id.timestamp.body"; several while rotating.',
+        ),
+      ],
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: webhookNoticeSchema as object, examples } },
+      },
+      responses: { '2XX': { description: 'The notice has arrived.' }, 410: { description: 'No more tries, please.' } },
+    },
+  },
+};
+
+function notice(summary: string, value: WebhookNotice) {
+  return example(summary, value);
+}

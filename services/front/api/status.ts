@@ -1,0 +1,53 @@
+import { componentStatusSchema, overallStatusSchema } from '@webcapture/shared/contract/status.ts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { engineStatus, overlayStatus, type StatusView } from '../status-board.ts';
+import { example, plainAnswer } from './answers.ts';
+import { statusExamples } from './examples.ts';
+
+const [engineUp, engineDown] = [statusExamples.operational, statusExamples.outage].map(({ components }) =>
+  components?.find(({ name }) => name === 'engine'),
+);
+
+/** GET /status and GET /status/engine: from memory, without a key and without an envelope. */
+export function statusRoutes(app: FastifyInstance, status: { readonly view: () => StatusView }): void {
+  app.get('/status', {
+    schema: {
+      operationId: 'getStatus',
+      tags: ['status'],
+      summary: 'The health of the service',
+      response: {
+        200: plainAnswer('Everything is operational.', overallStatusSchema, {
+          operational: example('Operational', statusExamples.operational),
+        }),
+        503: plainAnswer('Something is degraded or out.', overallStatusSchema, {
+          outage: example('No renderer', statusExamples.outage),
+        }),
+      },
+    },
+    handler: async (_request, reply) => send(reply, overlayStatus(status.view())),
+  });
+  app.get('/status/engine', {
+    schema: {
+      operationId: 'getEngineStatus',
+      tags: ['status'],
+      summary: 'The health of the screenshot engine',
+      response: {
+        200: plainAnswer('The engine is operational.', componentStatusSchema, {
+          operational: example('Operational', engineUp),
+        }),
+        503: plainAnswer('The engine is degraded or out.', componentStatusSchema, {
+          outage: example('No renderer', engineDown),
+        }),
+      },
+    },
+    handler: async (_request, reply) => send(reply, engineStatus(status.view())),
+  });
+}
+
+/** Never cached: whoever asks wants to know how it is now, and the answer costs next to nothing. */
+function send(reply: FastifyReply, body: { readonly status: string }): FastifyReply {
+  return reply
+    .code(body.status === 'operational' ? 200 : 503)
+    .headers({ 'cache-control': 'no-store', 'access-control-allow-origin': '*' })
+    .send(body);
+}

@@ -1,0 +1,58 @@
+import { usageSchema } from '@webcapture/shared/contract/account.ts';
+import { success } from '@webcapture/shared/contract/envelope.ts';
+import type { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
+import type { Admissions } from '@webcapture/shared/state/admissions.ts';
+import { periodOf } from '@webcapture/shared/state/period.ts';
+import type { FastifyInstance } from 'fastify';
+import type { Authenticator } from '../auth/authenticator.ts';
+import { example, failureAnswers, keyRefusals, successAnswer } from './answers.ts';
+import { usageExample } from './examples.ts';
+
+export interface UsageDeps {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly usage: Pick<AccountUsage, 'read'>;
+  readonly admissions: Pick<Admissions, 'inFlight'>;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** GET /usage: how the key's account stands. */
+export function usageRoute(app: FastifyInstance, { authenticator, usage, admissions, now }: UsageDeps): void {
+  app.get('/usage', {
+    schema: {
+      operationId: 'getUsage',
+      tags: ['account'],
+      summary: 'Tokens used, quota and limits of the account',
+      description: 'Needs the scope read. Captures that failed or came from the cache cost nothing.',
+      security: [{ apiKey: [] }],
+      response: {
+        200: successAnswer('The usage of this calendar month, in UTC.', usageSchema, {
+          usage: example('In the middle of a month', success(usageExample)),
+        }),
+        ...failureAnswers(keyRefusals),
+      },
+    },
+    handler: async (request, reply) => {
+      const { account } = await authenticator.authenticate(request.headers.authorization, 'read');
+      request.facts.account = account.id;
+      const time = now();
+      const period = periodOf(time);
+      const [{ tokens, reserved, queued }, inFlight] = await Promise.all([
+        usage.read(account.id, time, 'exact'),
+        admissions.inFlight(account.id),
+      ]);
+      return reply.header('cache-control', 'no-store').send(
+        success({
+          tokensUsed: tokens,
+          tokensReserved: reserved,
+          tokenQuota: account.tokenQuota,
+          periodStart: new Date(period.start).toISOString(),
+          periodEnd: new Date(period.end).toISOString(),
+          ratePerMinute: account.ratePerMinute,
+          inFlight,
+          queued,
+        }),
+      );
+    },
+  });
+}

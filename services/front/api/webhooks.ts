@@ -1,0 +1,88 @@
+import { success } from '@webcapture/shared/contract/envelope.ts';
+import {
+  rotateWebhookSecretSchema,
+  webhookSecretSchema,
+  type RotateWebhookSecret,
+  type WebhookSecretView,
+} from '@webcapture/shared/contract/webhook-secret.ts';
+import type { WebhookSecret, WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
+import type { FastifyInstance } from 'fastify';
+import type { Authenticator } from '../auth/authenticator.ts';
+import { authenticateFirst, callerOf } from '../http/request-facts.ts';
+import { example, failureAnswers, keyRefusals, successAnswer } from './answers.ts';
+import { bodyExamples, rotatedSecretExample, webhookSecretExample } from './examples.ts';
+import { jsonBody } from '../validation/input.ts';
+
+const security = [{ apiKey: [] }];
+const tags = ['account'];
+
+export interface WebhooksDeps {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly webhookSecrets: Pick<WebhookSecrets, 'get' | 'rotate'>;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** GET /webhooks/secret, POST /webhooks/secret/rotate: what an account's notices are signed with. */
+export function webhooksRoutes(app: FastifyInstance, { authenticator, webhookSecrets, now }: WebhooksDeps): void {
+  const onRequest = authenticateFirst(authenticator, 'manage');
+
+  app.get('/webhooks/secret', {
+    schema: {
+      operationId: 'getWebhookSecret',
+      tags,
+      security,
+      summary: 'The secret that verifies webhooks',
+      description:
+        'Needs the scope manage. Notices are signed as Standard Webhooks (standardwebhooks.com) are. The secret is made when it is asked for the first time.',
+      response: {
+        200: successAnswer('The secret.', webhookSecretSchema, {
+          only: example('Never rotated', success(webhookSecretExample)),
+        }),
+        ...failureAnswers(keyRefusals),
+      },
+    },
+    onRequest,
+    handler: async (request, reply) => {
+      const found = await webhookSecrets.get(callerOf(request).account.id);
+      return reply.header('cache-control', 'no-store').send(success(secretView(found, now())));
+    },
+  });
+
+  app.post<{ Body: RotateWebhookSecret }>('/webhooks/secret/rotate', {
+    schema: {
+      operationId: 'rotateWebhookSecret',
+      tags,
+      security,
+      summary: 'Replace the secret by a new one',
+      description:
+        'Needs the scope manage. For graceSeconds each notice is signed with the new secret and with those before it, so that receivers can change over without missing one; 0 ends the old ones at once.',
+      body: rotateWebhookSecretSchema,
+      response: {
+        200: successAnswer('The new secret.', webhookSecretSchema, {
+          rotated: example('The old one still signs', success(rotatedSecretExample)),
+        }),
+        ...failureAnswers(['VALIDATION_ERROR', ...keyRefusals]),
+      },
+    },
+    config: { requestExamples: bodyExamples.rotateWebhookSecret },
+    onRequest,
+    ...jsonBody(rotateWebhookSecretSchema, { optional: true }),
+    handler: async (request, reply) => {
+      const rotated = await webhookSecrets.rotate(
+        callerOf(request).account.id,
+        request.body.graceSeconds * 1000,
+        now(),
+      );
+      return reply.header('cache-control', 'no-store').send(success(secretView(rotated, now())));
+    },
+  });
+}
+
+function secretView({ secret, former }: WebhookSecret, now: number): WebhookSecretView {
+  const previous = former.filter(({ until }) => until > now);
+  return {
+    secret,
+    previous: previous.map((old) => ({ secret: old.secret, signsUntil: new Date(old.until).toISOString() })),
+  };
+}

@@ -1,0 +1,143 @@
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
+import { retryTransient } from '@webcapture/shared/nats/retry.ts';
+import {
+  withDefaultLimits,
+  type Account,
+  type AccountRecord,
+  type Accounts,
+} from '@webcapture/shared/state/accounts.ts';
+import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
+import { hashKey, type KeyRecord, type Keys, type Scope } from '@webcapture/shared/state/keys.ts';
+import { ReadCache } from '../read-cache.ts';
+import type { UnknownKeys } from './unknown-keys.ts';
+
+/** A key that cannot be looked up within this, by default, is refused: limits and revocations hold also when NATS is unavailable. */
+const lookupTimeoutMs = 3000;
+
+/** For how long a key and an account may be answered from memory: a change holds on every front within a second. */
+const maxAgeMs = 400;
+
+export interface AuthenticatorDeps {
+  readonly keys: Pick<Keys, 'get'>;
+  readonly accounts: Pick<Accounts, 'get'>;
+  /** Bounds what keys that nobody knows may cost; undefined: each is looked up. */
+  readonly unknownKeys?: Pick<UnknownKeys, 'mayExist' | 'found'> | undefined;
+  /** Limits of accounts for which none are written down. */
+  readonly defaultLimits: AccountLimits;
+  readonly now?: () => number;
+  /** See {@link lookupTimeoutMs}. */
+  readonly lookupTimeoutMs?: number | undefined;
+}
+
+/** Who sends a request. */
+export interface Caller {
+  readonly key: KeyRecord;
+  readonly account: Account;
+}
+
+/** Finds out whose key a request carries. */
+export class Authenticator {
+  readonly #deps: AuthenticatorDeps;
+  readonly #now: () => number;
+  readonly #lookupTimeoutMs: number;
+  readonly #keys = new ReadCache<KeyRecord | null>({ maxAgeMs });
+  readonly #accounts = new ReadCache<AccountRecord | null>({ maxAgeMs });
+
+  constructor(deps: AuthenticatorDeps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? Date.now;
+    this.#lookupTimeoutMs = deps.lookupTimeoutMs ?? lookupTimeoutMs;
+  }
+
+  /**
+   * The key in an Authorization header and its account.
+   *
+   * @param refusal the code for a key that lacks the scope, and for a suspended account: POST /capture knows no 403
+   * @throws ServiceError UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED; `refusal` when the key lacks the scope or its
+   *   account is suspended; RATE_LIMIT_EXCEEDED when more unknown keys arrive than can be looked up; INTERNAL_ERROR,
+   *   within a few seconds, when keys cannot be looked up
+   */
+  async authenticate(
+    authorization: string | undefined,
+    scope: Scope,
+    refusal: 'FORBIDDEN' | 'UNAUTHORIZED' = 'FORBIDDEN',
+  ): Promise<Caller> {
+    const token = bearerToken(authorization);
+    if (token === null) throw new ServiceError('UNAUTHORIZED');
+    const caller = await this.#lookUp(token);
+    if (caller === null) throw new ServiceError('UNAUTHORIZED');
+    const { key, account } = caller;
+    if (key.revokedAt !== undefined && key.revokedAt <= this.#now()) throw new ServiceError('API_KEY_REVOKED');
+    if (key.expiresAt !== undefined && key.expiresAt <= this.#now()) throw new ServiceError('API_KEY_EXPIRED');
+    if (account.suspendedAt !== undefined) {
+      throw new ServiceError(refusal, 'The account of this API key is suspended. Ask the operator of the service.');
+    }
+    if (!key.scopes.includes(scope)) {
+      throw new ServiceError(refusal, `The API key lacks the scope "${scope}" that this needs.`);
+    }
+    return caller;
+  }
+
+  /** The account that the key of an Authorization header belongs to, whatever the key is still good for; null for none. */
+  async accountOf(authorization: string | undefined): Promise<string | null> {
+    const token = bearerToken(authorization);
+    if (token === null) return null;
+    return (await this.#keyOf(hashKey(token), Date.now() + this.#lookupTimeoutMs))?.account ?? null;
+  }
+
+  /** A key was changed here: it is read anew at its next use. */
+  forgetKey(hash: string): void {
+    this.#keys.forget(hash);
+  }
+
+  /** An account was changed here: it is read anew at its next use. */
+  forgetAccount(id: string): void {
+    this.#accounts.forget(id);
+  }
+
+  async #lookUp(token: string): Promise<Caller | null> {
+    const deadline = Date.now() + this.#lookupTimeoutMs;
+    try {
+      return await withDeadline(this.#find(hashKey(token), deadline), this.#lookupTimeoutMs, 'looking up a key');
+    } catch (cause) {
+      if (!isTransient(cause)) throw cause;
+      throw new ServiceError(
+        'INTERNAL_ERROR',
+        'The API key cannot be checked right now. Send the request again in a few seconds.',
+        { cause },
+      );
+    }
+  }
+
+  async #find(hash: string, deadline: number): Promise<Caller | null> {
+    const { accounts, defaultLimits } = this.#deps;
+    const key = await this.#keyOf(hash, deadline);
+    if (key === null) return null;
+    const record = await this.#accounts.get(key.account, () => readValue(() => accounts.get(key.account), deadline));
+    // An account that was never written down has the operator's limits, as one of an older version has.
+    const account = record ?? { id: key.account, name: key.account, createdAt: key.createdAt };
+    return { key, account: withDefaultLimits(account, defaultLimits) };
+  }
+
+  #keyOf(hash: string, deadline: number): Promise<KeyRecord | null> {
+    const { keys, unknownKeys } = this.#deps;
+    const read = async () => {
+      if ((await unknownKeys?.mayExist(hash)) === false) return null;
+      const found = await keys.get(hash);
+      unknownKeys?.found(hash, found !== null);
+      return found;
+    };
+    return this.#keys.get(hash, () => readValue(read, deadline));
+  }
+}
+
+async function readValue<T>(get: () => Promise<{ readonly value: T } | null>, deadline: number): Promise<T | null> {
+  return (await retryTransient(get, { deadline }))?.value ?? null;
+}
+
+/** The token of an `Authorization: Bearer <token>` header (RFC 6750; the scheme in any case), or null. */
+export function bearerToken(authorization: string | undefined): string | null {
+  return /^bearer +(\S+)\s*$/i.exec(authorization ?? '')?.[1] ?? null;
+}

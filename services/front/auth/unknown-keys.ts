@@ -1,0 +1,142 @@
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { connectionId } from '@webcapture/shared/nats/watch-guard.ts';
+import { keyHashOf, keySubjects, type Keys } from '@webcapture/shared/state/keys.ts';
+import { LRUCache } from 'lru-cache';
+
+/** For how long a key is taken to be missing that was missing; when it is written, it is no longer. */
+const missingTtlMs = 2000;
+const maxMissing = 10_000;
+
+/** Keys that have been found, by their hashes: they are looked up whatever others send. */
+const maxKnown = 50_000;
+
+/** Keys that were written of late. A replica may not have them yet. */
+const writtenTtlMs = 60_000;
+const maxWritten = 10_000;
+
+/** Look-ups at the leader of keys that nobody knows: so many at once after a quiet time, and so many a second. */
+const burst = 50;
+const perSecond = 20;
+
+/** Beyond that, they are looked up together: so many in one request, gathered for so long. */
+const maxBatch = 500;
+const gatherTimeoutMs = 20;
+
+/** Who comes when so many wait already is refused: about two tenths of a second's work. */
+const maxWaiting = 5000;
+
+export interface UnknownKeysDeps {
+  readonly session: NatsSession;
+  readonly keys: Pick<Keys, 'existing'>;
+}
+
+interface Waiting {
+  readonly hash: string;
+  readonly resolve: (exists: boolean) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Keeps requests with keys that nobody knows from the leader of the database, since anybody can send as many as he
+ * likes: what is missing is remembered for a moment, and beyond some look-ups a second all others are looked up
+ * together, of any replica. A key that is there costs a look-up at the leader in any case, so that a valid one which this
+ * front has not seen before waits for a batch at most; one that has just been made is heard of, since a replica may not
+ * have it yet.
+ */
+export class UnknownKeys {
+  readonly #deps: UnknownKeysDeps;
+  readonly #now: () => number;
+  readonly #known = new LRUCache<string, true>({ max: maxKnown });
+  readonly #written = new LRUCache<string, true>({ max: maxWritten, ttl: writtenTtlMs });
+  /** By the connection that hears when the key is written. */
+  readonly #missing = new LRUCache<string, string>({ max: maxMissing, ttl: missingTtlMs });
+  #waiting: Waiting[] = [];
+  #isGathering = false;
+  #tokens = burst;
+  #filledAt: number;
+
+  constructor(deps: UnknownKeysDeps, now: () => number = () => performance.now()) {
+    this.#deps = deps;
+    this.#now = now;
+    this.#filledAt = now();
+    deps.session.nc.subscribe(keySubjects, {
+      callback: (error, { subject }) => {
+        if (error !== null) return;
+        const hash = keyHashOf(subject);
+        this.#written.set(hash, true);
+        this.#missing.delete(hash);
+      },
+    });
+  }
+
+  /**
+   * False when there is no key of this hash; true when the leader is to be asked.
+   *
+   * @throws ServiceError RATE_LIMIT_EXCEEDED when too many unknown keys come; what NATS answers, or its absence
+   */
+  async mayExist(hash: string): Promise<boolean> {
+    if (this.#known.has(hash) || this.#written.has(hash)) return true;
+    if (this.#isMissing(hash)) return false;
+    if (this.#takeToken()) return true;
+    if (this.#waiting.length >= maxWaiting) {
+      throw new ServiceError(
+        'RATE_LIMIT_EXCEEDED',
+        'Too many requests with unknown API keys arrive right now. Send the request again in a few seconds.',
+      );
+    }
+    const exists = await new Promise<boolean>((resolve, reject) => {
+      this.#waiting.push({ hash, resolve, reject });
+      if (!this.#isGathering) void this.#lookUpTogether();
+    });
+    // Written while the replica was asked.
+    if (exists || this.#written.has(hash)) return true;
+    this.#remember(hash, false);
+    return false;
+  }
+
+  /** The leader has said whether there is such a key. */
+  found(hash: string, exists: boolean): void {
+    this.#remember(hash, exists);
+  }
+
+  #remember(hash: string, exists: boolean): void {
+    if (exists) this.#known.set(hash, true);
+    else {
+      this.#known.delete(hash);
+      // Perhaps it was written after it had been looked up.
+      if (!this.#written.has(hash)) this.#missing.set(hash, connectionId(this.#deps.session));
+    }
+  }
+
+  /** What was written while the connection was lost was not heard. */
+  #isMissing(hash: string): boolean {
+    const { session } = this.#deps;
+    const connection = this.#missing.get(hash);
+    return connection !== undefined && session.connected() && connection === connectionId(session);
+  }
+
+  #takeToken(): boolean {
+    const now = this.#now();
+    this.#tokens = Math.min(burst, this.#tokens + ((now - this.#filledAt) / 1000) * perSecond);
+    this.#filledAt = now;
+    if (this.#tokens < 1) return false;
+    this.#tokens--;
+    return true;
+  }
+
+  async #lookUpTogether(): Promise<void> {
+    this.#isGathering = true;
+    while (this.#waiting.length > 0) {
+      await new Promise((resolve) => setTimeout(resolve, gatherTimeoutMs));
+      const batch = this.#waiting.splice(0, maxBatch);
+      try {
+        const existing = await this.#deps.keys.existing([...new Set(batch.map(({ hash }) => hash))]);
+        for (const { hash, resolve } of batch) resolve(existing.has(hash));
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    this.#isGathering = false;
+  }
+}

@@ -1,0 +1,63 @@
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { Captures } from '@webcapture/shared/state/captures.ts';
+import type { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
+import { isOpen, type Transition } from '@webcapture/shared/state/transitions.ts';
+import { callNats } from '../nats.ts';
+
+const readTimeoutMs = 3000;
+
+const changeTimeoutMs = 3000;
+
+export interface ReadStateDeps {
+  readonly captures: Pick<Captures, 'get' | 'fail'>;
+  readonly followUps: Pick<FollowUps, 'arrange'>;
+  /** Unix milliseconds by the server's clock. */
+  readonly now: () => number;
+}
+
+/**
+ * The record of an account's capture as it stands. One that is still open although its deadline has passed (everybody
+ * who looked after it died) is ended here, so that nobody waits for it for ever.
+ *
+ * @throws ServiceError CAPTURE_NOT_FOUND, or INTERNAL_ERROR when the record cannot be read
+ */
+export async function readState(
+  { captures, followUps, now }: ReadStateDeps,
+  account: string,
+  uuid: string,
+): Promise<CaptureRecord> {
+  const read = async () => {
+    const record = (await captures.get(account, uuid))?.value;
+    if (record === undefined || !isOpen(record) || now() <= record.deadline + readTimeoutMs) return record;
+    const ended = await captures.fail(record, abandoned);
+    if (ended !== null) await followUps.arrange(ended);
+    return ended ?? undefined;
+  };
+  const record = await callNats(read, readTimeoutMs, 'The capture cannot be looked up right now.');
+  if (record === undefined) throw new ServiceError('CAPTURE_NOT_FOUND');
+  return record;
+}
+
+const abandoned = {
+  code: 'CAPTURE_TIMEOUT',
+  message: 'The capture did not end in time. Send the request again.',
+} as const;
+
+/**
+ * Changes the record of an account's capture; returns how it stands afterwards, changed or not. A change that was
+ * refused for want of time may still be made.
+ *
+ * @throws ServiceError CAPTURE_NOT_FOUND, or INTERNAL_ERROR when the record cannot be reached
+ */
+export async function changeCapture(
+  { captures }: { readonly captures: Pick<Captures, 'change'> },
+  account: string,
+  uuid: string,
+  transition: Transition,
+): Promise<CaptureRecord> {
+  const change = () => captures.change({ account, uuid }, transition);
+  const record = await callNats(change, changeTimeoutMs, 'The capture cannot be changed right now.');
+  if (record === null) throw new ServiceError('CAPTURE_NOT_FOUND');
+  return record;
+}

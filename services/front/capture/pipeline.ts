@@ -1,0 +1,222 @@
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { Account } from '@webcapture/shared/state/accounts.ts';
+import { bookingMs as reservationMs } from '@webcapture/shared/state/capture-times.ts';
+import { isOpen } from '@webcapture/shared/state/transitions.ts';
+import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
+import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
+import { withRetryAfter, type Admission, type Reservation } from '../admission.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import type { RequestFacts } from '../http/request-facts.ts';
+import { LeaseLostError, readIdempotencyKey, type Idempotency, type IdempotencyLease } from '../idempotency.ts';
+import type { ResponseCache } from '../response-cache.ts';
+import { acceptRequest, type AcceptDeps, type AcceptedRequest } from './accept-request.ts';
+import { answerOfEnd, queuedAnswer, replayedAnswer, type AnswerOptions, type CaptureAnswer } from './answer.ts';
+import type { AwaitedEnd } from './await-end.ts';
+import type { BackgroundQueue } from './background-queue.ts';
+import type { ReadStateDeps } from './capture-state.ts';
+import type { Dispatch, Dispatcher } from './dispatcher.ts';
+import type { RegionBoard } from './regions.ts';
+
+export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps {
+  readonly cdnUrl: string;
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly responseCache: Pick<ResponseCache, 'candidate' | 'acquire' | 'hit'>;
+  readonly idempotency: Pick<Idempotency, 'acquire'>;
+  readonly admission: Pick<Admission, 'admit'>;
+  readonly dispatcher: Pick<Dispatcher, 'prepare' | 'deadlineOf'>;
+  readonly backgroundQueue: Pick<BackgroundQueue, 'enqueue'>;
+  readonly regions: Pick<RegionBoard, 'estimatedWaitSeconds'>;
+  readonly store: Pick<FileStore, 'stat'>;
+}
+
+/** A request for a capture, as the schema let it through. */
+export interface CaptureCall {
+  readonly body: CaptureRequest;
+  /** The Authorization header. */
+  readonly authorization: string | undefined;
+  /** All Idempotency-Key headers, as received. */
+  readonly idempotencyKeys: readonly string[];
+  readonly clientGone: AbortSignal;
+}
+
+/** A valid request of a known account that nobody has answered before. */
+interface Order {
+  readonly accepted: AcceptedRequest;
+  readonly account: Account;
+  /** A cached capture that could answer. */
+  readonly candidate: CaptureRecord | null;
+  readonly lease: IdempotencyLease;
+  readonly view: AnswerOptions;
+}
+
+/**
+ * A request for a capture from its validation to its answer, in the order that the interface fixes. What is found out on
+ * the way is written into `facts`, for whoever answers, also when it fails.
+ */
+export class CapturePipeline {
+  readonly #deps: CapturePipelineDeps;
+
+  constructor(deps: CapturePipelineDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Null when the client has gone.
+   *
+   * @throws ServiceError what a step refuses the request with, or the failure of a capture that failed
+   */
+  async capture(call: CaptureCall, facts: RequestFacts): Promise<CaptureAnswer | null> {
+    const { responseCache, authenticator, idempotency, cdnUrl, now } = this.#deps;
+    const { body, authorization, clientGone } = call;
+
+    // Validate.
+    const accepted = acceptRequest(body, this.#deps);
+    const key = readIdempotencyKey(call.idempotencyKeys);
+
+    // Look the cache up: for a candidate only, of which nothing is told before the API key has been checked.
+    const candidate = await responseCache.candidate(authorization, accepted.cacheKey);
+
+    // Authenticate.
+    const { account } = await authenticator.authenticate(authorization, 'capture', 'UNAUTHORIZED');
+    facts.account = account.id;
+
+    // Idempotency: an earlier request has answered, or this one gets the lease to do so.
+    const view = { wantsFile: body.responseType === 'file', cdnUrl, startedAt: facts.startedAt, now };
+    const wanted = { account: account.id, key, body, view, clientGone, wait: facts.wait };
+    const turn = await idempotency.acquire(wanted);
+    if (turn.kind === 'client-gone') return null;
+    if (turn.kind === 'answered') {
+      facts.record = turn.answer;
+      return replayedAnswer(account.id, turn.answer, this.#deps);
+    }
+
+    const { lease } = turn;
+    const order = { accepted, account, candidate, lease, view };
+    try {
+      const isBackground = accepted.priority === 'background';
+      const answer = isBackground ? await this.#enqueue(order, facts) : await this.#render(order, call, facts);
+      await lease.settle(answer);
+      return answer;
+    } catch (error) {
+      // Another request answers for the Idempotency-Key by now.
+      if (error instanceof LeaseLostError) return await this.capture(call, facts);
+      await lease.release();
+      throw error;
+    } finally {
+      lease.close();
+    }
+  }
+
+  /** The capture is waited for: that of an equal request, or one that is rendered now. Null when the client has gone. */
+  async #render(order: Order, { clientGone }: CaptureCall, facts: RequestFacts): Promise<CaptureAnswer | null> {
+    const { responseCache, admission, dispatcher, now } = this.#deps;
+    const { accepted, account, candidate, lease, view } = order;
+    const { cacheKey, tokenCost: tokens } = accepted;
+    const { wantsFile } = view;
+
+    // The cache: a capture answers that is there or under way, or this one is rendered, for all equal requests.
+    const equal = { account: account.id, key: cacheKey, candidate, wantsFile, clientGone, wait: facts.wait };
+    const turn = await responseCache.acquire(equal);
+    if (turn.kind === 'client-gone' || (turn.kind === 'found' && clientGone.aborted)) return null;
+    if (turn.kind === 'found') {
+      facts.record = turn.record;
+      return answerOfEnd({ record: assertCompleted(turn.record), bytes: null, fromCache: true }, view);
+    }
+
+    const cacheLease = turn.lease;
+    let reservation: Reservation | undefined;
+    let dispatch: Dispatch | undefined;
+    let record: CaptureRecord | undefined;
+    let end: AwaitedEnd | undefined;
+    try {
+      // Admit: only what is rendered counts against the limits.
+      const uuid = await lease.nameCapture({ uuid: cacheLease?.uuid });
+      const until = dispatcher.deadlineOf(accepted, timeOfUuid(uuid) ?? now());
+      const reserve = { id: uuid, tokens, priority: 'interactive', until, waitSeconds: null } as const;
+      const admitted = await admission.admit(account, reserve);
+      facts.rateLimit = admitted.rateLimit;
+      if (admitted.refusal !== null) throw admitted.refusal;
+      reservation = admitted.reservation;
+
+      // Dispatch. A front that dies before the capture is named leaves nothing that others would have to wait for.
+      const { id, isolation } = account;
+      const options = { uuid, account: id, isolation, wantsBytes: wantsFile, cacheKey: cacheLease?.key };
+      dispatch = await dispatcher.prepare(accepted, options);
+      const lastsMs = dispatcher.deadlineOf(accepted, 0);
+      await lease.nameCapture({ uuid, lastsMs });
+      record = dispatch.record;
+      facts.record = record;
+      const waiter = await dispatch.publish();
+      cacheLease?.extend(lastsMs);
+
+      // Await.
+      end = await facts.wait.during(waiter.wait(clientGone));
+      record = end.record;
+    } finally {
+      dispatch?.close(end);
+      await reservation?.release(record);
+      // A capture whose client went away while it was being rendered is completed by its renderer.
+      const isForOthers = end !== undefined && (isOpen(end.record) || end.record.status === 'completed');
+      if (!isForOthers) cacheLease?.release();
+    }
+
+    // Respond.
+    if (clientGone.aborted) return null;
+    return answerOfEnd({ record: assertCompleted(end.record), bytes: end.bytes, fromCache: false }, view);
+  }
+
+  /**
+   * The capture is queued and answered at once. It neither leads nor follows equal ones: whoever waits for a picture must
+   * not wait for the background.
+   */
+  async #enqueue(order: Order, facts: RequestFacts): Promise<CaptureAnswer> {
+    const { responseCache, admission, backgroundQueue, regions, now } = this.#deps;
+    const { accepted, account, candidate, lease, view } = order;
+
+    // The cache: a capture that is there answers.
+    const hit = responseCache.hit(candidate, account.id);
+    if (hit !== null) {
+      facts.record = hit;
+      return answerOfEnd({ record: hit, bytes: null, fromCache: true }, view);
+    }
+
+    // Admit.
+    const uuid = await lease.nameCapture();
+    const waitSeconds = regions.estimatedWaitSeconds(accepted.region);
+    const { tokenCost: tokens, priority } = accepted;
+    const reserve = { id: uuid, tokens, priority, until: now() + reservationMs, waitSeconds };
+    const admitted = await admission.admit(account, reserve);
+    facts.rateLimit = admitted.rateLimit;
+    if (admitted.refusal !== null) throw admitted.refusal;
+    const { reservation } = admitted;
+
+    // Dispatch, and respond.
+    try {
+      const { id, isolation } = account;
+      const record = await backgroundQueue.enqueue(accepted, {
+        uuid,
+        account: id,
+        isolation,
+        cacheKey: accepted.cacheKey,
+      });
+      facts.record = record;
+      return queuedAnswer(record, view, regions.estimatedWaitSeconds(record.region));
+    } catch (error) {
+      throw withRetryAfter(error, waitSeconds);
+    } finally {
+      await reservation.release();
+    }
+  }
+}
+
+/** @throws ServiceError the failure of a capture that failed */
+function assertCompleted(record: CaptureRecord): CaptureRecord {
+  const { failure, status, outcome } = record;
+  if (failure !== undefined) throw new ServiceError(failure.code, failure.message);
+  if (status === 'deleted' && outcome === undefined) {
+    throw new ServiceError('CAPTURE_FAILED', 'The capture was deleted while it waited for a renderer.');
+  }
+  return record;
+}

@@ -1,0 +1,80 @@
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { refreshHold as reservationOfRefresh } from '@webcapture/shared/state/account-usage.ts';
+import { bookingMs as reservationMs } from '@webcapture/shared/state/capture-times.ts';
+import { isRefreshable, nextRevision } from '@webcapture/shared/state/transitions.ts';
+import { withRetryAfter, type Admission } from '../admission.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import type { RequestFacts } from '../http/request-facts.ts';
+import type { BackgroundQueue } from './background-queue.ts';
+import { readState, type ReadStateDeps } from './capture-state.ts';
+import type { RegionBoard } from './regions.ts';
+
+export interface RefreshDeps extends ReadStateDeps {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly regions: Pick<RegionBoard, 'choose' | 'estimatedWaitSeconds'>;
+  readonly admission: Pick<Admission, 'admit'>;
+  readonly backgroundQueue: Pick<BackgroundQueue, 'enqueueRefresh'>;
+}
+
+/**
+ * Queues the next refresh of a capture, unless one is under way; returns the record that stands afterwards. What is found
+ * out on the way is written into `facts`, also when it fails.
+ *
+ * @throws ServiceError what a step refuses the request with; CONFLICT for a capture that cannot be refreshed
+ */
+export async function refreshCapture(
+  { uuid, authorization }: { readonly uuid: string; readonly authorization: string | undefined },
+  facts: RequestFacts,
+  deps: RefreshDeps,
+): Promise<CaptureRecord> {
+  const { authenticator, regions, admission, backgroundQueue, now } = deps;
+
+  // Authenticate.
+  const { account } = await authenticator.authenticate(authorization, 'capture');
+  facts.account = account.id;
+
+  // Validate: what can be refreshed is known by the record.
+  const record = await readState(deps, account.id, uuid);
+  facts.record = record;
+  assertHasFile(record, now());
+  if (!isRefreshable(record)) return record;
+
+  // Admit.
+  const region = await regions.choose(record.askedRegion);
+  const waitSeconds = regions.estimatedWaitSeconds(region);
+  const admitted = await admission.admit(account, {
+    id: reservationOfRefresh(record.uuid, nextRevision(record)),
+    tokens: record.tokenCost,
+    priority: 'background',
+    until: now() + reservationMs,
+    waitSeconds,
+  });
+  facts.rateLimit = admitted.rateLimit;
+  if (admitted.refusal !== null) throw admitted.refusal;
+
+  // Dispatch.
+  try {
+    const after = await backgroundQueue.enqueueRefresh(record, region, account.isolation);
+    if (after === null) throw new ServiceError('CAPTURE_NOT_FOUND');
+    return after;
+  } catch (error) {
+    throw withRetryAfter(error, waitSeconds);
+  } finally {
+    await admitted.reservation.release();
+  }
+}
+
+function assertHasFile({ status, expiresAt, url, persistence }: CaptureRecord, now: number): void {
+  if (status !== 'completed' || expiresAt <= now) {
+    const state = status === 'completed' ? 'expired' : status;
+    throw new ServiceError('CONFLICT', `Only a completed capture can be refreshed; this one is ${state}.`);
+  }
+  // Html of a background capture lies there for a while even without persistence, but perhaps not until the refresh.
+  if (url === 'about:blank' && persistence === undefined) {
+    throw new ServiceError(
+      'CONFLICT',
+      'The html of this capture was not kept, so it cannot be captured again. Ask for persistence when you capture html that is to be refreshed.',
+    );
+  }
+}

@@ -1,0 +1,169 @@
+import type { InstalledRegion } from '@webcapture/shared/config/regions.ts';
+import { heartbeatIntervalMs } from '@webcapture/shared/contract/heartbeat.ts';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { Fleet } from '@webcapture/shared/state/fleet.ts';
+import type { NatsLink } from '../nats.ts';
+
+/** After a connection came up, every renderer that lives has said so by then. */
+const settleTimeoutMs = 1.5 * heartbeatIntervalMs;
+
+const pollIntervalMs = 25;
+
+export interface RegionBoardDeps {
+  readonly installed: readonly InstalledRegion[];
+  readonly home: Region;
+  readonly fleet: Pick<Fleet, 'load'>;
+  readonly inFlight: InFlight;
+  /** Captures that wait, by region. */
+  readonly queued: () => Readonly<Record<string, number>>;
+  readonly link: Pick<NatsLink, 'upForMs'>;
+}
+
+/** The regions as this front sees them now. */
+export class RegionBoard {
+  readonly #deps: RegionBoardDeps;
+
+  constructor(deps: RegionBoardDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * The region that a capture is queued in. Refuses at once, unless the connection has just come up and the renderers
+   * have not all been heard yet.
+   *
+   * @throws ServiceError REGION_UNAVAILABLE
+   */
+  async choose(asked: 'auto' | Region): Promise<Region> {
+    const end = performance.now() + settleTimeoutMs;
+    for (;;) {
+      const choice = chooseRegion(asked, this.#deps.home, this.loads());
+      if (choice.region !== null) return choice.region;
+      const settled = this.#deps.link.upForMs() >= settleTimeoutMs || performance.now() >= end;
+      if (choice.reason === 'not-installed' || settled) throw this.#unavailable(asked, choice.reason);
+      await delay(pollIntervalMs);
+    }
+  }
+
+  /** In how many seconds a capture that is queued now may begin, `auto`: at best; null when nobody can tell. */
+  estimatedWaitSeconds(asked: 'auto' | Region): number | null {
+    const loads = this.loads().filter(({ region }) => asked === 'auto' || region === asked);
+    const waits = loads.flatMap((load) => estimateWaitSeconds(load) ?? []);
+    return waits.length === 0 ? null : Math.min(...waits);
+  }
+
+  loads(): readonly RegionLoad[] {
+    const { installed, fleet, inFlight, queued } = this.#deps;
+    const waiting = queued();
+    return installed.map(({ region, minRenderers }) => ({
+      region,
+      mayBeEmpty: minRenderers === 0,
+      ...fleet.load(region),
+      queued: waiting[region] ?? 0,
+      inFlight: inFlight.of(region),
+    }));
+  }
+
+  #unavailable(asked: 'auto' | Region, reason: 'not-installed' | 'no-renderer'): ServiceError {
+    const names = this.#deps.installed.map(({ region }) => region).join(', ');
+    if (reason === 'not-installed') {
+      return new ServiceError(
+        'REGION_UNAVAILABLE',
+        `The region ${asked} is not installed here. Use one of ${names}, or auto.`,
+      );
+    }
+    return asked === 'auto'
+      ? new ServiceError('REGION_UNAVAILABLE', 'No renderer of any region is available now. Try again in a minute.')
+      : new ServiceError(
+          'REGION_UNAVAILABLE',
+          `No renderer of the region ${asked} is available now. Try again in a minute, or use auto.`,
+        );
+  }
+}
+
+/** What is known of an installed region. */
+export interface RegionLoad {
+  readonly region: Region;
+  /** The operator lets it scale to zero: captures wait in its queue for a renderer to come. */
+  readonly mayBeEmpty: boolean;
+  /** Renderers that take captures now, their slots, and how many of these were taken when they last said so. */
+  readonly renderers: number;
+  readonly slots: number;
+  readonly busy: number;
+  /** Captures that wait there, as far as the last status report tells. */
+  readonly queued: number;
+  /** Captures of this front that are under way there: newer than any heartbeat, but only its own. */
+  readonly inFlight: number;
+  /** How long a capture there took on average of late; null when there was none. */
+  readonly renderMs: number | null;
+}
+
+export type RegionChoice =
+  { readonly region: Region } | { readonly region: null; readonly reason: 'not-installed' | 'no-renderer' };
+
+/**
+ * Where a capture goes. A named region is taken or refused, never replaced. `auto` is the home region if it has a free
+ * slot, else the region with the most free slots, else the one with the shortest queue; a region without renderers only
+ * when no other has any, and only if it may be empty.
+ *
+ * @param installed in the operator's order, which breaks ties
+ */
+export function chooseRegion(asked: 'auto' | Region, home: Region, installed: readonly RegionLoad[]): RegionChoice {
+  if (asked !== 'auto') {
+    const load = installed.find(({ region }) => region === asked);
+    if (load === undefined) return { region: null, reason: 'not-installed' };
+    return isOpen(load) ? { region: asked } : { region: null, reason: 'no-renderer' };
+  }
+  const homeFirst = installed.toSorted((a, b) => Number(b.region === home) - Number(a.region === home));
+  const healthy = homeFirst.filter(({ renderers }) => renderers > 0);
+  const [first] = healthy;
+  if (first === undefined) {
+    const empty = homeFirst.find(isOpen);
+    return empty === undefined ? { region: null, reason: 'no-renderer' } : { region: empty.region };
+  }
+  if (first.region === home && freeSlots(first) > 0) return { region: home };
+  const freest = healthy.reduce((best, load) => (freeSlots(load) > freeSlots(best) ? load : best));
+  if (freeSlots(freest) > 0) return { region: freest.region };
+  const shortest = healthy.reduce((best, load) => (queueLength(load) < queueLength(best) ? load : best));
+  return { region: shortest.region };
+}
+
+const isOpen = ({ renderers, mayBeEmpty }: RegionLoad) => renderers > 0 || mayBeEmpty;
+
+const freeSlots = ({ slots, busy, inFlight }: RegionLoad) => slots - Math.max(busy, inFlight);
+
+const queueLength = ({ queued, inFlight }: RegionLoad) => queued + inFlight;
+
+/** What a capture is taken to last where none has ended of late. */
+const usualRenderMs = 3000;
+
+/**
+ * In how many whole seconds a capture that is queued in the region now may begin: those that wait, spread over the
+ * region's slots, each as long as captures took there of late. Null when the region has no slots.
+ */
+export function estimateWaitSeconds(load: Omit<RegionLoad, 'region' | 'mayBeEmpty' | 'renderers'>): number | null {
+  const { slots, busy, queued, inFlight, renderMs } = load;
+  if (slots === 0) return null;
+  if (queued === 0 && Math.max(busy, inFlight) < slots) return 0;
+  return Math.ceil(((queued + 1) * (renderMs ?? usualRenderMs)) / slots / 1000);
+}
+
+/** How many captures of this front are under way, by region. */
+export class InFlight {
+  readonly #counts = new Map<Region, number>();
+
+  of(region: Region): number {
+    return this.#counts.get(region) ?? 0;
+  }
+
+  /** Counts one until the function that it returns is called. */
+  add(region: Region): () => void {
+    this.#counts.set(region, this.of(region) + 1);
+    let counted = true;
+    return () => {
+      if (counted) this.#counts.set(region, this.of(region) - 1);
+      counted = false;
+    };
+  }
+}

@@ -1,0 +1,125 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { failure } from '@webcapture/shared/contract/envelope.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { RetryLaterError } from '../admission.ts';
+
+/** Seconds after which a request that was turned away for want of room may be tried again, if nobody knows better. */
+const defaultRetrySeconds = 5;
+
+/** Answers every error in the envelope of failures; its cause goes to the log. */
+export async function answerError(
+  thrown: FastifyError | Error,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  if ('code' in thrown && thrown.code === 'FST_ERR_CTP_BODY_TOO_LARGE') await drainBody(request.raw);
+  const error = publicError(thrown, request.id);
+  request.facts.code = error.code;
+  if (error.cause !== undefined || error.code === 'INTERNAL_ERROR') {
+    const { uuid } = request.facts.record ?? {};
+    request.log.error({ err: error, uuid, code: error.code }, 'a request failed');
+  }
+  if (error.status === 401) void reply.header('www-authenticate', 'Bearer realm="webcapture"');
+  if (error.status === 429) {
+    const seconds = error instanceof RetryLaterError ? error.retryAfterSeconds : defaultRetrySeconds;
+    void reply.header('retry-after', seconds);
+  }
+  if (error instanceof MethodNotAllowedError) void reply.header('allow', error.allowed.join(', '));
+  await reply.code(error.status).send(failure(error.code, error.message));
+}
+
+/** Answers what no route is there for. */
+export async function answerNotFound(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const message = `There is no ${request.method} ${shownPath(request)}. GET /docs shows what there is.`;
+  await answerError(new ServiceError('NOT_FOUND', message), request, reply);
+}
+
+/** The path is known, the method is not: 405 in place of the 404 that the code has in all other answers. */
+export class MethodNotAllowedError extends ServiceError {
+  readonly allowed: readonly string[];
+
+  constructor(request: FastifyRequest, allowed: readonly string[]) {
+    super('NOT_FOUND', `There is no ${request.method} ${shownPath(request)}, only ${allowed.join(', ')}.`);
+    this.allowed = allowed;
+  }
+
+  override get status(): number {
+    return 405;
+  }
+}
+
+function shownPath({ url }: FastifyRequest): string {
+  const [path = '/'] = url.split('?');
+  return path.length <= 80 ? path : `${path.slice(0, 77)}…`;
+}
+
+/** What the framework refuses before a handler has a say, in our words. */
+const frameworkErrors: Readonly<Record<string, () => ServiceError>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    invalid('the body must be JSON: send it with the header "Content-Type: application/json"'),
+  FST_ERR_CTP_BODY_TOO_LARGE: () => invalid('the body is larger than 8 MiB'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalid('the body is not as long as its Content-Length says'),
+  FST_ERR_BAD_URL: () => new ServiceError('NOT_FOUND'),
+  FST_ERR_MAX_PARAM_LENGTH: () => new ServiceError('NOT_FOUND'),
+};
+
+const invalid = (message: string) => new ServiceError('VALIDATION_ERROR', message);
+
+/** Any thrown value as what the client may know; what it may not stays in `cause`, for the log. */
+function publicError(thrown: FastifyError | Error, requestId: string): ServiceError {
+  if (thrown instanceof ServiceError) return thrown;
+  const { code = '', statusCode = 500 } = thrown as Partial<FastifyError>;
+  const known = frameworkErrors[code];
+  if (known !== undefined) return known();
+  if (statusCode >= 400 && statusCode < 500) {
+    return new ServiceError('VALIDATION_ERROR', 'the request could not be read', { cause: thrown });
+  }
+  return new ServiceError(
+    'INTERNAL_ERROR',
+    `Something went wrong here. Send the request again; if it stays, tell the operator the request id ${requestId}.`,
+    { cause: thrown },
+  );
+}
+
+/** Answers what is no HTTP at all, or too slow or too large to become a request, with the envelope of failures. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
+    socket.destroy();
+    return;
+  }
+  const body = JSON.stringify(
+    failure('VALIDATION_ERROR', reasons[error.code ?? ''] ?? 'this is not a valid HTTP request'),
+  );
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'the request took too long to arrive',
+  HPE_HEADER_OVERFLOW: 'the headers of the request are too large',
+};
+
+/** A client that sends for longer than this is cut off. */
+const drainTimeoutMs = 10_000;
+
+/**
+ * Reads, and forgets, what a client still sends of a body that has been refused: were the connection closed under it, it
+ * would see a reset in place of the answer. Resolves when the client is done, has gone, or takes too long.
+ */
+function drainBody(request: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, drainTimeoutMs);
+    function done() {
+      clearTimeout(timer);
+      request.off('end', done).off('close', done);
+      resolve();
+    }
+    if (request.readableEnded || request.destroyed) return done();
+    request.once('end', done).once('close', done);
+    request.resume();
+  });
+}

@@ -1,0 +1,107 @@
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { RateLimitFacts } from '../admission.ts';
+import type { Authenticator, Caller } from '../auth/authenticator.ts';
+import type { FrontMetrics } from '../metrics.ts';
+
+/** Adds up the time that a request spends waiting for a renderer, or for another request: no time of the front's own. */
+export class WaitClock {
+  #waitedMs = 0;
+
+  get waitedMs(): number {
+    return this.#waitedMs;
+  }
+
+  async during<T>(waiting: Promise<T>): Promise<T> {
+    const since = performance.now();
+    try {
+      return await waiting;
+    } finally {
+      this.#waitedMs += performance.now() - since;
+    }
+  }
+}
+
+/** What is found out about a request on its way, for its answer, whether it succeeds or not, the log and the metrics. */
+export class RequestFacts {
+  /** Monotonic milliseconds. */
+  readonly startedAt = performance.now();
+  readonly wait = new WaitClock();
+  account?: string;
+  /** Whose key it carries, once that has been checked. */
+  caller?: Caller;
+  /** The capture that it is about. */
+  record?: Pick<CaptureRecord, 'uuid' | 'region'>;
+  /** Once the limits of the account were checked. */
+  rateLimit?: RateLimitFacts;
+  /** The error that was answered. */
+  code?: ErrorCode;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    facts: RequestFacts;
+  }
+}
+
+/**
+ * A hook that checks the key before anything else of a request is looked at: who may not do this learns nothing about it.
+ * The handler finds the caller by {@link callerOf}.
+ */
+export function authenticateFirst(
+  authenticator: Pick<Authenticator, 'authenticate'>,
+  scope: Parameters<Authenticator['authenticate']>[1],
+): (request: FastifyRequest) => Promise<void> {
+  return async ({ facts, headers }) => {
+    facts.caller = await authenticator.authenticate(headers.authorization, scope);
+    facts.account = facts.caller.account.id;
+  };
+}
+
+/** Who sends the request: of a route that has its key checked first. */
+export function callerOf({ facts: { caller } }: { readonly facts: RequestFacts }): Caller {
+  if (caller === undefined) throw new TypeError('the key of a request was not checked');
+  return caller;
+}
+
+/** Aborts when the connection is closed before the answer is out. */
+export function clientGone({ raw }: FastifyReply): AbortSignal {
+  const aborter = new AbortController();
+  if (raw.destroyed && !raw.writableFinished) aborter.abort();
+  raw.once('close', () => {
+    if (!raw.writableFinished) aborter.abort();
+  });
+  return aborter.signal;
+}
+
+/** What is counted in place of a status when the client did not wait for the answer. */
+const clientClosedRequest = 499;
+
+/**
+ * One log line and the metrics of a request, once its connection is done with it, also when the client went away.
+ * Neither bodies nor addresses: the route, not the path.
+ */
+export function recordRequest(request: FastifyRequest, reply: FastifyReply, metrics: FrontMetrics): void {
+  const { facts, method } = request;
+  const { code } = facts;
+  const totalMs = performance.now() - facts.startedAt;
+  const status = reply.raw.writableFinished ? reply.raw.statusCode : clientClosedRequest;
+  const route = request.routeOptions.url ?? 'none';
+  const ownMs = totalMs - facts.wait.waitedMs;
+  metrics.request({ method, route, status, code, totalMs, ownMs });
+  request.log.info(
+    {
+      method,
+      route,
+      status,
+      ms: Math.round(totalMs),
+      // Without the wait for a renderer, which is not for the front to answer for.
+      ownMs: Math.round(ownMs * 10) / 10,
+      uuid: facts.record?.uuid,
+      account: facts.account,
+      code,
+    },
+    'request',
+  );
+}

@@ -1,0 +1,65 @@
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { retryTransient } from '@webcapture/shared/nats/retry.ts';
+
+/** How the connection to NATS fares, by this process's own clock. */
+export class NatsLink {
+  readonly #now: () => number;
+  readonly #listeners = new Set<() => void>();
+  #connected = true;
+  #since: number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#since = now();
+  }
+
+  /** Follows the connection until it is closed for good. */
+  async follow({ nc }: Pick<NatsSession, 'nc'>): Promise<void> {
+    for await (const { type } of nc.status()) {
+      if (type === 'disconnect') this.set(false);
+      if (type === 'reconnect') this.set(true);
+    }
+    this.set(false);
+  }
+
+  set(connected: boolean): void {
+    if (connected === this.#connected) return;
+    this.#connected = connected;
+    this.#since = this.#now();
+    if (connected) for (const listener of this.#listeners) listener();
+  }
+
+  /** For how long it has been up; 0 while it is down. */
+  upForMs(): number {
+    return this.#connected ? this.#now() - this.#since : 0;
+  }
+
+  /** For how long it has been down; 0 while it is up. */
+  downForMs(): number {
+    return this.#connected ? 0 : this.#now() - this.#since;
+  }
+
+  /** Calls the listener at each reconnection, until the function that it returns is called. */
+  onReconnect(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+/**
+ * Makes a call of the kind that may be repeated, again and again while NATS is unavailable, for at most `timeoutMs`.
+ *
+ * @param refusal what the client is told when it does not work: "The capture cannot be changed right now."
+ * @throws ServiceError INTERNAL_ERROR with that; and whatever else the call throws
+ */
+export async function callNats<T>(call: () => Promise<T>, timeoutMs: number, refusal: string): Promise<T> {
+  try {
+    return await withDeadline(retryTransient(call, { deadline: Date.now() + timeoutMs }), timeoutMs, 'asking NATS');
+  } catch (cause) {
+    if (!isTransient(cause) && !isWriteConflict(cause)) throw cause;
+    throw new ServiceError('INTERNAL_ERROR', `${refusal} Send the request again in a few seconds.`, { cause });
+  }
+}

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, Server } from 'node:http';
+import swagger from '@fastify/swagger';
+import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import fastify, { LogController, type FastifyHttpOptions, type FastifyInstance, type FastifyRequest } from 'fastify';
+import { adminRoutes, type AdminDeps } from './api/admin.ts';
+import { captureRoute, type CaptureRouteDeps } from './api/capture.ts';
+import { capturesRoutes, type CapturesDeps } from './api/captures.ts';
+import { filesRoutes, type FilesDeps } from './api/files.ts';
+import { parseJson } from './validation/input.ts';
+import { keysRoutes, type KeysDeps } from './api/keys.ts';
+import { documentOptions, metaRoutes } from './api/meta.ts';
+import { statusRoutes } from './api/status.ts';
+import { usageRoute, type UsageDeps } from './api/usage.ts';
+import { webhooksRoutes, type WebhooksDeps } from './api/webhooks.ts';
+import { answerClientError, answerError, answerNotFound, MethodNotAllowedError } from './http/errors.ts';
+import { shedLoad } from './http/load-shedding.ts';
+import { recordRequest, RequestFacts } from './http/request-facts.ts';
+import type { FrontMetrics } from './metrics.ts';
+import type { StatusView } from './status-board.ts';
+
+/** What the HTTP application is made of: what each resource needs is its own affair. */
+export interface AppDeps {
+  readonly http: {
+    readonly publicUrl: string;
+    readonly trustProxy: boolean;
+    readonly log: Logger;
+    readonly metrics: FrontMetrics;
+    /** Once it is aborted, each answer closes its connection. */
+    readonly leaving: AbortSignal;
+  };
+  readonly capture: CaptureRouteDeps;
+  readonly captures: CapturesDeps;
+  readonly files: FilesDeps;
+  readonly keys: KeysDeps;
+  readonly webhooks: WebhooksDeps;
+  readonly usage: UsageDeps;
+  readonly admin: AdminDeps;
+  readonly status: { readonly view: () => StatusView };
+}
+
+/** The HTTP application of a front, ready to listen or to be injected into; it opens no port by itself. */
+export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInstance> {
+  const app: FastifyInstance = fastify(serverOptions(http));
+  app.decorateRequest('facts', null as unknown as RequestFacts);
+  app.addHook('onRequest', async (request, reply) => {
+    request.facts = new RequestFacts();
+    void reply.header('x-request-id', request.id);
+    // Not onResponse, which is silent about a client that went away.
+    reply.raw.once('close', () => recordRequest(request, reply, http.metrics));
+  });
+  closeConnectionsWhenLeaving(app, http.leaving);
+  app.setErrorHandler<Error>(answerError);
+  app.setNotFoundHandler(answerNotFound);
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, async (request: FastifyRequest, text: string) => {
+    // Many clients call every request JSON, also one to an endpoint that takes no body.
+    const takesNone = request.routeOptions.schema?.body === undefined;
+    return text === '' && takesNone ? undefined : parseJson(text);
+  });
+  // What a view function makes is what goes out; tests hold it against the schemas.
+  app.setSerializerCompiler(() => JSON.stringify);
+
+  await shedLoad(app);
+  await app.register(swagger, documentOptions(http.publicUrl));
+  const routes = methodsByPath(app);
+  captureRoute(app, deps.capture);
+  capturesRoutes(app, deps.captures);
+  filesRoutes(app, deps.files);
+  keysRoutes(app, deps.keys);
+  webhooksRoutes(app, deps.webhooks);
+  usageRoute(app, deps.usage);
+  await adminRoutes(app, deps.admin);
+  statusRoutes(app, deps.status);
+  await metaRoutes(app);
+  // Without an admin token nothing is there, whatever the method.
+  const isThere = (path: string) => deps.admin.adminToken !== undefined || !path.startsWith('/admin/');
+  for (const [path, methods] of [...routes].filter(([each]) => isThere(each))) refuseOthers(app, path, [...methods]);
+  return app;
+}
+
+/**
+ * Tells clients with open connections, while this front drains, to make their next request elsewhere: a connection that
+ * is closed while it is idle may just be getting the next request, which then fails.
+ */
+function closeConnectionsWhenLeaving(app: FastifyInstance, leaving: AbortSignal): void {
+  app.addHook('onSend', async (_request, reply) => {
+    if (leaving.aborted) void reply.header('connection', 'close');
+  });
+}
+
+/** The methods of all routes from now on, by their paths. */
+function methodsByPath(app: FastifyInstance): ReadonlyMap<string, ReadonlySet<string>> {
+  const routes = new Map<string, Set<string>>();
+  app.addHook('onRoute', ({ url, method }) => {
+    const methods = routes.get(url) ?? new Set();
+    for (const each of [method].flat()) methods.add(each);
+    routes.set(url, methods);
+  });
+  return routes;
+}
+
+/** Answers methods that a path does not have with 405, before anything else of the request is looked at. */
+function refuseOthers(app: FastifyInstance, path: string, allowed: readonly string[]): void {
+  const refuse = async (request: FastifyRequest) => {
+    throw new MethodNotAllowedError(request, allowed);
+  };
+  app.route({
+    method: app.supportedMethods.filter((method) => !allowed.includes(method)),
+    url: path,
+    exposeHeadRoute: false,
+    schema: { hide: true },
+    onRequest: refuse,
+    handler: refuse,
+  });
+}
+
+/** How the server takes requests in. An answer may take minutes; a request may not. */
+function serverOptions({ trustProxy, log }: AppDeps['http']): FastifyHttpOptions<Server> {
+  return {
+    loggerInstance: log,
+    // One line for each request comes from our own hook.
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: requestIdGenerator(trustProxy),
+    trustProxy,
+    http: {
+      // A client that sends its headers byte by byte is cut off, and so is one that does so with its body.
+      headersTimeout: 15_000,
+      connectionsCheckingInterval: 5000,
+    },
+    requestTimeout: 60_000,
+    // No limit on idle sockets in mid-request: a capture may take minutes.
+    connectionTimeout: 0,
+    // Longer than the 600 s of Google's load balancers, which else reuse a connection that is just being closed.
+    keepAliveTimeout: 620_000,
+    // While draining, what still comes in over open connections is served: POST /capture never answers 503.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    // What is too long for a uuid is to be looked at all the same, and not found by its route.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1000 },
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: true,
+        // All that is wrong is told at once; the number of fields is limited before.
+        allErrors: true,
+        // Errors carry the rule and the value.
+        verbose: true,
+      },
+    },
+    frameworkErrors: (error, request, reply) => {
+      request.facts = new RequestFacts();
+      void reply.header('x-request-id', request.id);
+      void answerError(error, request, reply);
+    },
+    clientErrorHandler: answerClientError,
+  };
+}
+
+/** The id of a request: a new one, or behind a trusted proxy the one that it has given, if it is harmless. */
+function requestIdGenerator(trustProxy: boolean): (request: Pick<IncomingMessage, 'headers'>) => string {
+  return ({ headers }) => {
+    const given = trustProxy ? headers['x-request-id'] : undefined;
+    return typeof given === 'string' && /^[\w-]{1,64}$/.test(given) ? given : randomUUID();
+  };
+}

@@ -1,0 +1,110 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { DeadlineError, withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { backoffMs, delay } from '@webcapture/shared/lifecycle/delay.ts';
+import { newFileName } from '@webcapture/shared/storage/file-name.ts';
+import type { StoredFile } from '@webcapture/shared/storage/file-store.ts';
+import type { SignLink } from '@webcapture/shared/storage/open-store.ts';
+import { LRUCache } from 'lru-cache';
+
+/** A link that opens a file without any other right. */
+export interface SignedLink {
+  readonly url: string;
+  /** Unix milliseconds: until then it opens the file, if that is still there. */
+  readonly opensUntil: number;
+}
+
+const linkTtlMs = 3_600_000;
+/** A link is handed out again for half of its time: whoever gets it last has half an hour to use it. */
+const reuseTtlMs = linkTtlMs / 2;
+const maxLinks = 50_000;
+const signTimeoutMs = 8000;
+
+/**
+ * Signed links to files, each signed once for many requests: signing is a call of IAM where there is no key file. Whoever
+ * asks while a link is being signed shares it.
+ */
+export class SignedLinks {
+  readonly #links: LRUCache<string, SignedLink, StoredFile>;
+
+  constructor(sign: SignLink, now: () => number = Date.now) {
+    this.#links = new LRUCache({
+      max: maxLinks,
+      ttl: reuseTtlMs,
+      perf: { now },
+      fetchMethod: async (_name, _stale, { context: file }) => {
+        const opensUntil = Math.min(now() + linkTtlMs, file.expiresAt);
+        const url = await withDeadline(sign(file, { expiresAt: opensUntil }), signTimeoutMs, 'signing a link');
+        return { url, opensUntil };
+      },
+    });
+  }
+
+  /** @throws ServiceError STORAGE_FAILED when it cannot be signed */
+  async linkTo(file: StoredFile): Promise<SignedLink> {
+    try {
+      return await this.#links.forceFetch(file.name, { context: file });
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
+      throw new ServiceError('STORAGE_FAILED', undefined, { cause: error });
+    }
+  }
+}
+
+const tryTimeoutMs = 15_000;
+
+/**
+ * Resolves when links can be signed. Waits for a service that is unavailable; throws an Error that says what an operator has to
+ * do when it refuses.
+ *
+ * @param options.onWait gets what is waited for, each time
+ */
+export async function trySigning(
+  sign: SignLink,
+  { signal, onWait }: { readonly signal: AbortSignal; readonly onWait: (what: string) => void },
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    signal.throwIfAborted();
+    try {
+      return await signNothing(sign);
+    } catch (thrown) {
+      const cause = thrown instanceof ServiceError ? thrown.cause : thrown;
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      if (!isPassing(cause)) {
+        throw new Error(
+          `WEBCAPTURE_GCS_LINKS is signed, but links cannot be signed: ${reason}. Grant this service account ` +
+            'roles/iam.serviceAccountTokenCreator on itself, or give it a key file (docs/storage.md); or leave ' +
+            'WEBCAPTURE_GCS_LINKS at stream.',
+          { cause },
+        );
+      }
+      onWait(`waiting to sign links: ${reason}`);
+      await delay(backoffMs(attempt, 500, 5000), signal);
+    }
+  }
+}
+
+async function signNothing(sign: SignLink): Promise<void> {
+  const now = Date.now();
+  const file = {
+    name: newFileName(randomUUIDv7(), 'png'),
+    contentType: 'image/png',
+    size: 1,
+    etag: '',
+    storedAt: now,
+    expiresAt: now + tryTimeoutMs,
+    width: 1,
+    height: 1,
+  } as const;
+  await withDeadline(sign(file, { expiresAt: file.expiresAt }), tryTimeoutMs, 'signing a link');
+}
+
+/** Whether the same may succeed a moment later: the error itself or one below it tells of a connection, or of a 5xx. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof DeadlineError) return true;
+  if (!(error instanceof Error)) return false;
+  const { code, status, cause } = error as Error & { code?: unknown; status?: unknown };
+  const answered = Number(status ?? code);
+  if (answered === 429 || answered >= 500) return true;
+  return /^(?:E[A-Z]+|UND_ERR_.*)$/.test(String(code)) || isPassing(cause);
+}

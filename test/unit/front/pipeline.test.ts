@@ -1,0 +1,213 @@
+import { Ajv } from 'ajv';
+import { randomUUIDv7 } from 'node:crypto';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { captureRequestSchema, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { Admitted } from '../../../services/front/admission.ts';
+import { demoLimits } from '../../../services/front/auth/preset-key.ts';
+import type { AwaitedEnd } from '../../../services/front/capture/await-end.ts';
+import type { Dispatch } from '../../../services/front/capture/dispatcher.ts';
+import { CapturePipeline, type CapturePipelineDeps } from '../../../services/front/capture/pipeline.ts';
+import { RequestFacts, WaitClock } from '../../../services/front/http/request-facts.ts';
+import { LeaseLostError, type IdempotencyTurn } from '../../../services/front/idempotency.ts';
+import type { CacheTurn } from '../../../services/front/response-cache.ts';
+import { newOutcome, newRecord } from '../../harness/records.ts';
+
+/** As the schema lets a request through. */
+const withDefaults = new Ajv({ strict: false, useDefaults: true }).compile(captureRequestSchema);
+
+/** What the steps were asked for, in order. */
+let told: string[];
+let open: CaptureRecord;
+beforeEach(() => {
+  told = [];
+  open = newRecord({ account: 'a' });
+});
+
+const note = (event: string) => async () => void told.push(event);
+const account = { id: 'a', name: 'A', createdAt: 0, ...demoLimits };
+const completed = (): AwaitedEnd => ({ record: { ...open, status: 'completed', outcome: newOutcome() }, bytes: null });
+
+interface Steps {
+  readonly nameCapture?: (() => Promise<void>)[];
+  readonly admitted?: Admitted;
+  readonly publish?: () => Promise<never>;
+  readonly end?: () => Promise<AwaitedEnd>;
+}
+
+/** A pipeline whose steps do as asked, on a request that is captured with a cache lease; its answer and its facts. */
+async function capture(steps: Steps, { body = {}, gone = new AbortController() } = {}) {
+  const beyond = () => {
+    throw new Error('this step was not to be taken');
+  };
+  const rateLimit = { limit: 1, remaining: 1, resetSeconds: 0 };
+  const names = [...(steps.nameCapture ?? [])];
+  const key = { name: 'key', ttl: 60 };
+  const cacheLease = {
+    uuid: open.uuid,
+    key,
+    extend: () => void told.push('extend cache lease'),
+    release: () => void told.push('release cache lease'),
+  };
+  const lease = {
+    nameCapture: async ({ uuid = randomUUIDv7() } = {}) => {
+      await names.shift()?.();
+      told.push('name');
+      return uuid;
+    },
+    settle: async (answer: object | null) => void told.push(answer === null ? 'settle without an answer' : 'settle'),
+    release: note('release key'),
+    close: () => void told.push('close key lease'),
+  };
+  const dispatch = {
+    record: open,
+    publish: async () => {
+      told.push('publish');
+      await steps.publish?.();
+      return { wait: async () => steps.end?.() ?? completed() };
+    },
+    close: (end: AwaitedEnd | undefined) => void told.push(`close dispatch ${end?.record.status ?? 'without an end'}`),
+  } as unknown as Dispatch;
+  const deps: CapturePipelineDeps = {
+    limits: { minRefreshSeconds: 3600, persistenceSeconds: 86_400 },
+    policy: { checkLiteral: () => undefined },
+    cdnUrl: 'https://cdn.test',
+    authenticator: {
+      authenticate: async () => ({ account, key: { id: 'k', account: 'a', name: 'n', scopes: [], createdAt: 0 } }),
+    },
+    responseCache: {
+      candidate: async () => null,
+      acquire: async (): Promise<CacheTurn> => ({ kind: 'lease', lease: cacheLease }),
+      hit: () => null,
+    },
+    idempotency: { acquire: async (): Promise<IdempotencyTurn> => ({ kind: 'lease', lease }) },
+    admission: {
+      admit: async () =>
+        steps.admitted ?? {
+          rateLimit,
+          refusal: null,
+          reservation: { release: async (record) => void told.push(`release reservation ${record?.status}`) },
+        },
+    },
+    dispatcher: { prepare: async () => dispatch, deadlineOf: (_request, acceptedAt) => acceptedAt + 1000 },
+    backgroundQueue: { enqueue: () => Promise.reject(new ServiceError('QUEUE_FULL')) },
+    regions: { estimatedWaitSeconds: () => 7 },
+    captures: { get: beyond, fail: beyond },
+    followUps: { arrange: beyond },
+    store: { stat: beyond },
+    now: Date.now,
+  };
+  const facts = new RequestFacts();
+  const request = { url: 'https://example.com/', ...body } as CaptureRequest;
+  expect(withDefaults(request)).toBe(true);
+  const call = {
+    body: request,
+    authorization: 'Bearer key',
+    idempotencyKeys: [],
+    clientGone: gone.signal,
+  };
+  const answer = new CapturePipeline(deps).capture(call, facts);
+  return { facts, answer: await answer.catch((error: unknown) => error) };
+}
+
+test('the steps come in order, and all that was taken is given back', async () => {
+  const { answer, facts } = await capture({});
+  expect(answer).toMatchObject({ uuid: open.uuid, data: { status: 'completed' } });
+  expect(told).toEqual([
+    'name',
+    'name',
+    'publish',
+    'extend cache lease',
+    'close dispatch completed',
+    'release reservation completed',
+    'settle',
+    'close key lease',
+  ]);
+  expect(facts).toMatchObject({ account: 'a', record: { uuid: open.uuid }, rateLimit: { remaining: 1 } });
+});
+
+describe('all is given back', () => {
+  test('when the limits refuse it', async () => {
+    const refusal = new ServiceError('QUOTA_EXCEEDED');
+    const { answer, facts } = await capture({
+      admitted: { refusal, rateLimit: { limit: 1, remaining: 0, resetSeconds: 9 } },
+    });
+    expect(answer).toBe(refusal);
+    expect(told).toEqual(['name', 'release cache lease', 'release key', 'close key lease']);
+    // Its answer says how the account stands, but names no capture.
+    expect(facts).toMatchObject({ account: 'a', rateLimit: { resetSeconds: 9 } });
+    expect(facts.record).toBeUndefined();
+  });
+
+  test('when it cannot be queued', async () => {
+    const { answer } = await capture({ publish: () => Promise.reject(new ServiceError('QUEUE_FULL')) });
+    expect(answer).toMatchObject({ code: 'QUEUE_FULL' });
+    // It may lie in the queue all the same: the reservation is released when its record has ended.
+    expect(told.slice(2)).toEqual([
+      'publish',
+      'close dispatch without an end',
+      'release reservation queued',
+      'release cache lease',
+      'release key',
+      'close key lease',
+    ]);
+  });
+
+  test('when it fails', async () => {
+    const failure = { code: 'NAVIGATION_FAILED', message: 'There is no such host.' } as const;
+    const end = async (): Promise<AwaitedEnd> => ({ record: { ...open, status: 'failed', failure }, bytes: null });
+    const { answer } = await capture({ end });
+    expect(answer).toMatchObject(failure);
+    expect(told.slice(4)).toEqual([
+      'close dispatch failed',
+      'release reservation failed',
+      'release cache lease',
+      'release key',
+      'close key lease',
+    ]);
+  });
+
+  test('but the lease on equal requests, when only the client has gone', async () => {
+    const gone = new AbortController();
+    const end = async (): Promise<AwaitedEnd> => {
+      gone.abort();
+      return { record: { ...open, status: 'rendering' }, bytes: null };
+    };
+    const { answer } = await capture({ end }, { gone });
+    expect(answer).toBeNull();
+    expect(told.slice(4)).toEqual([
+      'close dispatch rendering',
+      'release reservation rendering',
+      'settle without an answer',
+      'close key lease',
+    ]);
+  });
+
+  test('when the queue is full in the background, which says when to try again', async () => {
+    const { answer } = await capture({}, { body: { background: true } });
+    expect(answer).toMatchObject({ code: 'QUEUE_FULL', retryAfterSeconds: 7 });
+    expect(told).toEqual(['name', 'release reservation undefined', 'release key', 'close key lease']);
+  });
+});
+
+test('who has lost the lease on the key right before the capture is queued begins anew, and queues nothing twice', async () => {
+  const lost = () => Promise.reject(new LeaseLostError());
+  const { answer } = await capture({ nameCapture: [async () => undefined, lost] });
+  expect(answer).toMatchObject({ uuid: open.uuid });
+  expect(told.filter((event) => event === 'publish')).toHaveLength(1);
+  expect(told.slice(0, 4)).toEqual([
+    'name',
+    'close dispatch without an end',
+    'release reservation undefined',
+    'release cache lease',
+  ]);
+  expect(told).not.toContain('release key');
+});
+
+test('a wait counts also when it ends with an error', async () => {
+  const clock = new WaitClock();
+  const failing = new Promise<never>((_, reject) => setTimeout(reject, 30, new Error('over')));
+  await expect(clock.during(failing)).rejects.toThrow('over');
+  expect(clock.waitedMs).toBeGreaterThan(20);
+});

@@ -1,0 +1,100 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { WatchedReadCache } from '../../../services/front/read-cache.ts';
+
+let hear: (subject: string) => void;
+let connection: { up: boolean; id: number };
+let reads: number;
+let recent: WatchedReadCache<string | null>;
+let values: Record<string, string | null>;
+
+beforeEach(() => {
+  connection = { up: true, id: 1 };
+  reads = 0;
+  values = { a: 'one', b: 'two', c: 'three' };
+  const nc = {
+    get info() {
+      return { server_id: 's', client_id: connection.id };
+    },
+    subscribe: (_: string, { callback }: { callback: (error: null, message: { subject: string }) => void }) => {
+      hear = (subject) => callback(null, { subject });
+    },
+  };
+  const session = { nc, connected: () => connection.up } as unknown as NatsSession;
+  recent = new WatchedReadCache(session, '>', { maxAgeMs: 60_000, maxEntries: 2 });
+});
+
+const get = (subject: string) =>
+  recent.get(subject, async () => {
+    reads++;
+    return values[subject] ?? null;
+  });
+
+test('what was read a moment ago is not read again', async () => {
+  expect([await get('a'), await get('a'), ...(await Promise.all([get('b'), get('b')]))]).toEqual([
+    'one',
+    'one',
+    'two',
+    'two',
+  ]);
+  expect(reads).toBe(2);
+});
+
+test('a write that is heard ends it, also for a reading that is under way', async () => {
+  let bring: (value: string) => void = () => {};
+  const before = recent.get('a', () => new Promise((resolve) => (bring = resolve)));
+  hear('a');
+  values['a'] = 'new';
+  expect(await get('a')).toBe('new');
+  bring('old');
+  expect(await before).toBe('old');
+  expect(await get('a')).toBe('new');
+  hear('b');
+  expect(await get('a')).toBe('new');
+  expect(reads).toBe(1);
+});
+
+test('nothing is served from memory without the connection, or after another one', async () => {
+  await get('a');
+  connection.up = false;
+  await get('a');
+  connection.up = true;
+  await get('a');
+  expect(reads).toBe(2);
+  connection.id = 2;
+  await get('a');
+  expect(reads).toBe(3);
+});
+
+test('what is not worth keeping, and what failed, is read again', async () => {
+  values['a'] = null;
+  expect([await get('a'), await get('a')]).toEqual([null, null]);
+  expect(reads).toBe(2);
+  await expect(recent.get('b', () => Promise.reject(new Error('away')))).rejects.toThrow('away');
+  expect(await get('b')).toBe('two');
+});
+
+test('the oldest makes room', async () => {
+  for (const subject of ['a', 'b', 'c', 'b', 'c']) await get(subject);
+  expect(reads).toBe(3);
+  await get('a');
+  expect(reads).toBe(4);
+});
+
+test('a value is read anew after its time', async () => {
+  const session = { nc: { subscribe: () => undefined, info: {} }, connected: () => true } as unknown as NatsSession;
+  let time = 1;
+  const short = new WatchedReadCache<number>(session, '>', { maxAgeMs: 1, now: () => (time += 2) });
+  expect([await short.get('a', async () => 1), await short.get('a', async () => 2)]).toEqual([1, 2]);
+});
+
+test('listeners hear of writes to their subject until they leave', () => {
+  const heard: string[] = [];
+  const leave = recent.onWrite('a', () => heard.push('first'));
+  recent.onWrite('a', () => heard.push('second'));
+  hear('a');
+  hear('b');
+  leave();
+  hear('a');
+  expect(heard).toEqual(['first', 'second', 'second']);
+});
