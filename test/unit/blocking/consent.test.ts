@@ -17,11 +17,11 @@ const strictPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 
 /** The full browser gives frames of other sites a process of their own. */
 const tried = [
-  [headlessShell, names],
-  [fullChromium, ['onetrust', 'framed']],
+  ['the headless shell', headlessShell, names],
+  ['the full browser', fullChromium, ['onetrust', 'framed']],
 ] as const;
 
-describe.each(tried)('consent dialogs in %s', (executablePath, dialogs) => {
+describe.each(tried)('consent dialogs in %s', (_, executablePath, dialogs) => {
   let browser: Browser;
   let blocker: Blocker;
   let site: Site;

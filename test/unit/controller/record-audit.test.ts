@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { CaptureRecord, WebhookDelivery } from '@webcapture/shared/contract/capture-record.ts';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { streamNames, taskDurable, taskKinds } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
@@ -19,6 +18,7 @@ import { ControllerMetrics } from '../../../services/controller/apply/metrics.ts
 import { dispatchJob } from '../../../services/controller/tasks/dispatch-job.ts';
 import { ExpirySweep } from '../../../services/controller/tasks/expiry-sweep.ts';
 import { refreshCapture } from '../../../services/controller/tasks/refresh-capture.ts';
+import { pullOne } from '../../harness/pull-one.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { recordingLog, type LogLine } from './support/recording-log.ts';

@@ -3,7 +3,6 @@ import { Registry } from 'prom-client';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { provision } from '@webcapture/shared/nats/provision.ts';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { backgroundShards, captureDurable, streamConfigs, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
 import { backgroundShardOf, Captures } from '@webcapture/shared/state/captures.ts';
@@ -19,6 +18,7 @@ import { ResultPublisher } from '../../../services/renderer/job/publish-result.t
 import { giveBack, runJob, type JobDeps } from '../../../services/renderer/job/run-job.ts';
 import { Slots } from '../../../services/renderer/job/slots.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
+import { pullOne } from '../../harness/pull-one.ts';
 import { newOutcome, newRecord, plainReport, pngLike } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { TestBroker } from './support/broker.ts';
