@@ -1,3 +1,4 @@
+import { nanos } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Registry } from 'prom-client';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
@@ -130,6 +131,9 @@ function startRenderer(session: NatsSession) {
   };
 }
 
+/** By then what a dead renderer held comes back, once the controller has set up its durable: in earnest after 30 s. */
+const ackWaitMs = 2000;
+
 const account = 'old';
 
 /** Captures as version 0.1 left them, by what the renderer is to be shown: null where that is nothing. */
@@ -195,7 +199,13 @@ describe.each(['the leader converts them before a renderer comes', 'renderers pu
       const left = await leaveCaptures(session);
       const captures = new Captures(session);
       const env = { WEBCAPTURE_REGIONS: `${region}:1`, WEBCAPTURE_NATS_URL: broker.url };
-      const leader = () => TestController.start({ ...env, WEBCAPTURE_POD: 'controller-1' });
+      const leader = () => TestController.start({ ...env, WEBCAPTURE_POD: 'controller-1' }, { sweepMs: 1000 });
+      const heldIn = captureDurable(region, 'background', backgroundShardOf('orphan', backgroundShards));
+      const shortenAckWait = async () => {
+        const { config } = await session.jsm.consumers.info(streamNames.captures, heldIn);
+        if (config.ack_wait === nanos(ackWaitMs)) return;
+        await session.jsm.consumers.update(streamNames.captures, heldIn, { ack_wait: nanos(ackWaitMs) });
+      };
       const versionsInQueue = async () => {
         const { messages, first_seq, last_seq } = await stateOf(session, streamNames.captures);
         const versions: number[] = [];
@@ -256,6 +266,8 @@ describe.each(['the leader converts them before a renderer comes', 'renderers pu
       await until(
         'all to be completed',
         async () => {
+          // The leader sets it anew when it begins.
+          await shortenAckWait();
           expect(await states()).toEqual(left.map(() => 'completed'));
           return true;
         },

@@ -5,7 +5,10 @@ import { startTestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { TestQueue, TestRenderer } from './support/renderer.ts';
 
-test('a result that NATS cannot take for 20 s is published when it is there again, and tells its true age', async () => {
+/** Longer than one attempt to publish a result may take. */
+const awayMs = 7000;
+
+test('a result that NATS cannot take for several attempts is published when it is there again, and tells its true age', async () => {
   await using own = await startTestNats(['us-east']);
   const ownQueue = new TestQueue(own.session);
   const session = await own.connect();
@@ -13,7 +16,7 @@ test('a result that NATS cannot take for 20 s is published when it is there agai
   class Cut extends ResultPublisher {
     override async publish(...args: Parameters<ResultPublisher['publish']>): Promise<void> {
       restarted ??= own.kill().then(async () => {
-        await sleep(20_000);
+        await sleep(awayMs);
         await own.start();
       });
       await sleep(500);
@@ -22,11 +25,11 @@ test('a result that NATS cannot take for 20 s is published when it is there agai
   }
   const renderer = new TestRenderer(session, { results: new Cut(session, 'pod') });
   await ownQueue.publish();
-  await until('the result', async () => restarted !== undefined && (await restarted, true), { deadlineMs: 50_000 });
+  await until('the result', async () => restarted !== undefined && (await restarted, true), { deadlineMs: 30_000 });
   await until('the job to be acknowledged', async () => (await ownQueue.queued()) === 0, { deadlineMs: 30_000 });
   const outcomes = await ownQueue.outcomes();
   expect(outcomes).toMatchObject([{ kind: 'completed' }]);
-  expect(outcomes[0]?.kind === 'completed' ? outcomes[0].ageMs : 0).toBeGreaterThan(15_000);
+  expect(outcomes[0]?.kind === 'completed' ? outcomes[0].ageMs : 0).toBeGreaterThan(awayMs);
   await renderer.stop();
 }, 120_000);
 
@@ -44,6 +47,7 @@ test('a renderer that stops while NATS is unavailable does not wait for it', asy
   await until('the server to be gone', () => !session.connected());
   const start0 = performance.now();
   await renderer.stop(100);
-  expect(performance.now() - start0).toBeLessThan(15_000);
+  // An acknowledgement is waited for for 2 s.
+  expect(performance.now() - start0).toBeLessThan(5000);
   await own.start();
 }, 90_000);
