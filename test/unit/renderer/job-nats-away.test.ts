@@ -47,7 +47,7 @@ test('a renderer that stops while NATS is unavailable does not wait for it', asy
   await until('the server to be gone', () => !session.connected());
   const start0 = performance.now();
   await renderer.stop(100);
-  // An acknowledgement is waited for for 2 s.
-  expect(performance.now() - start0).toBeLessThan(5000);
+  // It was publishing the result: one attempt takes 5 s at most, and there is no other one.
+  expect(performance.now() - start0).toBeLessThan(6500);
   await own.start();
 }, 90_000);
