@@ -7,7 +7,7 @@ test('a stored capture is kept for the days that the operator chose, whatever it
   const { body } = await read(
     await stand.capture({ url: 'https://example.com/', persistence: { enabled: true }, cdnTtl: 100 }),
   );
-  const { expiresAt } = body.data?.['metadata'] as { expiresAt: string };
+  const { expiresAt } = (body.data ?? {})['metadata'] as { expiresAt: string };
   const keptMs = Date.parse(expiresAt) - before;
   expect(keptMs).toBeGreaterThan(7 * 86_400_000 - 60_000);
   expect(keptMs).toBeLessThan(7 * 86_400_000 + 60_000);
