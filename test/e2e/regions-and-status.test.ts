@@ -170,7 +170,8 @@ describe('status', () => {
   });
 
   test('a capture that was waiting for the renderer that died does not wait for ever', async () => {
-    const { api, renderer, serving } = fleet();
+    const { api, books, renderer, serving } = fleet();
+    const before = await books.usage();
     const held = site().visit('/held');
     const rendering = api.capture({ url: held.url, region: 'us-east' });
     await held.underWay(rendering);
@@ -186,9 +187,11 @@ describe('status', () => {
     held.release();
     await renderer('us-east').start();
     await serving('us-east', 1);
-    // Of the one that was being rendered nothing is lost: it is delivered again, unless it was given up.
-    expect(['completed', 'REGION_UNAVAILABLE', 'CAPTURE_TIMEOUT']).toContain(outcomeOf(await rendering));
-    await until('the queue to be empty', async () => (await fleet().books.queued()) === 0, { deadlineMs: 20_000 });
+    // Of the one that was being rendered nothing is lost: it is delivered again and charged, unless it was given up.
+    const outcome = outcomeOf(await rendering);
+    expect(['completed', 'REGION_UNAVAILABLE', 'CAPTURE_TIMEOUT']).toContain(outcome);
+    await until('the queue to be empty', async () => (await books.queued()) === 0, { deadlineMs: 20_000 });
+    expect((await books.usage()).tokens - before.tokens).toBe(outcome === 'completed' ? 1 : 0);
   }, 90_000);
 
   test('is major when no region is left', async () => {

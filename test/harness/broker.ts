@@ -52,7 +52,7 @@ export class Broker implements NatsBroker {
     return [this.#server.process.pid];
   }
 
-  /** Ends the server: SIGKILL by default, as a power cut would. Returns when it is gone. */
+  /** Ends the server, by default with SIGKILL: what it had handed to the kernel survives, unlike in a power cut. Returns when it is gone. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const { process: server } = this.#server;
     server.kill(signal);

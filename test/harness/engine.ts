@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { inject } from 'vitest';
 import { createSystemLookup, type Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
@@ -21,8 +22,8 @@ type RenderOptions = RenderRequest['options'];
 export const log = createLogger({ service: 'test', pod: 'test', level: process.env.TEST_LOG ?? 'silent' });
 
 export const engineConfig: RenderEngineConfig = {
-  headlessShellPath: process.env.WEBCAPTURE_HEADLESS_SHELL_PATH ?? '/usr/bin/chromium-headless-shell',
-  chromiumPath: process.env.WEBCAPTURE_CHROMIUM_PATH ?? '/usr/bin/chromium',
+  headlessShellPath: inject('tools').headlessShell,
+  chromiumPath: inject('tools').chromium,
   sandbox: 'off',
   slots: 1,
   capturesPerBrowser: 1000,

@@ -295,7 +295,7 @@ export class ClusterNode {
     });
   }
 
-  /** Ends it: SIGKILL by default, as a power cut would. Returns when it is gone. */
+  /** Ends it, by default with SIGKILL: what it had handed to the kernel survives, unlike in a power cut. Returns when it is gone. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const server = this.#running();
     server.process.kill(signal);

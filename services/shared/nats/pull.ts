@@ -1,59 +1,15 @@
 import { JetStreamError } from '@nats-io/jetstream';
-import { ConnectionError, nanos, TimeoutError, type NatsConnection } from '@nats-io/nats-core';
-import { DeadlineError, withDeadline } from '../lifecycle/deadline.ts';
+import { ConnectionError, nanos } from '@nats-io/nats-core';
+import { DeadlineError } from '../lifecycle/deadline.ts';
 import { backoffMs } from '../lifecycle/delay.ts';
-import { isNoResponders } from './api-errors.ts';
 import type { PullInbox, Puller, PullStatus } from './pull-inbox.ts';
-import { pulledMessage, type PulledMessage } from './pulled-message.ts';
+import type { PulledMessage } from './pulled-message.ts';
 
 /** The durable is not there: not provisioned yet, or removed with its region. */
 export class ConsumerMissingError extends JetStreamError {}
 
 /** What the server says of a pull request, other than with a message. */
-const status = { heartbeat: 100, noMessages: 404, requestTimeout: 408, conflict: 409, noResponders: 503 } as const;
-
-/**
- * Asks a durable for one message: at once (`waitMs` 0), or waiting for one up to `waitMs`. Null when there is none.
- *
- * The client's `next()` and `fetch()` always wait for a second or more, which no slot that serves several lanes can
- * afford; so this is the raw request. It must not go over the client's shared reply subscription, which takes a job for
- * a stray answer and drops it.
- *
- * Throws {@link ConsumerMissingError} when the durable does not exist, or the connection's error.
- */
-export async function pullOne(
-  nc: NatsConnection,
-  stream: string,
-  durable: string,
-  waitMs: number,
-): Promise<PulledMessage | null> {
-  const request = waitMs === 0 ? { batch: 1, no_wait: true } : { batch: 1, expires: nanos(waitMs) };
-  const graceMs = 2000;
-  try {
-    // A request of its own never settles when the connection closes meanwhile: hence the deadline.
-    const reply = await withDeadline(
-      nc.request(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`, JSON.stringify(request), {
-        noMux: true,
-        timeout: waitMs + graceMs,
-      }),
-      waitMs + graceMs + 500,
-      'a pull request',
-    );
-    const code = reply.headers?.code ?? 0;
-    if (code === 0) return pulledMessage(nc, reply);
-    if (code === status.noMessages || code === status.requestTimeout) return null;
-    if (code === status.conflict && /consumer deleted/i.test(reply.headers?.description ?? '')) {
-      throw new ConsumerMissingError(`the durable ${durable} of ${stream} was removed`);
-    }
-    throw new JetStreamError(`pull from ${durable}: ${code} ${reply.headers?.description ?? ''}`);
-  } catch (error) {
-    if (error instanceof TimeoutError) return null;
-    if (isNoResponders(error)) {
-      throw new ConsumerMissingError(`the durable ${durable} of ${stream} is not there`, { cause: error });
-    }
-    throw error;
-  }
-}
+const status = { heartbeat: 100, noMessages: 404, requestTimeout: 408, noResponders: 503 } as const;
 
 export interface PullOptions {
   readonly stream: string;

@@ -35,6 +35,8 @@ export const assets = {
     await delayed(exchange);
     exchange.send('application/json', '{}');
   },
+  /** So many bytes that no format knows. */
+  '/asset/bytes': (exchange) => exchange.send('application/octet-stream', Buffer.alloc(exchange.number('size'), 1)),
   /** Takes a page's report about itself, as a picture that the page's load event waits for. */
   '/asset/beacon': async (exchange) => exchange.send('image/png', await image(exchange)),
   '/asset/media': (exchange) => exchange.send(exchange.text('type', 'audio/wav'), silence()),

@@ -17,11 +17,11 @@ const strictPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 
 /** The full browser gives frames of other sites a process of their own. */
 const tried = [
-  [headlessShell, names],
-  [fullChromium, ['onetrust', 'framed']],
+  ['the headless shell', headlessShell, names],
+  ['the full browser', fullChromium, ['onetrust', 'framed']],
 ] as const;
 
-describe.each(tried)('consent dialogs in %s', (executablePath, dialogs) => {
+describe.each(tried)('consent dialogs in %s', (_, executablePath, dialogs) => {
   let browser: Browser;
   let blocker: Blocker;
   let site: Site;
@@ -124,14 +124,18 @@ describe.each(tried)('consent dialogs in %s', (executablePath, dialogs) => {
   });
 
   it('do not hold up the shot of a page that never answers', async () => {
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    const block = { ads: false, trackers: false, media: false, cookieBanners: true };
-    const session = await BlockingSession.start(page, block, blocker);
-    await page.goto(site.url(pageOf('busy')), { waitUntil: 'commit' });
-    // Without the deadline it would never come back: that it is late on a busy machine is another matter.
-    expect(await timeOf(() => session.beforeShoot(Date.now() + 1500))).toBeLessThan(10_000);
-    await context.close();
+    const again = async () => {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      const block = { ads: false, trackers: false, media: false, cookieBanners: true };
+      const session = await BlockingSession.start(page, block, blocker);
+      await page.goto(site.url(pageOf('busy')), { waitUntil: 'commit' });
+      // Without the deadline it would never come back.
+      const ms = await timeOf(() => session.beforeShoot(Date.now() + 1500));
+      await context.close();
+      return ms;
+    };
+    expect(await fastest(2500, again)).toBeLessThan(2500);
   });
 
   it('stay when nobody asked', async () => {

@@ -39,7 +39,10 @@ const pages: SitePages = {
   },
 };
 
-describe.each([headlessShell, fullChromium])('requests in %s', (executablePath) => {
+describe.each([
+  ['the headless shell', headlessShell],
+  ['the full browser', fullChromium],
+])('requests in %s', (_, executablePath) => {
   let browser: Browser;
   let blocker: Blocker;
   let site: Site;

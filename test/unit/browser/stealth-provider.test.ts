@@ -36,7 +36,7 @@ test("the example of the documentation renders antiBot captures, and nobody else
 });
 
 /** What a renderer does with the provider before all else. */
-const start = async (path: string) => stealthSwitches(await loadStealthProvider(path, '/usr/bin/chromium'));
+const start = async (path: string) => stealthSwitches(await loadStealthProvider(path, inject('tools').chromium));
 
 const whole = `{ name: 'mine', executablePath: '/x', switches: () => [], withoutSwitches: [], contextOptions: {}, initScripts: [],
   window: (viewport) => ({ screen: viewport, outer: viewport }) }`;

@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { provision } from '@webcapture/shared/nats/provision.ts';
 import {
   backgroundShards,
@@ -19,6 +18,7 @@ import type { QueueFacts } from '../../../services/controller/health/facts.ts';
 import { Collector } from '../../../services/controller/health/collector.ts';
 import { readQueue, type KnownDepths } from '../../../services/controller/health/queue-depths.ts';
 import { silentLog, startTestNats, streamSettings, type TestNats } from '../../harness/nats-session.ts';
+import { pullOne } from '../../harness/pull-one.ts';
 import { until } from '../../harness/until.ts';
 import { queueCapture } from './support/jobs.ts';
 import { TcpGate } from './support/tcp-gate.ts';

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
 import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { backgroundShards, captureDurable, deadLetterDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { backgroundShardOf } from '@webcapture/shared/state/captures.ts';
 import { CaptureList } from '@webcapture/shared/state/capture-list.ts';
 import { parseAdvisory, settleDeadLetters } from '../../../services/controller/jobs/dead-letters.ts';
 import { silentLog } from '../../harness/nats-session.ts';
+import { pullOne } from '../../harness/pull-one.ts';
 import { newOutcome } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { heartbeat } from './support/facts.ts';

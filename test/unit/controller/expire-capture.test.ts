@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { streamNames, taskDurable } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
 import { begin, remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { parseTask } from '@webcapture/shared/state/tasks.ts';
 import { putHtml, takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
 import { expireCapture } from '../../../services/controller/jobs/expiry.ts';
+import { pullOne } from '../../harness/pull-one.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { newFile, newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { removeRetiredDurables } from '../../../services/controller/jobs/provisioner.ts';
 import { silentLog } from '../../harness/nats-session.ts';
+import { pullOne } from '../../harness/pull-one.ts';
 import { queueCapture } from './support/jobs.ts';
 import { useSettling } from './support/settling.ts';
 

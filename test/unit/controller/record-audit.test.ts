@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { CaptureRecord, WebhookDelivery } from '@webcapture/shared/contract/capture-record.ts';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { streamNames, taskDurable, taskKinds } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
@@ -14,6 +13,7 @@ import { ControllerMetrics } from '../../../services/controller/health/metrics.t
 import { dispatchJob } from '../../../services/controller/jobs/dispatch.ts';
 import { ExpirySweep } from '../../../services/controller/jobs/expiry.ts';
 import { refreshCapture } from '../../../services/controller/jobs/refresh.ts';
+import { pullOne } from '../../harness/pull-one.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { recordingLog, type LogLine } from './support/recording-log.ts';

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { heldJobText } from '@webcapture/shared/contract/heartbeat.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { backgroundShards, captureDurable, captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { backgroundShardOf, Captures } from '@webcapture/shared/state/captures.ts';
 import { sayHeartbeat } from '@webcapture/shared/state/fleet.ts';
 import { jobOf } from '@webcapture/shared/state/job-of.ts';
 import { Tickets } from '@webcapture/shared/state/tickets.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { pullOne } from '../../harness/pull-one.ts';
 import { newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { heartbeat } from './support/facts.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { backgroundShards, captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { CaptureList } from '@webcapture/shared/state/capture-list.ts';
 import { backgroundShardOf } from '@webcapture/shared/state/captures.ts';
 import { remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
 import { Sweep, whatIsDue } from '../../../services/controller/jobs/sweep.ts';
+import { pullOne } from '../../harness/pull-one.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { newOutcome } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';

@@ -1,9 +1,9 @@
+import { nanos } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Registry } from 'prom-client';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { provision } from '@webcapture/shared/nats/provision.ts';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { backgroundShards, captureDurable, streamConfigs, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
 import { backgroundShardOf, Captures } from '@webcapture/shared/state/captures.ts';
@@ -19,6 +19,7 @@ import { ResultPublisher } from '../../../services/renderer/worker/publish-resul
 import { giveBack, runJob, type JobDeps } from '../../../services/renderer/worker/run-job.ts';
 import { Slots } from '../../../services/renderer/worker/slots.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
+import { pullOne } from '../../harness/pull-one.ts';
 import { newOutcome, newRecord, plainReport, pngLike } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { TestBroker } from './support/broker.ts';
@@ -130,6 +131,9 @@ function startRenderer(session: NatsSession) {
   };
 }
 
+/** By then what a dead renderer held comes back, once the controller has set up its durable: in earnest after 30 s. */
+const ackWaitMs = 2000;
+
 const account = 'old';
 
 /** Captures as version 0.1 left them, by what the renderer is to be shown: null where that is nothing. */
@@ -195,7 +199,13 @@ describe.each(['the leader converts them before a renderer comes', 'renderers pu
       const left = await leaveCaptures(session);
       const captures = new Captures(session);
       const env = { WEBCAPTURE_REGIONS: `${region}:1`, WEBCAPTURE_NATS_URL: broker.url };
-      const leader = () => TestController.start({ ...env, WEBCAPTURE_POD: 'controller-1' });
+      const leader = () => TestController.start({ ...env, WEBCAPTURE_POD: 'controller-1' }, { sweepMs: 1000 });
+      const heldIn = captureDurable(region, 'background', backgroundShardOf('orphan', backgroundShards));
+      const shortenAckWait = async () => {
+        const { config } = await session.jsm.consumers.info(streamNames.captures, heldIn);
+        if (config.ack_wait === nanos(ackWaitMs)) return;
+        await session.jsm.consumers.update(streamNames.captures, heldIn, { ack_wait: nanos(ackWaitMs) });
+      };
       const versionsInQueue = async () => {
         const { messages, first_seq, last_seq } = await stateOf(session, streamNames.captures);
         const versions: number[] = [];
@@ -256,6 +266,8 @@ describe.each(['the leader converts them before a renderer comes', 'renderers pu
       await until(
         'all to be completed',
         async () => {
+          // The leader sets it anew when it begins.
+          await shortenAckWait();
           expect(await states()).toEqual(left.map(() => 'completed'));
           return true;
         },

@@ -1,7 +1,6 @@
 import { TimeoutError } from '@nats-io/nats-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { captureDurable } from '@webcapture/shared/nats/streams.ts';
 import { jobOf } from '@webcapture/shared/state/job-of.ts';
 import type { JobOutcome } from '@webcapture/shared/state/results.ts';
@@ -9,6 +8,7 @@ import { complete, fail, isOpen } from '@webcapture/shared/state/transitions.ts'
 import { EndWaiter, type AwaitDeps } from '../../../services/front/capture/await-end.ts';
 import { Mailbox } from '../../../services/front/capture/reply-inbox.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { pullOne } from '../../harness/pull-one.ts';
 import { queuedJobs } from '../../harness/queues.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { completedBy, resultOf, SettlingParts } from '../../harness/settling.ts';

@@ -317,7 +317,7 @@ test('a claim whose front died before its capture was accepted does not last', a
   const stamp = (Date.now() - 20_000).toString(16).padStart(12, '0');
   const uuid = `${stamp.slice(0, 8)}-${stamp.slice(8)}-7000-8000-000000000000`;
   // As a front leaves it that has not queued its capture yet.
-  const claim = { uuid, until: Date.now() + 10_000 };
+  const claim = { uuid, until: Date.now() + 2000 };
   await new Entries(fronts.stand.nats.session, 'cache').put(`demo.${name}`, { done: null, claim });
   const second = (await ask(cached(url), { front: 1 })).body.data;
   expect(second).toMatchObject({ fromCache: false });

@@ -141,7 +141,8 @@ describe('a capture that completes', () => {
     const start = performance.now();
     const response = await stand.capture({ url, responseType: 'file' });
     expect([response.status, await bytesOf(response)]).toEqual([200, fileOfLast()]);
-    expect(performance.now() - start).toBeLessThan(15_000);
+    // The result is there after half a second, and looked for every two.
+    expect(performance.now() - start).toBeLessThan(5000);
   });
 
   test('and of which replies come that make no sense is answered all the same', async () => {

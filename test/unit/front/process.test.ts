@@ -25,7 +25,7 @@ beforeEach(async () => {
     WEBCAPTURE_NATS_URL: nats.url,
     WEBCAPTURE_REGIONS: 'us-east:1',
     WEBCAPTURE_API_KEY: key,
-    WEBCAPTURE_DRAIN_DELAY: '5',
+    WEBCAPTURE_DRAIN_DELAY: '2',
   });
   renderer = new StandInRenderer(await nats.connect(), 'us-east');
   await renderer.start();

@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Lane } from '@webcapture/shared/contract/capture-job.ts';
+import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { provision } from '@webcapture/shared/nats/provision.ts';
 import {
@@ -20,7 +21,7 @@ import { rendersIn, TestQueue, TestRenderer, uuidOf, type TestRendererOptions } 
 
 let nats: TestNats;
 beforeAll(async () => {
-  nats = await startTestNats(['us-east']);
+  nats = await startTestNats(['us-east', 'eu-west', 'us-west']);
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
@@ -57,7 +58,12 @@ class Pod {
   readonly #slots: Slots;
   readonly #source: JobSource;
 
-  constructor(session: NatsSession, slots: number, work?: (message: PulledMessage) => Promise<void>) {
+  constructor(
+    session: NatsSession,
+    slots: number,
+    work?: (message: PulledMessage) => Promise<void>,
+    region: Region = 'us-east',
+  ) {
     this.session = session;
     this.#slots = new Slots({
       count: slots,
@@ -76,7 +82,7 @@ class Pod {
       onFree: () => this.#source?.ask(),
     });
     this.#source = new JobSource(session, {
-      region: 'us-east',
+      region,
       free: () => this.#slots.free,
       onJob: (message) => this.#slots.take(message),
       log: silentLog,
@@ -116,8 +122,8 @@ async function publish(subject: string, count: number, { tells = false, server =
   if (tells) server.session.nc.publish(signalSubject('us-east'), JSON.stringify({ shards: [shard] }));
 }
 
-const consumer = (lane: Lane, shard = 0) =>
-  nats.session.jsm.consumers.info(streamNames.captures, captureDurable('us-east', lane, shard));
+const consumer = (lane: Lane, shard = 0, region: Region = 'us-east') =>
+  nats.session.jsm.consumers.info(streamNames.captures, captureDurable(region, lane, shard));
 
 describe('jobs are taken in this order:', () => {
   test('interactive before background, but for every eighth turn', async () => {
@@ -156,11 +162,24 @@ describe('jobs are taken in this order:', () => {
   });
 });
 
-describe.each([1, 4, 16])('an idle renderer with %i slots', (slots) => {
-  test('sends at most one request in five seconds, and hears all answers on one subscription', async () => {
+// Each in a region of its own, so that what they send can be told apart while they idle side by side.
+describe('an idle renderer', () => {
+  const idling = [
+    [1, 'us-east'],
+    [4, 'eu-west'],
+    [16, 'us-west'],
+  ] as const;
+
+  test('with 1, 4 or 16 slots sends at most one request in five seconds, and hears all answers on one subscription', async () => {
+    await Promise.all(idling.map(([slots, region]) => expectIdle(slots, region)));
+  });
+
+  async function expectIdle(slots: number, region: Region): Promise<void> {
     const requests: string[] = [];
     const counter = nats.session.nc.subscribe('$JS.API.CONSUMER.MSG.NEXT.>', {
-      callback: (_, { subject }) => void requests.push(subject),
+      callback: (_, { subject }) => {
+        if (subject.split('.').at(-1)?.startsWith(`${region}-`)) requests.push(subject);
+      },
     });
     await nats.session.nc.flush();
     const session = await connect();
@@ -170,8 +189,8 @@ describe.each([1, 4, 16])('an idle renderer with %i slots', (slots) => {
       if (!subject.startsWith('signals.')) inboxes.push(subject);
       return subscribe(subject, options);
     };
-    new Pod(session, slots);
-    await until('it to wait', async () => (await consumer('interactive')).num_waiting > 0);
+    new Pod(session, slots, undefined, region);
+    await until('it to wait', async () => (await consumer('interactive', 0, region)).num_waiting > 0);
     // Each durable was asked once at the start, by one slot for all.
     await until('the first look to end', () => requests.length >= backgroundShards + 2);
     const atStart = requests.length;
@@ -180,7 +199,7 @@ describe.each([1, 4, 16])('an idle renderer with %i slots', (slots) => {
     expect(requests.length - atStart).toBeLessThanOrEqual(2);
     expect(inboxes).toHaveLength(1);
     counter.unsubscribe();
-  });
+  }
 });
 
 test('a signal has one slot of an idle renderer look, and the others join in where there is more', async () => {

@@ -11,8 +11,8 @@ import { provision } from '@webcapture/shared/nats/provision.ts';
 import { captureDurable, captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { startNats } from '../../../deploy/local/nats.ts';
 import { silentLog, startTestNats, streamSettings, type TestNats } from '../../harness/nats-session.ts';
+import { StallingProxy } from '../../harness/stalling-proxy.ts';
 import { until } from '../../harness/until.ts';
-import { StallingProxy } from './support/stalling-proxy.ts';
 
 const stream = streamNames.captures;
 const durable = captureDurable('us-east', 'interactive');

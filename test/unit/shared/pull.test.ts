@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ConsumerMissingError, pullOne } from '@webcapture/shared/nats/pull.ts';
+import { ConsumerMissingError } from '@webcapture/shared/nats/pull.ts';
 import { parseAckSubject } from '@webcapture/shared/nats/pulled-message.ts';
 import { captureDurable, captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { pullOne } from '../../harness/pull-one.ts';
 
 let nats: TestNats;
 beforeAll(async () => {

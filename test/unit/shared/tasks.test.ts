@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { pullOne } from '@webcapture/shared/nats/pull.ts';
 import { streamNames, taskDurable, type TaskKind } from '@webcapture/shared/nats/streams.ts';
 import { parseTask, Tasks, type Task } from '@webcapture/shared/state/tasks.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { pullOne } from '../../harness/pull-one.ts';
 import { until } from '../../harness/until.ts';
 
 let nats: TestNats;

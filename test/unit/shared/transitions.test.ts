@@ -331,3 +331,14 @@ test('whatever happens in whatever order, the books never go below zero, and tok
   }
   expect([...seen]).toEqual(expect.arrayContaining(['completed/completed', 'completed/failed', 'expired/completed']));
 });
+
+test('a capture that its client gave up tells its webhook nothing: as far as that client knows, it was never accepted', () => {
+  const webhook = { url: 'https://hooks.example/', state: 'waiting', attempts: 0 } as const;
+  const cancelled = { ...failure, cancelled: true } as const;
+  for (const transition of [fail(0, cancelled), cancelQueued(0, cancelled)]) {
+    const ended = transition(background({ webhook }), now);
+    expect(ended).toMatchObject({ status: 'failed', failure: { cancelled: true }, webhook });
+    expect(ended?.webhook).toEqual(webhook);
+  }
+  expect(cancelQueued(0, failure)(background({ webhook }), now)?.webhook).toMatchObject({ state: 'pending' });
+});

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
@@ -26,8 +26,17 @@ const leading: { readonly aborter: AbortController; readonly ended: Promise<void
 beforeAll(async () => {
   nats = await startTestNats(['us-east']);
 });
-beforeEach(() => nats.session.jsm.streams.purge(streamNames.tasks));
+/** How long an attempt waits for its answer here, in place of 10 s. It still counts as one that hung. */
+const attemptMs = 3000;
+
+beforeEach(async () => {
+  await nats.session.jsm.streams.purge(streamNames.tasks);
+  const { setTimeout: wait } = globalThis;
+  const shorter = (work: () => void, ms?: number, ...args: []) => wait(work, ms === 10_000 ? attemptMs : ms, ...args);
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(shorter as typeof setTimeout);
+});
 afterEach(async () => {
+  vi.restoreAllMocks();
   for (const { aborter, ended } of leading.splice(0)) {
     aborter.abort(new Error('the term is over'));
     await ended;
@@ -102,8 +111,8 @@ describe.each([4, 40])('%i accounts whose receivers never answer', (count) => {
       const startedAt = performance.now();
       await tell(`live-${count}`, live);
       await until('the event to be delivered', () => live.received.length === event);
-      // An attempt at a dead receiver takes 10 s.
-      expect(performance.now() - startedAt).toBeLessThan(5000);
+      // Less than one attempt at a dead receiver takes.
+      expect(performance.now() - startedAt).toBeLessThan(attemptMs);
     }
     // Few are tried at once at each, and they are told apart soon.
     expect(Math.max(...dead.map((site) => site.connections()))).toBeLessThanOrEqual(2);
@@ -111,7 +120,7 @@ describe.each([4, 40])('%i accounts whose receivers never answer', (count) => {
     const startedAt = performance.now();
     await tell(`live-${count}`, live);
     await until('the event to be delivered', () => live.received.length === 6);
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(performance.now() - startedAt).toBeLessThan(attemptMs);
   }, 120_000);
 });
 

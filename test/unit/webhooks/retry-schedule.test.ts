@@ -1,5 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { nextAttemptAt, attemptOffsets } from '../../../services/controller/jobs/webhooks/deliver.ts';
+import { attemptDueAt, attemptOffsets, nextAttemptAt } from '../../../services/controller/jobs/webhooks/deliver.ts';
 
 const hour = 3_600_000;
 
@@ -41,4 +42,18 @@ test('after the eighth there is none', () => {
   expect(nextAttemptAt(7, 0, 0)).toBe(24 * hour);
   expect(nextAttemptAt(8, 0, 0)).toBeNull();
   expect(nextAttemptAt(9, 0, 0)).toBeNull();
+});
+
+test('eight tries: at once, then 10 s, 1 min, 10 min, 1 h, 4 h, 12 h and 24 h after the first, as the API guide says', async () => {
+  const schedule = [0, 10_000, 60_000, 600_000, 3_600_000, 14_400_000, 43_200_000, 86_400_000];
+  const firstAt = 1_700_000_000_000;
+  const due = schedule.map((_, index) => attemptDueAt({ attempt: index + 1, firstAt }) - firstAt);
+  expect(due).toEqual(schedule);
+  // An attempt that fails at once is followed by the next one at its time.
+  const next = schedule.map((offset, index) => nextAttemptAt(index + 1, firstAt, firstAt + offset));
+  expect(next.map((at) => (at === null ? null : at - firstAt))).toEqual([...schedule.slice(1), null]);
+  const guide = await readFile(new URL('../../../docs/api.md', import.meta.url), 'utf8');
+  expect(guide.replaceAll(/\s+/g, ' ')).toContain(
+    'attempted eight times: at once, then 10 s, 1 min, 10 min, 1 h, 4 h, 12 h and 24 h after the first attempt.',
+  );
 });

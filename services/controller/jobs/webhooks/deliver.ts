@@ -195,5 +195,5 @@ export function nextAttemptAt(attempts: number, firstAt: number, now: number): n
 }
 
 /** When an attempt was due at the earliest, Unix milliseconds. */
-const attemptDueAt = ({ attempt, firstAt }: { readonly attempt: number; readonly firstAt: number }): number =>
+export const attemptDueAt = ({ attempt, firstAt }: { readonly attempt: number; readonly firstAt: number }): number =>
   firstAt + (attemptOffsets[attempt - 1] ?? 0);

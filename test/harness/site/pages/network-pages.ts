@@ -24,6 +24,16 @@ export const networkPages: Routes = {
       )}`,
     ),
 
+  /** Loads so many bytes beside itself; its load event waits for them, or for their failure. */
+  '/loading': (exchange) =>
+    exchange.page(
+      `<style>body{background:#00ff00}</style><script>
+      const request = new XMLHttpRequest();
+      request.open('GET', ${JSON.stringify(exchange.address('/asset/bytes', { size: exchange.number('bytes') }))}, false);
+      try { request.send(); } catch {}
+      </script>`,
+    ),
+
   /** Answers with `code` and a green page, or whatever such a status carries. */
   '/status': (exchange) =>
     exchange.page('<style>body{background:#00ff00}</style>', { status: exchange.number('code') }),

@@ -1,12 +1,12 @@
 import { pino } from 'pino';
 import { chromium, type Browser, type Page } from 'playwright';
+import { inject } from 'vitest';
 import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
 import type { Blocker } from '../../../../services/renderer/blocking/blocker.ts';
 import { loadBlocker } from '../../../../services/renderer/blocking/blocker.ts';
 import { BlockingSession } from '../../../../services/renderer/blocking/session.ts';
 
-export const headlessShell = '/usr/bin/chromium-headless-shell';
-export const fullChromium = '/usr/bin/chromium';
+export const { headlessShell, chromium: fullChromium } = inject('tools');
 
 /** A browser that finds every host on loopback. */
 export function launch(executablePath: string): Promise<Browser> {

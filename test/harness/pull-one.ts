@@ -1,0 +1,49 @@
+import { JetStreamError } from '@nats-io/jetstream';
+import { nanos, TimeoutError, type NatsConnection } from '@nats-io/nats-core';
+import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { isNoResponders } from '@webcapture/shared/nats/api-errors.ts';
+import { ConsumerMissingError } from '@webcapture/shared/nats/pull.ts';
+import { pulledMessage, type PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+
+/** What the server says of a pull request that brings no message. */
+const status = { noMessages: 404, requestTimeout: 408, conflict: 409 } as const;
+
+/**
+ * Asks a durable for one message: at once (`waitMs` 0), or waiting for one up to `waitMs`. Null when there is none. It has a
+ * subscription of its own: the client's shared one takes a job for a stray answer and drops it.
+ *
+ * Throws {@link ConsumerMissingError} when the durable does not exist, or the connection's error.
+ */
+export async function pullOne(
+  nc: NatsConnection,
+  stream: string,
+  durable: string,
+  waitMs: number,
+): Promise<PulledMessage | null> {
+  const request = waitMs === 0 ? { batch: 1, no_wait: true } : { batch: 1, expires: nanos(waitMs) };
+  const graceMs = 2000;
+  try {
+    // A request of its own never settles when the connection closes meanwhile: hence the deadline.
+    const reply = await withDeadline(
+      nc.request(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`, JSON.stringify(request), {
+        noMux: true,
+        timeout: waitMs + graceMs,
+      }),
+      waitMs + graceMs + 500,
+      'a pull request',
+    );
+    const code = reply.headers?.code ?? 0;
+    if (code === 0) return pulledMessage(nc, reply);
+    if (code === status.noMessages || code === status.requestTimeout) return null;
+    if (code === status.conflict && /consumer deleted/i.test(reply.headers?.description ?? '')) {
+      throw new ConsumerMissingError(`the durable ${durable} of ${stream} was removed`);
+    }
+    throw new JetStreamError(`pull from ${durable}: ${code} ${reply.headers?.description ?? ''}`);
+  } catch (error) {
+    if (error instanceof TimeoutError) return null;
+    if (isNoResponders(error)) {
+      throw new ConsumerMissingError(`the durable ${durable} of ${stream} is not there`, { cause: error });
+    }
+    throw error;
+  }
+}

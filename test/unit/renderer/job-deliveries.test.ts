@@ -1,0 +1,192 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { jobAckWaitMs } from '@webcapture/shared/nats/streams.ts';
+import { jobOf } from '@webcapture/shared/state/job-of.ts';
+import type { JobOutcome } from '@webcapture/shared/state/results.ts';
+import type { NewFile, Upload } from '@webcapture/shared/storage/file-store.ts';
+import { BrowserLostError } from '../../../services/renderer/browser/page.ts';
+import type { RenderEngine } from '../../../services/renderer/page/engine.ts';
+import type { RenderRequest } from '../../../services/renderer/page/render.ts';
+import { runJob, type JobDeps } from '../../../services/renderer/worker/run-job.ts';
+import { silentLog } from '../../harness/nats-session.ts';
+import { newRecord } from '../../harness/records.ts';
+import { delivered } from './support/delivered.ts';
+import { picture } from './support/renderer.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** What happens to a job while it is with a renderer. */
+interface Fate {
+  readonly changes?: Partial<CaptureRecord>;
+  readonly render?: RenderEngine['render'];
+  /** The renderer stops while it renders. */
+  readonly stops?: boolean;
+  /** In place of the job. */
+  readonly data?: Buffer;
+}
+
+/** All that is seen of a job outside, in order. */
+async function deliver(delivery: number, { changes = {}, render, stops = false, data }: Fate = {}) {
+  const seen: string[] = [];
+  const outcomes: JobOutcome[] = [];
+  const rendered: RenderRequest[] = [];
+  const stop = new AbortController();
+  const engine = {
+    render: async (request: RenderRequest) => {
+      rendered.push(request);
+      if (stops) {
+        stop.abort(new Error('the renderer is stopping'));
+        throw stop.signal.reason;
+      }
+      return render === undefined ? picture() : render(request);
+    },
+  };
+  const stored = async ({ object, contentType, bytes, width, height, expiresAt }: NewFile): Promise<Upload> => {
+    seen.push('stored');
+    return { object, contentType, size: bytes.length, etag: 'tag', width, height, expiresAt };
+  };
+  const deps = {
+    engine,
+    uploader: {
+      upload: (file: NewFile) => {
+        const upload = stored(file);
+        return { sent: upload, stored: upload };
+      },
+    },
+    results: {
+      tell: () => undefined,
+      publish: async (_: unknown, outcome: JobOutcome) => {
+        outcomes.push(outcome);
+        const detail =
+          outcome.kind === 'failed' ? ` ${outcome.code}` : outcome.kind === 'returned' ? ` ${outcome.reason}` : '';
+        seen.push(outcome.kind + detail);
+      },
+    },
+    takeHtml: async () => '',
+    clock: { now: () => Date.now(), isKnown: true },
+    onEnd: () => undefined,
+    log: silentLog,
+  } as unknown as JobDeps;
+  const message = delivered({ ...jobOf(newRecord(changes)), ticket: 'a.b' }, delivery, {
+    ...(data === undefined ? {} : { data }),
+    ack: async () => void seen.push('acknowledged'),
+    handBack: (delayMs) => void seen.push(delayMs < 1000 ? 'handed back at once' : 'handed back later'),
+    terminate: () => void seen.push('terminated'),
+  });
+  await runJob(message, stop.signal, deps).done;
+  return { seen, outcomes, ownBrowser: rendered.map((request) => request.ownBrowser) };
+}
+
+const browserLost = new ServiceError('CAPTURE_FAILED', 'The browser went away.', { cause: new BrowserLostError() });
+const fails = (error: unknown) => ({ render: () => Promise.reject(error) });
+const at = (startsInMs: number, endsInMs: number) => {
+  const now = Date.now();
+  return { changes: { acceptedAt: now - 60_000, startBy: now + startsInMs, deadline: now + endsInMs } };
+};
+
+const completed = 'stored, completed, acknowledged';
+const timedOut = 'failed CAPTURE_TIMEOUT, acknowledged';
+
+/** What is seen of a job at its first, second and third delivery, and whether it has a browser of its own then; null where it has none at all. */
+const table: readonly [
+  fate: string,
+  make: () => Fate,
+  seen: readonly [string, string, string],
+  ownBrowser: readonly [boolean | null, boolean | null, boolean | null],
+][] = [
+  ['completes', () => ({}), [completed, completed, completed], [false, true, true]],
+  [
+    'completes, of an account that shares no browser',
+    () => ({ changes: { isolation: 'browser' } }),
+    [completed, completed, completed],
+    [true, true, true],
+  ],
+  [
+    'loses its browser',
+    () => fails(browserLost),
+    ['handed back at once', 'handed back at once', 'failed CAPTURE_FAILED, acknowledged'],
+    [false, true, true],
+  ],
+  [
+    'crashes its own page',
+    () => fails(new ServiceError('CAPTURE_FAILED', 'The page crashed.')),
+    Array(3).fill('failed CAPTURE_FAILED, acknowledged') as [string, string, string],
+    [false, true, true],
+  ],
+  [
+    'cannot be reached',
+    () => fails(new ServiceError('NAVIGATION_FAILED', 'There is no such host.')),
+    Array(3).fill('failed NAVIGATION_FAILED, acknowledged') as [string, string, string],
+    [false, true, true],
+  ],
+  ['has a second left to begin', () => at(1000, 93_000), [completed, completed, completed], [false, true, true]],
+  [
+    // Who had it before began in time.
+    'should have begun a second ago',
+    () => at(-1000, 93_000),
+    [timedOut, completed, completed],
+    [null, true, true],
+  ],
+  ['should have ended a second ago', () => at(-94_000, -1000), [timedOut, timedOut, timedOut], [null, null, null]],
+  [
+    'is under way when the renderer stops',
+    () => ({ stops: true }),
+    Array(3).fill('returned shutting_down, acknowledged') as [string, string, string],
+    [false, true, true],
+  ],
+  [
+    'is of a version that is not known',
+    () => ({
+      data: Buffer.from(
+        JSON.stringify({ version: 99, uuid: newRecord().uuid, revision: 0, region: 'us-east', ticket: 'a.b' }),
+      ),
+    }),
+    Array(3).fill('returned unknown_version, acknowledged') as [string, string, string],
+    [null, null, null],
+  ],
+  [
+    'is no job',
+    () => ({ data: Buffer.from('no json') }),
+    ['terminated', 'terminated', 'terminated'],
+    [null, null, null],
+  ],
+];
+
+describe.each(table)('a job that %s', (_, make, seen, ownBrowser) => {
+  test.each([1, 2, 3])('at delivery %i', async (delivery) => {
+    const found = await deliver(delivery, make());
+    expect(found.seen.join(', ')).toBe(seen[delivery - 1]);
+    expect(found.ownBrowser[0] ?? null).toBe(ownBrowser[delivery - 1]);
+    expect(found.ownBrowser.length).toBeLessThanOrEqual(1);
+  });
+});
+
+test('a job that runs is told of several times within the ack wait of 30 s, and no more when it has ended', async () => {
+  expect(jobAckWaitMs).toBe(30_000);
+  const rendering = Promise.withResolvers<void>();
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  let told = 0;
+  const deps = {
+    engine: { render: () => rendering.promise.then(() => Promise.reject(browserLost)) },
+    results: { tell: () => undefined, publish: async () => undefined },
+    clock: { now: () => Date.now(), isKnown: true },
+    onEnd: () => undefined,
+    log: silentLog,
+  } as unknown as JobDeps;
+  const message = delivered({ ...jobOf(newRecord()), ticket: 'a.b' }, 1, { working: () => void told++ });
+  const { done } = runJob(message, new AbortController().signal, deps);
+  for (let count = 1; count <= 10; count++) {
+    const before = told;
+    await vi.advanceTimersByTimeAsync(10_000);
+    // One that gets lost is made up for in time.
+    expect(told - before).toBeGreaterThanOrEqual(2);
+  }
+  rendering.resolve();
+  await done;
+  const atEnd = told;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(told).toBe(atEnd);
+});

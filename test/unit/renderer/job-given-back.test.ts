@@ -1,0 +1,81 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { captureSubject, jobMaxDeliveries, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { BrowserLostError } from '../../../services/renderer/browser/page.ts';
+import { until } from '../../harness/until.ts';
+import { messagesOf, picture, rendersIn } from './support/renderer.ts';
+import { failing, useRenderers } from './support/use-renderers.ts';
+
+const { nats, queue, start, settled } = useRenderers();
+
+describe('a browser that is lost', () => {
+  const lost = new ServiceError('CAPTURE_FAILED', 'The browser went away.', { cause: new BrowserLostError() });
+
+  test('has the capture rendered again in one of its own, which counts as a delivery', async () => {
+    let turn = 0;
+    const renderer = await start({ render: () => (++turn === 1 ? Promise.reject(lost) : Promise.resolve(picture())) });
+    await queue().publish();
+    expect(await settled(1)).toMatchObject([{ kind: 'completed' }]);
+    expect(renderer.rendered.map(({ ownBrowser }) => ownBrowser)).toEqual([false, true]);
+    expect(renderer.taken.map(({ delivery }) => delivery)).toEqual([1, 2]);
+    expect(renderer.ended).toHaveLength(1);
+  });
+
+  test('each time is a failure at the last delivery', async () => {
+    const renderer = await start({ render: failing(lost) });
+    await queue().publish();
+    expect(await settled(1)).toMatchObject([{ kind: 'failed', code: 'CAPTURE_FAILED' }]);
+    expect(renderer.taken.map(({ delivery }) => delivery)).toEqual([1, 2, 3].slice(0, jobMaxDeliveries));
+  });
+});
+
+describe('a job is given back', () => {
+  const subject = captureSubject('us-east', 'interactive');
+
+  test('when the renderer stops before it has ended, without using up a delivery', async () => {
+    const renderer = await start({ render: rendersIn(60_000) });
+    const job = await queue().publish({ lane: 'background' });
+    await until('it to be rendered', () => renderer.rendered.length === 1);
+    await renderer.stop(100);
+    expect(await settled(1)).toEqual([{ kind: 'returned', reason: 'shutting_down' }]);
+    // As a front queues it again.
+    await queue().jobs.publish(job, { attempt: '2' });
+    const next = await start();
+    await settled(2);
+    expect(next.taken[0]?.delivery).toBe(1);
+  });
+
+  test('when its version is not known', async () => {
+    const renderer = await start();
+    const job = { version: 99, uuid: randomUUIDv7(), revision: 0, region: 'us-east', ticket: 'a.b' };
+    await nats().session.js.publish(subject, JSON.stringify(job));
+    expect(await settled(1)).toEqual([{ kind: 'returned', reason: 'unknown_version' }]);
+    expect((await queue().results())[0]?.ticket).toBe('a.b');
+    expect(renderer.rendered).toHaveLength(0);
+  });
+
+  test('with a delay when it is of version 0.1, which had no tickets', async () => {
+    const renderer = await start();
+    await nats().session.js.publish(subject, JSON.stringify({ version: 1, uuid: randomUUIDv7(), revision: 0 }));
+    await until('it to come', () => renderer.taken.length === 1);
+    const start0 = performance.now();
+    await until('it to come again', () => renderer.taken.length === 2);
+    expect(performance.now() - start0).toBeGreaterThan(4000);
+    expect(await queue().results()).toEqual([]);
+    expect(renderer.rendered).toHaveLength(0);
+  });
+
+  test.each(['no json', 'null', '[]', '{"version":2}'])('but not %s, which is never delivered again', async (data) => {
+    const renderer = await start();
+    const before = (await messagesOf(nats().session, streamNames.dead)).length;
+    await nats().session.js.publish(subject, data);
+    await until(
+      'it to be terminated',
+      async () => (await messagesOf(nats().session, streamNames.dead)).length > before,
+    );
+    expect(renderer.taken).toHaveLength(1);
+    expect((await queue().interactive()).num_ack_pending).toBe(0);
+    expect(await queue().results()).toEqual([]);
+  });
+});

@@ -1,0 +1,227 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { Registry } from 'prom-client';
+import { describe, expect, test, vi } from 'vitest';
+import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
+import { jobOf } from '@webcapture/shared/state/job-of.ts';
+import { renderFailures } from '@webcapture/shared/state/results.ts';
+import { ticketOf } from '@webcapture/shared/state/tickets.ts';
+import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.ts';
+import type { NewFile } from '@webcapture/shared/storage/file-store.ts';
+import { putHtml, takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import type { RenderEngine } from '../../../services/renderer/page/engine.ts';
+import { createRendererMetrics } from '../../../services/renderer/worker/metrics.ts';
+import { ResultPublisher } from '../../../services/renderer/worker/publish-result.ts';
+import { newRecord, plainReport } from '../../harness/records.ts';
+import { StallingProxy } from '../../harness/stalling-proxy.ts';
+import { until } from '../../harness/until.ts';
+import { picture } from './support/renderer.ts';
+import { failing, useRenderers } from './support/use-renderers.ts';
+
+const { nats, queue, connect, start, settled, shortenAckWait, listen } = useRenderers();
+
+test('a job ends with a file that can be put in place, one result, and the reply with the bytes', async () => {
+  const { subject, heard } = listen();
+  await nats().session.nc.flush();
+  const made = picture(600_000);
+  const renderer = await start({ render: async () => made });
+  const job = await queue().publish({ persistence: { refreshIntervalMs: 0 } }, { reply: { subject, wants: 'bytes' } });
+  const [outcome] = await settled(1);
+  expect(outcome).toMatchObject({ kind: 'completed', report: { title: plainReport.title }, upload: { width: 1280 } });
+  if (outcome?.kind !== 'completed') throw new Error('it has not completed');
+  const [result] = await queue().results();
+  expect(result).toMatchObject({ pod: 'pod', delivery: 1 });
+  expect(ticketOf({ ticket: result?.ticket ?? '' })).toEqual(job.ticket);
+  // What may be replaced is not for caches to keep.
+  expect(outcome.upload.cacheSeconds).toBe(300);
+  const { file } = await new EmbeddedStore(nats().session).accept(outcome.upload, {
+    name: job.file.object,
+    object: job.file.object,
+    account: job.account,
+    region: 'us-east',
+    contentType: 'image/png',
+    expiresAt: outcome.upload.expiresAt,
+    cacheSeconds: 300,
+    isRefresh: false,
+  });
+  expect(file.size).toBe(600_000);
+  await until('the reply', () => heard.length === 1);
+  expect(heard[0]?.outcome.kind).toBe('completed');
+  expect(heard[0]?.bytes?.equals(made.bytes)).toBe(true);
+  await until('it to be counted', () => renderer.ended.length === 1);
+  expect(renderer.ended[0]).toMatchObject({ failure: null, job: { uuid: job.uuid } });
+});
+
+test('the file of a refresh is for the time that the record says', async () => {
+  const files: NewFile[] = [];
+  const session = await connect();
+  const real = new EmbeddedUploader(session);
+  const uploader = { upload: (file: NewFile) => (files.push(file), real.upload(file)) };
+  await start({ uploader }, session);
+  const record = newRecord({ expiresAt: Date.now() + 5_000_000 });
+  const { startBy, deadline, region, acceptedAt } = record;
+  const refresh = { revision: 1, by: 'request', state: 'queued', region, acceptedAt, startBy, deadline } as const;
+  const job = jobOf({ ...record, status: 'completed', refresh }, 1);
+  await queue().jobs.publish(job);
+  await settled(1);
+  expect(files[0]).toMatchObject({ object: job.file.object, expiresAt: record.expiresAt, cacheSeconds: 300 });
+  expect(job.file.object).not.toBe(record.fileName);
+  await queue().publish({ lifetimeMs: 7_000_000 });
+  await settled(2);
+  expect(Math.abs((files[1]?.expiresAt ?? 0) - Date.now() - 7_000_000)).toBeLessThan(60_000);
+  expect(files[1]).not.toHaveProperty('cacheSeconds');
+});
+
+describe('the result', () => {
+  test.each([
+    ...renderFailures.map((code) => [code, code] as const),
+    ['QUEUE_FULL', 'INTERNAL_ERROR'] as const,
+  ] satisfies (readonly [ErrorCode, ErrorCode])[])('of %s is %s, and whoever waits is told', async (thrown, told) => {
+    const { subject, heard } = listen();
+    await nats().session.nc.flush();
+    const renderer = await start({
+      render: failing(new ServiceError(thrown, 'a reason', { cause: new Error('secret') })),
+    });
+    await queue().publish({}, { reply: { subject, wants: 'bytes' } });
+    expect(await settled(1)).toEqual([{ kind: 'failed', code: told, message: 'a reason' }]);
+    await until('the reply', () => heard.length === 1);
+    expect(heard[0]?.outcome).toMatchObject({ kind: 'failed', code: told });
+    expect(heard[0]?.data).not.toContain('secret');
+    await until('it to be counted', () => renderer.ended[0]?.failure === told);
+  });
+
+  test('of what nobody has thought of is an internal error that tells nothing', async () => {
+    await start({ render: failing(new TypeError('the path /etc/shadow')) });
+    await queue().publish();
+    const [outcome] = await settled(1);
+    expect(outcome).toMatchObject({ kind: 'failed', code: 'INTERNAL_ERROR' });
+    expect(JSON.stringify(outcome)).not.toContain('shadow');
+  });
+
+  test('can be read by fronts however long the address of the page and the reason are', async () => {
+    const long = `https://example.com/${'a'.repeat(300_000)}`;
+    const rendering = picture();
+    let turn = 0;
+    await start({
+      render: async () => {
+        if (++turn === 1) return { ...rendering, report: { ...plainReport, finalUrl: long } };
+        throw new ServiceError('NAVIGATION_FAILED', `No such host: ${long}`);
+      },
+    });
+    await queue().publish();
+    await settled(1);
+    await queue().publish();
+    expect((await settled(2)).map(({ kind }) => kind)).toEqual(['completed', 'failed']);
+  });
+
+  test('of a store that does not take the file is that', async () => {
+    const broken = Promise.reject(new ServiceError('STORAGE_FAILED'));
+    broken.catch(() => undefined);
+    await start({ uploader: { upload: () => ({ sent: broken, stored: broken }) } });
+    await queue().publish();
+    expect(await settled(1)).toMatchObject([{ kind: 'failed', code: 'STORAGE_FAILED' }]);
+  });
+
+  test('is there before the job is acknowledged, and only once when the acknowledgement was lost', async () => {
+    await using _ = await shortenAckWait(2000);
+    const proxy = await StallingProxy.to(nats().url);
+    const session = await connect(proxy.url);
+    let queued = 0;
+    let hasRendered = false;
+    class Cut extends ResultPublisher {
+      override async publish(...args: Parameters<ResultPublisher['publish']>): Promise<void> {
+        await super.publish(...args);
+        queued = await queue().queued();
+        proxy.lose();
+      }
+    }
+    const render = async () => {
+      hasRendered = true;
+      return picture();
+    };
+    // It asks for no other job.
+    const first = await start({ render, ready: () => !hasRendered, results: new Cut(session, 'pod') }, session);
+    await queue().publish();
+    await until('the result', async () => queued === 1 && (await queue().results()).length === 1);
+    first.source.close();
+    const second = await start();
+    await until('the job to be done by another one', async () => (await queue().queued()) === 0);
+    expect(second.taken[0]?.delivery).toBe(2);
+    expect(second.rendered[0]?.ownBrowser).toBe(true);
+    expect(await queue().results()).toHaveLength(1);
+    proxy.release();
+    proxy[Symbol.dispose]();
+  });
+
+  test('is told as it stands although the first reply could not be sent', async () => {
+    const session = await connect();
+    await start({}, session);
+    const publish = session.nc.publish.bind(session.nc);
+    vi.spyOn(session.nc, 'publish').mockImplementation((subject, ...rest) => {
+      if (subject.startsWith('replies.')) throw new Error('no connection');
+      publish(subject, ...rest);
+    });
+    await queue().publish({}, { reply: { subject: 'replies.us-east.front.x', wants: 'bytes' } });
+    expect(await settled(1)).toMatchObject([{ kind: 'completed' }]);
+  });
+});
+
+test('html that is too large for a message is read from its parcel; one that is gone is a failure', async () => {
+  const uuid = randomUUIDv7();
+  const text = `<p>${'x'.repeat(600_000)}`;
+  await putHtml(nats().session, { region: 'us-east', name: uuid }, text, Date.now() + 60_000);
+  const renderer = await start();
+  await queue().publish({ uuid, html: uuid, url: 'about:blank' });
+  await settled(1);
+  expect(renderer.rendered[0]?.source).toEqual({ kind: 'html', html: text });
+  await renderer.stop();
+  // As the leader knows it: of a replica, what is missing may come yet.
+  await start({ takeHtml: (name) => takeHtml(nats().session, { region: 'us-east', name }) });
+  await queue().publish({ html: randomUUIDv7(), url: 'about:blank' });
+  expect((await settled(2))[1]).toMatchObject({ kind: 'failed', code: 'STORAGE_FAILED' });
+});
+
+test('fronts are told that a background capture is being rendered, and nothing else of it', async () => {
+  const job = jobOf(newRecord({ lane: 'background' }));
+  const { heard } = listen(job.reply?.subject);
+  await nats().session.nc.flush();
+  await start();
+  await queue().jobs.publish(job);
+  await settled(1);
+  await until('the start', () => heard.length > 0);
+  expect(heard.map(({ outcome }) => outcome.kind)).toEqual(['started']);
+});
+
+test('each end is counted with its outcome, also that of a capture whose time had passed', async () => {
+  const registry = new Registry();
+  const metrics = createRendererMetrics(registry, {
+    region: 'us-east',
+    slots: 1,
+    busy: () => 0,
+    browserUp: () => true,
+  });
+  const session = await connect();
+  session.clock.learn(Date.now());
+  let turn = 0;
+  const render: RenderEngine['render'] = async () => {
+    if (++turn === 2) throw new ServiceError('NAVIGATION_FAILED');
+    return picture();
+  };
+  await start({ render, onEnd: (end) => metrics.ended(end) }, session);
+  await queue().publish();
+  await settled(1);
+  await queue().publish();
+  await settled(2);
+  await queue().publish({ startBy: Date.now() - 1000 });
+  await settled(3);
+  const text = await until('all to be counted', async () => {
+    const all = await registry.metrics();
+    return /outcome="CAPTURE_TIMEOUT"} 1$/m.test(all) ? all : undefined;
+  });
+  for (const outcome of ['completed', 'NAVIGATION_FAILED', 'CAPTURE_TIMEOUT']) {
+    expect(text).toMatch(new RegExp(`captures_total{region="us-east",format="png",outcome="${outcome}"} 1$`, 'm'));
+  }
+  expect(text).toMatch(/^webcapture_renderer_render_seconds_count.* 2$/m);
+  expect(text).toMatch(/^webcapture_renderer_queue_wait_seconds_count{region="us-east",lane="interactive"} 2$/m);
+});

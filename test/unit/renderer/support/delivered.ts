@@ -1,0 +1,20 @@
+import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+
+/** A message that was delivered, with nothing behind it. */
+export function delivered(job: object, delivery = 1, changes: Partial<PulledMessage> = {}): PulledMessage {
+  return {
+    subject: '',
+    data: Buffer.from(JSON.stringify(job)),
+    delivery,
+    sequence: 1,
+    consumer: 'us-east-interactive',
+    consumerSequence: 1,
+    timestamp: Date.now(),
+    pending: 0,
+    working: () => undefined,
+    ack: () => Promise.resolve(),
+    handBack: () => undefined,
+    terminate: () => undefined,
+    ...changes,
+  };
+}
