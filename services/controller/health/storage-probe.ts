@@ -1,4 +1,5 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
 import { DeadlineError, withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
 import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
@@ -93,8 +94,7 @@ export class StorageProbe {
     this.#step = 'read';
     const file = await this.#store.stat(name);
     if (file === null) throw new Error('the file that was just written is not there');
-    const parts: Uint8Array[] = [];
-    for await (const part of this.#store.read(file)) parts.push(part);
-    if (!Buffer.concat(parts).equals(bytes)) throw new Error('the file came back with other bytes');
+    const found = await buffer(this.#store.read(file));
+    if (!found.equals(bytes)) throw new Error('the file came back with other bytes');
   }
 }

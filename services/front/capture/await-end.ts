@@ -6,7 +6,7 @@ import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import type { Captures } from '@webcapture/shared/state/captures.ts';
 import type { UnsignedJob } from '@webcapture/shared/state/job-of.ts';
 import type { Jobs, QueuedJob } from '@webcapture/shared/state/jobs.ts';
-import { contentTag } from '@webcapture/shared/storage/content-tag.ts';
+import { contentTag } from '@webcapture/shared/storage/upload.ts';
 import { attemptAfter } from '@webcapture/shared/state/tickets.ts';
 import { fail, isOpen } from '@webcapture/shared/state/transitions.ts';
 import { UploadRejectedError } from '@webcapture/shared/storage/verify-upload.ts';

@@ -17,3 +17,10 @@ export function withDeadline<T>(promise: Promise<T>, ms: number, what: string): 
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
+
+/**
+ * When a deadline by another clock is there by the clock of this process, both in Unix milliseconds.
+ *
+ * @param now by that other clock
+ */
+export const localDeadline = (deadline: number, now: number): number => Date.now() + (deadline - now);

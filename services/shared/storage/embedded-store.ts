@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
 import { ServiceError } from '../errors/service-error.ts';
-import { DeadlineError, withDeadline } from '../lifecycle/deadline.ts';
+import { DeadlineError, localDeadline, withDeadline } from '../lifecycle/deadline.ts';
 import { backoffMs, delay } from '../lifecycle/delay.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { retryTransient } from '../nats/retry.ts';
@@ -37,10 +38,9 @@ import type {
   StoredFile,
   Upload,
 } from './file-store.ts';
-import { isComparable, isSamePicture } from './same-picture.ts';
+import { isSamePicture, mayShowSame } from './same-picture.ts';
 import {
   expiryToleranceMs,
-  maxComparedBytes,
   signatureBytes,
   UploadRejectedError,
   verifyClaim,
@@ -111,8 +111,8 @@ export class EmbeddedStore implements FileStore {
       const file = await this.#place(upload, location, expected, deadline, async (head) => {
         if (isSameLocation(head?.location, location)) return 'keep';
         if (head !== null && !expected.isRefresh) return 'keep';
-        const isComparable = head !== null && upload.etag !== head.etag && isLikely(head, upload);
-        const bytes = await (early ?? this.#verify(upload, location, { ...expected, deadline }, isComparable));
+        const isCompared = head !== null && upload.etag !== head.etag && mayShowSame(head, upload);
+        const bytes = await (early ?? this.#verify(upload, location, { ...expected, deadline }, isCompared));
         isSame = head !== null && (upload.etag === head.etag || (bytes !== null && (await this.#shows(head, bytes))));
         if (!isSame || head === null) return 'write';
         return head.expiresAt === expected.expiresAt && head.cacheSeconds === expected.cacheSeconds ? 'keep' : 'extend';
@@ -214,7 +214,7 @@ export class EmbeddedStore implements FileStore {
   }
 
   async #placeOf(name: string, deadline: number): Promise<Place> {
-    const until = Date.now() + (deadline - this.#now());
+    const until = localDeadline(deadline, this.#now());
     const [message, former] = await Promise.all([
       this.#messages.lastOfLeader(headVersions(name), until),
       this.#messages.lastOfLeader(formerHeadSubject(name), until),
@@ -227,7 +227,7 @@ export class EmbeddedStore implements FileStore {
 
   /** The sequence of the head once it is in place; null when another one is. */
   async #writeHead(head: Head, place: Place, deadline: number): Promise<number | null> {
-    const until = Date.now() + (deadline - this.#now());
+    const until = localDeadline(deadline, this.#now());
     const written = await this.#messages.swap(headSubject(head.name, place.version + 1), JSON.stringify(head), {
       ttlSeconds: Math.max(1, Math.ceil((head.expiresAt - this.#now()) / 1000)),
       deadline: until,
@@ -264,7 +264,7 @@ export class EmbeddedStore implements FileStore {
     { expiresAt, cacheSeconds }: { expiresAt: number; cacheSeconds?: number | undefined },
   ): Promise<Head> {
     if (region === undefined) throw new Error('an upload has a region');
-    const bytes = await this.#readWhole(head);
+    const bytes = await buffer(this.read(head));
     const { cacheSeconds: _, ...kept } = head;
     const file = { ...kept, object, region, account: '', bytes, expiresAt };
     const upload = await this.#uploader.upload(file).stored;
@@ -285,7 +285,7 @@ export class EmbeddedStore implements FileStore {
     const hash = createHash('sha256');
     const kept: Uint8Array[] = [];
     let size = 0;
-    const limits = { missingUntil: Date.now() + partsTimeoutMs, deadline: Date.now() + (deadline - this.#now()) };
+    const limits = { missingUntil: Date.now() + partsTimeoutMs, deadline: localDeadline(deadline, this.#now()) };
     for await (const { data, header, time } of ahead((part) => this.#partOf(location, part, limits), 0, parts - 1)) {
       if (size === 0) verifySignature(upload, Buffer.from(data.subarray(0, signatureBytes)));
       const length = Math.min(partSize, upload.size - size);
@@ -318,14 +318,8 @@ export class EmbeddedStore implements FileStore {
 
   /** Whether the file in place shows the same as an upload. One that cannot be read is of no use. */
   async #shows(head: Head, bytes: Buffer): Promise<boolean> {
-    const present = await this.#readWhole(head).catch(() => null);
+    const present = await buffer(this.read(head)).catch(() => null);
     return present !== null && (await isSamePicture(head.contentType, bytes, present));
-  }
-
-  async #readWhole(head: Head): Promise<Buffer> {
-    const parts: Uint8Array[] = [];
-    for await (const part of this.read(head)) parts.push(part);
-    return Buffer.concat(parts);
   }
 
   /** Makes a call within its limits, and errors those of the store. */
@@ -378,14 +372,6 @@ function locationOf({ object, size }: Upload, expected: Pick<ExpectedUpload, 're
   }
   return parsed.location;
 }
-
-/** Whether it is worth looking at the pixels. */
-const isLikely = (head: StoredFile, { contentType, width, height, size }: Upload) =>
-  head.contentType === contentType &&
-  head.width === width &&
-  head.height === height &&
-  isComparable(contentType) &&
-  Math.max(head.size, size) <= maxComparedBytes;
 
 /** What `get` gives for the numbers from `first` to `last`, in order, with some calls under way ahead of the reader. */
 async function* ahead<T>(get: (index: number) => Promise<T>, first: number, last: number): AsyncGenerator<T> {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../errors/service-error.ts';
+import { localDeadline } from '../lifecycle/deadline.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { contentTag } from './content-tag.ts';
 import { partGraceSeconds, partSize, partSubject, uploadObject, type PartsLocation } from './embedded-head.ts';
 import { FileMessages } from './file-messages.ts';
 import type { FileUploader, NewFile, Upload } from './file-store.ts';
+import { contentTag, uploadOf } from './upload.ts';
 
 const writeTimeoutMs = 30_000;
 
@@ -23,19 +24,10 @@ export class EmbeddedUploader implements FileUploader {
   }
 
   upload(file: NewFile): { readonly sent: Promise<Upload>; readonly stored: Promise<Upload> } {
-    const { object, region, bytes, contentType, expiresAt, width, height, cacheSeconds } = file;
+    const { object, region, bytes } = file;
     const location: PartsLocation = { region, object, generation: randomUUID() };
     const parts = Math.ceil(bytes.length / partSize);
-    const upload: Upload = {
-      object: uploadObject(location, parts),
-      contentType,
-      size: bytes.length,
-      etag: contentTag(bytes),
-      width,
-      height,
-      expiresAt,
-      ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
-    };
+    const upload = uploadOf(file, uploadObject(location, parts), contentTag(bytes));
     // The client hands each message to the connection before its call returns.
     const writing = this.#write(location, file);
     const stored = writing.then(
@@ -51,7 +43,7 @@ export class EmbeddedUploader implements FileUploader {
 
   async #write(location: PartsLocation, { bytes, expiresAt, deadline: until }: NewFile): Promise<void> {
     const now = this.#now();
-    const deadline = until === undefined ? Date.now() + writeTimeoutMs : Date.now() + (until - now);
+    const deadline = localDeadline(until ?? now + writeTimeoutMs, now);
     // The time to live is relative: the server and this process need not agree on what time it is.
     const ttlSeconds = Math.max(1, Math.ceil((expiresAt - now) / 1000)) + partGraceSeconds;
     // A renderer far away needs the time that its line takes (2 MB/s); what got lost must be sent again before the deadline.

@@ -1,6 +1,7 @@
+import { buffer } from 'node:stream/consumers';
 import { ServiceError } from '../errors/service-error.ts';
+import { localDeadline, withDeadline } from '../lifecycle/deadline.ts';
 import { backoffMs, delay } from '../lifecycle/delay.ts';
-import { contentTag } from './content-tag.ts';
 import { uuidOf } from './download-name.ts';
 import { isFileName, withoutSuffix } from './file-name.ts';
 import type {
@@ -15,31 +16,15 @@ import type {
   StoredFile,
   Upload,
 } from './file-store.ts';
-import { copyObject } from './gcs/copy-object.ts';
-import type { GcsClient, GcsLimits, GcsRequest } from './gcs/gcs-client.ts';
-import { listObjects } from './gcs/list-objects.ts';
-import {
-  describeObject,
-  fileOfObject,
-  md5Of,
-  objectFields,
-  resourceIn,
-  type Described,
-  type GcsFile,
-  type ObjectResource,
-} from './gcs/object-file.ts';
-import { orMissing } from './gcs/or-missing.ts';
+import { createObject } from './gcs/create-object.ts';
+import type { GcsClient, GcsLimits } from './gcs/gcs-client.ts';
+import { describeObject, fileOfObject, type Described, type GcsFile, type ObjectResource } from './gcs/object-file.ts';
+import { copyObject, deleteObject, getObject, listObjects, readHead } from './gcs/objects.ts';
 import { readObject } from './gcs/read-object.ts';
-import { upload as uploadObject } from './gcs/upload.ts';
 import { verifyObject } from './gcs/verify-object.ts';
-import { isComparable, isSamePicture } from './same-picture.ts';
-import {
-  maxComparedBytes,
-  signatureBytes,
-  UploadRejectedError,
-  verifyClaim,
-  verifySignature,
-} from './verify-upload.ts';
+import { isSamePicture, mayShowSame } from './same-picture.ts';
+import { hashesOf } from './upload.ts';
+import { signatureBytes, UploadRejectedError, verifyClaim, verifySignature } from './verify-upload.ts';
 
 /** Until when a call is tried again where nobody says otherwise. */
 const writeTimeoutMs = 30_000;
@@ -73,10 +58,12 @@ export class GcsStore implements FileStore {
   create(file: NewFile, { signal }: Pick<GcsLimits, 'signal'> = {}): Promise<StoredFile> {
     return orStorageFailed(async () => {
       const limits = this.#limitsOf({ ...file, signal }, writeTimeoutMs);
-      const name = file.object;
+      const { object: name } = file;
+      const [prefix, hashes] = [this.#prefix, hashesOf(file.bytes)];
       let expected = '0';
       for (let turn = 1; ; turn++) {
-        const written = await this.#upload(file, expected, limits);
+        const creation = { file, object: name, prefix, hashes, expected, now: this.#now() };
+        const written = this.#described(await createObject(this.client, creation, limits));
         if (written !== null) return written;
         // One is there: of an attempt whose answer was lost, or of somebody else.
         const object = await this.#get(name, limits);
@@ -127,17 +114,16 @@ export class GcsStore implements FileStore {
 
   async *read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array> {
     try {
-      yield* readObject(this.client, this.#pathOf(file.name), file as GcsFile, { range, ...limits });
+      yield* readObject(this.client, this.#prefix + file.name, file as GcsFile, { range, ...limits });
     } catch (error) {
       throw asStorageFailed(error);
     }
   }
 
   remove(name: string, limits: CallLimits = {}): Promise<void> {
-    return orStorageFailed(async () => {
-      const request = { method: 'DELETE', path: this.#pathOf(name) } as const;
-      await this.#callOfObject('delete', request, this.#limitsOf(limits, writeTimeoutMs));
-    });
+    return orStorageFailed(() =>
+      deleteObject(this.client, { name: this.#prefix + name }, this.#limitsOf(limits, writeTimeoutMs)),
+    );
   }
 
   /** In the order of their names; `next` is the first name of the next page, so it never grows old. */
@@ -169,10 +155,11 @@ export class GcsStore implements FileStore {
    */
   signedUrl(file: StoredFile, { expiresAt }: { readonly expiresAt: number }): Promise<string> {
     return orStorageFailed(() => {
-      const { credentials, bucket } = this.client;
-      if (credentials === null) throw new Error('an endpoint that asks for no credentials has none to sign with');
+      const { credentials } = this.client;
+      if (credentials.isAnonymous) throw new Error('an endpoint that asks for no credentials has none to sign with');
       const until = Math.min(expiresAt, file.expiresAt, Date.now() + longestLinkMs);
-      return credentials.signLink({ bucket, name: this.#prefix + file.name, expiresAt: until });
+      const link = credentials.signLink(this.#prefix + file.name, until);
+      return withDeadline(link, readTimeoutMs, 'signing a link');
     });
   }
 
@@ -249,17 +236,20 @@ export class GcsStore implements FileStore {
       },
       limits,
     );
-    return typeof copy === 'string' ? null : fileOfObject(copy, this.#prefix);
+    return typeof copy === 'string' ? null : this.#described(copy);
   }
 
   /** Whether a refresh shows what the file in place shows. One that cannot be read is of no use. */
   async #isSame(file: GcsFile, present: GcsFile, limits: GcsLimits): Promise<boolean> {
-    if (file.contentType !== present.contentType) return false;
-    if (file.etag === present.etag && file.size === present.size && file.md5 === present.md5) return true;
-    if (file.width !== present.width || file.height !== present.height) return false;
-    if (!isComparable(file.contentType) || Math.max(file.size, present.size) > maxComparedBytes) return false;
-    const [next, old] = await Promise.all([this.#readWhole(file, limits), this.#readWhole(present, limits)]);
-    return next !== null && old !== null && (await isSamePicture(file.contentType, next, old));
+    const { contentType, etag, size, md5 } = file;
+    if (contentType === present.contentType && etag === present.etag && size === present.size && md5 === present.md5) {
+      return true;
+    }
+    if (!mayShowSame(file, present)) return false;
+    const read = (each: GcsFile) =>
+      buffer(readObject(this.client, this.#prefix + each.name, each, limits)).catch(() => null);
+    const [next, old] = await Promise.all([read(file), read(present)]);
+    return next !== null && old !== null && (await isSamePicture(contentType, next, old));
   }
 
   /** Whether an object that another delivery created in its place is a file as it was asked for. */
@@ -278,76 +268,33 @@ export class GcsStore implements FileStore {
   }
 
   /** The first bytes of an object; null when it is not there. */
-  async #signatureOf({ object, generation }: UploadSource, limits: GcsLimits): Promise<Buffer | null> {
-    const request = {
-      method: 'GET',
-      path: this.#pathOf(object),
-      query: { alt: 'media', generation },
-      headers: { range: `bytes=0-${signatureBytes - 1}` },
-      // Of an empty object there is no range.
-      accept: [416],
-    } as const;
-    return this.client.retry('get', limits, (signal) =>
-      orMissing(this.client, this.client.bytes('get', request, signal), signal),
-    );
+  #signatureOf({ object, generation }: UploadSource, limits: GcsLimits): Promise<Buffer | null> {
+    return readHead(this.client, { name: this.#prefix + object, generation }, signatureBytes, limits);
   }
 
-  async #readWhole(file: GcsFile, limits: GcsLimits): Promise<Buffer | null> {
-    const parts: Uint8Array[] = [];
-    try {
-      for await (const part of readObject(this.client, this.#pathOf(file.name), file, limits)) parts.push(part);
-    } catch {
-      return null;
-    }
-    return Buffer.concat(parts);
+  #deleteSource({ object, generation }: UploadSource, limits: GcsLimits): Promise<void> {
+    return deleteObject(this.client, { name: this.#prefix + object, generation }, limits);
   }
 
-  async #deleteSource({ object, generation }: UploadSource, limits: GcsLimits): Promise<void> {
-    const query = { ifGenerationMatch: generation };
-    const request = { method: 'DELETE', path: this.#pathOf(object), query, accept: [412] } as const;
-    await this.#callOfObject('delete', request, limits);
-  }
-
-  async #upload(file: NewFile, expected: string, limits: GcsLimits): Promise<GcsFile | null> {
-    const { bytes, contentType } = file;
-    const name = this.#prefix + file.object;
-    const described = describeObject({ ...file, name: file.object, etag: contentTag(bytes) }, this.#now());
-    const description = { name, md5Hash: md5Of(bytes), ...described };
-    const object = await uploadObject(this.client, { name, bytes, contentType, description, expected }, limits);
+  /** The file that an object is; null when there is none, or it is none of ours. */
+  #described(object: ObjectResource | null): GcsFile | null {
     return object === null ? null : fileOfObject(object, this.#prefix);
   }
 
   /** The file that an object is; null when there is none, or its time is over. */
   #fileOf(object: ObjectResource | null): GcsFile | null {
-    const file = object === null ? null : fileOfObject(object, this.#prefix);
+    const file = this.#described(object);
     return file === null || file.expiresAt <= this.#now() ? null : file;
   }
 
   /** What a call may take, for the client of the bucket, which goes by the clock of this process. */
   #limitsOf({ deadline, signal }: CallLimits, timeoutMs: number): GcsLimits {
-    const leftMs = deadline === undefined ? timeoutMs : deadline - this.#now();
-    return { deadline: Date.now() + leftMs, ...(signal === undefined ? {} : { signal }) };
+    const now = this.#now();
+    return { deadline: localDeadline(deadline ?? now + timeoutMs, now), ...(signal === undefined ? {} : { signal }) };
   }
 
-  async #get(name: string, limits: GcsLimits): Promise<ObjectResource | null> {
-    const request = { method: 'GET', path: this.#pathOf(name), query: { fields: objectFields } } as const;
-    const answer = await this.#callOfObject('get', request, limits);
-    return answer === null ? null : resourceIn('get', answer.json);
-  }
-
-  /** Null when the object is not there. */
-  #callOfObject(
-    operation: 'get' | 'delete',
-    request: GcsRequest,
-    limits: GcsLimits,
-  ): Promise<Awaited<ReturnType<GcsClient['ask']>> | null> {
-    return this.client.retry(operation, limits, (signal) =>
-      orMissing(this.client, this.client.ask(operation, request, signal), signal),
-    );
-  }
-
-  #pathOf(name: string): string {
-    return this.client.objectPath(this.#prefix + name);
+  #get(name: string, limits: GcsLimits): Promise<ObjectResource | null> {
+    return getObject(this.client, this.#prefix + name, limits);
   }
 }
 

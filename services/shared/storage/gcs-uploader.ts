@@ -1,10 +1,10 @@
 import { ServiceError } from '../errors/service-error.ts';
-import { contentTag } from './content-tag.ts';
+import { localDeadline } from '../lifecycle/deadline.ts';
 import { withSuffix } from './file-name.ts';
 import type { FileUploader, NewFile, Upload } from './file-store.ts';
+import { createObject } from './gcs/create-object.ts';
 import type { GcsClient } from './gcs/gcs-client.ts';
-import { describeObject, md5Of } from './gcs/object-file.ts';
-import { upload as uploadObject } from './gcs/upload.ts';
+import { hashesOf, uploadOf } from './upload.ts';
 
 const writeTimeoutMs = 30_000;
 
@@ -32,37 +32,20 @@ export class GcsUploader implements FileUploader {
 
   async #upload(file: NewFile): Promise<Upload> {
     try {
-      let object = file.object;
+      const now = this.#now();
+      const limits = { deadline: localDeadline(file.deadline ?? now + writeTimeoutMs, now) };
+      const [prefix, hashes] = [this.#prefix, hashesOf(file.bytes)];
+      let { object } = file;
       for (let count = 1; count <= maxNames; count++) {
-        const upload = await this.#create(file, object);
-        if (upload !== null) return upload;
+        const creation = { file, object, prefix, hashes, expected: '0', now: this.#now() };
+        const created = await createObject(this.client, creation, limits);
+        if (created !== null) return uploadOf(file, `${created.generation}/${object}`, hashes.etag);
+        // There is an object of that name, which may come of this very call, its answer lost.
         object = withSuffix(file.object);
       }
       throw new Error('all names for the object are taken');
     } catch (error) {
       throw new ServiceError('STORAGE_FAILED', undefined, { cause: error });
     }
-  }
-
-  /** Null when there is an object of that name, which may come of this very call, its answer lost. */
-  async #create(file: NewFile, object: string): Promise<Upload | null> {
-    const { bytes, contentType, width, height, expiresAt, cacheSeconds, deadline } = file;
-    const etag = contentTag(bytes);
-    const now = this.#now();
-    const [name, md5Hash] = [this.#prefix + object, md5Of(bytes)];
-    const description = { name, md5Hash, ...describeObject({ ...file, name: object, etag }, now) };
-    const limits = { deadline: Date.now() + (deadline === undefined ? writeTimeoutMs : deadline - now) };
-    const created = await uploadObject(this.client, { name, bytes, contentType, description, expected: '0' }, limits);
-    if (created === null) return null;
-    return {
-      object: `${created.generation}/${object}`,
-      contentType,
-      size: bytes.length,
-      etag,
-      width,
-      height,
-      expiresAt,
-      ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
-    };
   }
 }

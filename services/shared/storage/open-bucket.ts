@@ -1,12 +1,9 @@
 import type { BucketConfig } from '../config/storage.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { findCredentials } from './gcs/credentials.ts';
+import { loadStorage } from './gcs/bounded-storage.ts';
 import { GcsClient } from './gcs/gcs-client.ts';
 import { GcsStore } from './gcs-store.ts';
 import type { StoreMetrics } from './store-metrics.ts';
-
-/** Where Google's JSON API is. */
-const googleEndpoint = 'https://storage.googleapis.com';
 
 interface OpenBucketDeps {
   readonly log: Logger;
@@ -18,10 +15,14 @@ export async function openClient(
   { bucket, endpoint, project }: BucketConfig,
   { log, metrics }: OpenBucketDeps,
 ): Promise<GcsClient> {
+  const newStorage = await loadStorage();
+  const options = {
+    ...(project === undefined ? {} : { projectId: project }),
+    ...(endpoint === undefined ? {} : { apiEndpoint: endpoint }),
+  };
   return new GcsClient({
     bucket,
-    endpoint: endpoint ?? googleEndpoint,
-    credentials: endpoint === undefined ? await findCredentials({ project }) : null,
+    open: () => newStorage(options),
     log,
     onRetry: (operation, failure) => metrics?.retried(operation, failure),
   });

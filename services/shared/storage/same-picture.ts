@@ -1,6 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { createInflate } from 'node:zlib';
 import type { MimeType } from '../contract/formats.ts';
+import type { StoredFile } from './file-store.ts';
 import { hasSignature } from './verify-upload.ts';
 
 /** The most pixels of pictures that are taken apart: what is larger takes too long. */
@@ -30,8 +31,21 @@ export async function isSamePicture(mimeType: MimeType, a: Buffer, b: Buffer): P
   }
 }
 
-/** Whether files of a type can show the same in other bytes. */
-export const isComparable = (mimeType: MimeType) => mimeType === 'image/png' || mimeType === 'application/pdf';
+/** Types of which files can show the same in other bytes. */
+const comparable: readonly MimeType[] = ['image/png', 'application/pdf'];
+
+/** Larger files are not compared with each other: both would be held in memory. */
+const maxComparedBytes = 64 * 1024 * 1024;
+
+type Described = Pick<StoredFile, 'contentType' | 'width' | 'height' | 'size'>;
+
+/** Whether it is worth while to compare the bytes of two files that are described so. */
+export const mayShowSame = (a: Described, b: Described): boolean =>
+  a.contentType === b.contentType &&
+  a.width === b.width &&
+  a.height === b.height &&
+  comparable.includes(a.contentType) &&
+  Math.max(a.size, b.size) <= maxComparedBytes;
 
 interface Header {
   readonly width: number;

@@ -81,6 +81,3 @@ export function verifySignature({ contentType, width, height }: Upload, head: Bu
     );
   }
 }
-
-/** Larger files are not compared with each other: both would be held in memory. */
-export const maxComparedBytes = 64 * 1024 * 1024;

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import { newFileName } from '@webcapture/shared/storage/file-name.ts';
-import { findCredentials } from '@webcapture/shared/storage/gcs/credentials.ts';
 import { GcsUploader } from '@webcapture/shared/storage/gcs-uploader.ts';
 import type { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
 import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
@@ -42,11 +41,11 @@ beforeAll(async () => {
     }),
   );
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', keyFile);
-  const credentials = await findCredentials({ project: 'tests' });
+  const signing = await openBucket({ bucket: name, project: 'tests', prefix: 'p/' }, { log: silentLog });
   signLink = async (file, { expiresAt }) => {
     signed += 1;
     if (refused !== undefined) throw refused;
-    return credentials.signLink({ bucket: name, name: `p/${file.name}`, expiresAt });
+    return signing.signedUrl(file, { expiresAt });
   };
   stand = await startStand({}, { store, signLink, now: () => Date.now() + aheadMs });
 }, bucketSetUpMs);

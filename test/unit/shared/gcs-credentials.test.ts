@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, inject, test, vi } from 'vitest';
 import { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
-import { findCredentials } from '@webcapture/shared/storage/gcs/credentials.ts';
+import { loadStorage } from '@webcapture/shared/storage/gcs/bounded-storage.ts';
+import { Credentials } from '@webcapture/shared/storage/gcs/credentials.ts';
 import { GcsClient } from '@webcapture/shared/storage/gcs/gcs-client.ts';
 import { googleError } from '../../harness/fault-proxy.ts';
 import { silentLog } from '../../harness/nats-session.ts';
@@ -15,6 +16,7 @@ import { until } from '../../harness/until.ts';
 import { useFaultyBucket } from './support/faulty-bucket.ts';
 
 const on = useFaultyBucket();
+const newStorage = await loadStorage();
 afterEach(() => vi.unstubAllEnvs());
 
 /**
@@ -47,11 +49,8 @@ test('tokens come from the metadata server, are kept, and are got anew when the 
   vi.stubEnv('GCE_METADATA_HOST', metadata.host);
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '');
   vi.stubEnv('HOME', inject('tempFolder'));
-  const credentials = await findCredentials({ project: 'p' });
-  const store = new GcsStore(
-    new GcsClient({ bucket: on().bucket.bucket, endpoint: on().proxy.url, credentials, log: silentLog, backoffMs: 20 }),
-    '',
-  );
+  const options = { projectId: 'p', apiEndpoint: on().proxy.url, useAuthWithCustomEndpoint: true };
+  const store = on().storeWith({ open: () => newStorage(options), backoffMs: 20 });
   const file = newFile(10);
   await Promise.all([store.create(file), store.create(newFile(10)), store.stat(file.name)]);
   const used = () => new Set(on().proxy.seen.map(({ headers }) => headers.authorization));
@@ -66,7 +65,7 @@ test('tokens come from the metadata server, are kept, and are got anew when the 
     ...googleError(401, 'authError', 'Invalid Credentials'),
   });
   await Promise.all(Array.from({ length: 10 }, () => store.stat(file.name)));
-  credentials.renew({ authorization: 'Bearer token-1' });
+  store.client.credentials.renew('Bearer token-1');
   await store.stat(file.name);
   expect(metadata.tokens()).toBe(3);
   store.close();
@@ -78,21 +77,20 @@ test('a token that is not given in time is asked for anew', async () => {
   vi.stubEnv('GCE_METADATA_HOST', metadata.host);
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '');
   vi.stubEnv('HOME', inject('tempFolder'));
-  const credentials = await findCredentials({ project: 'p', tokenMs: 600 });
-  const asking = [credentials.headers(), credentials.headers()];
+  const credentials = new Credentials(() => newStorage({ projectId: 'p' }), 'b', 600);
+  const asking = [credentials.authorized(), credentials.authorized()];
   for (const result of await Promise.allSettled(asking)) {
     expect(result).toMatchObject({ status: 'rejected', reason: { name: 'CredentialsError', transient: true } });
   }
   // A token that comes so late that nobody waits for it any more is followed by another.
-  const { authorization } = await until('a token', () => credentials.headers());
-  expect(authorization).toMatch(/^Bearer token-\d+$/);
+  const { token } = await until('a token', () => credentials.authorized());
+  expect(token).toMatch(/^Bearer token-\d+$/);
   metadata.close();
 });
 
 test('a key file that is not there is named', async () => {
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '/nowhere/key.json');
-  const credentials = await findCredentials({});
-  await expect(credentials.headers()).rejects.toMatchObject({
+  await expect(new Credentials(() => newStorage(), 'b').authorized()).rejects.toMatchObject({
     name: 'CredentialsError',
     message: expect.stringContaining('/nowhere/key.json'),
     transient: false,
@@ -110,10 +108,8 @@ test('a link is signed without a call, opens this file only, and ends with it', 
   const key = { type: 'service_account', project_id: 'p', client_email: email, private_key: keys.privateKey };
   await writeFile(path, JSON.stringify(key));
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', path);
-  const credentials = await findCredentials({});
-  const open = await startTestStore();
-  const file = await open.create(newFile(10, { expiresAt: Date.now() + 3_600_000 }));
-  const client = new GcsClient({ bucket: 'b', endpoint: 'http://127.0.0.1:9', credentials, log: silentLog });
+  const file = await on().store.create(newFile(10, { expiresAt: Date.now() + 3_600_000 }));
+  const client = new GcsClient({ bucket: 'b', open: () => newStorage(), log: silentLog });
   const store = new GcsStore(client, 'captures/');
 
   const link = new URL(await store.signedUrl(file, { expiresAt: Date.now() + 600_000 }));
@@ -126,13 +122,7 @@ test('a link is signed without a call, opens this file only, and ends with it', 
 
   const long = new URL(await store.signedUrl(file, { expiresAt: Date.now() + 86_400_000 }));
   expect(Number(long.searchParams.get('X-Goog-Expires'))).toBeLessThanOrEqual(3600);
-  open.close();
 });
-
-async function startTestStore(): Promise<GcsStore> {
-  const options = { bucket: on().bucket.bucket, endpoint: on().bucket.endpoint, credentials: null, log: silentLog };
-  return Promise.resolve(new GcsStore(new GcsClient(options), ''));
-}
 
 /** As Cloud Storage checks a V4 signature. */
 function isSigned(link: URL, publicKey: string): boolean {

@@ -3,7 +3,7 @@ import type { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
 import { googleError, type Fault, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { newFile } from '../../harness/records.ts';
 import { bytesOf } from './support/store-suite.ts';
-import { causeOf, downloads, tokens, useFaultyBucket } from './support/faulty-bucket.ts';
+import { causeOf, downloads, useFaultyBucket, withTokens } from './support/faulty-bucket.ts';
 
 const on = useFaultyBucket();
 
@@ -12,19 +12,19 @@ describe('a token', () => {
   const expired = googleError(401, 'authError', 'Invalid Credentials');
 
   test('that has expired is renewed, once', async () => {
-    const credentials = tokens('old', 'new');
-    const own = on().storeWith({ credentials });
+    const { open, left } = await withTokens(on().proxy.url, 'old', 'new', 'never');
+    const own = on().storeWith({ open });
     on().proxy.always(isOld, expired);
     const file = newFile(1000);
     await own.create(file);
     expect(await on().isStored(file)).toBe(true);
-    expect(credentials.renewals).toBe(1);
+    expect(left()).toBe(1);
     expect(on().sent(isOld)).toBe(1);
     own.close();
   });
 
   test('that nobody gives is given up at the deadline', async () => {
-    const own = on().storeWith({ credentials: { ...tokens(), headers: () => new Promise<never>(() => undefined) } });
+    const own = on().storeWith(await withTokens(on().proxy.url, new Promise<never>(() => undefined)));
     const start = performance.now();
     await causeOf(own.create(newFile(1, { deadline: Date.now() + 200 })));
     expect(performance.now() - start).toBeLessThan(8000);
@@ -32,7 +32,7 @@ describe('a token', () => {
   });
 
   test('that is refused when it is new, too, is the end', async () => {
-    const own = on().storeWith({ credentials: tokens('old', 'new') });
+    const own = on().storeWith(await withTokens(on().proxy.url, 'old', 'new'));
     on().proxy.always(() => true, expired);
     expect(await causeOf(own.create(newFile(100)))).toMatchObject({ status: 401 });
     expect(on().proxy.seen).toHaveLength(2);

@@ -3,7 +3,7 @@ import { JetStreamApiError, type JetStreamClient } from '@nats-io/jetstream';
 import { TimeoutError } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { contentTag } from '@webcapture/shared/storage/content-tag.ts';
+import { contentTag } from '@webcapture/shared/storage/upload.ts';
 import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.ts';
 import type { StoredFile } from '@webcapture/shared/storage/file-store.ts';

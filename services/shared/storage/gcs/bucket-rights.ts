@@ -1,9 +1,13 @@
 import type { GcsClient, GcsLimits } from './gcs-client.ts';
+import { GcsError } from './gcs-error.ts';
 
 /** The right `storage.objects.<need>`. */
 export type BucketNeed = 'create' | 'get' | 'delete' | 'list';
 
 const all: readonly BucketNeed[] = ['create', 'get', 'delete', 'list'];
+
+/** How who knows of no rights answers. */
+const unknowing = [403, 404, 405, 501];
 
 /** For so long an answer is taken to hold. */
 const knownMs = 60_000;
@@ -24,13 +28,19 @@ export class BucketRights {
   }
 
   /** Null: who answers knows of no rights, as emulators do. Throws a GcsError. */
-  async ask(limits: GcsLimits): Promise<ReadonlySet<string> | null> {
-    const query = all.map((need) => `permissions=storage.objects.${need}`).join('&');
-    const path = `/storage/v1/b/${encodeURIComponent(this.#client.bucket)}/iam/testPermissions?${query}`;
-    const request = { method: 'GET', path, accept: [403, 404, 405, 501] } as const;
-    const { status, json } = await this.#client.call('testPermissions', request, limits);
-    if (status !== 200) return null;
-    return new Set((json as { permissions?: readonly string[] } | null)?.permissions);
+  ask(limits: GcsLimits): Promise<ReadonlySet<string> | null> {
+    return this.#client.retry('testPermissions', limits, async (signal) => {
+      const rights = all.map((need) => `storage.objects.${need}`);
+      try {
+        const [granted] = await this.#client.attempt('testPermissions', signal, (bucket) =>
+          bucket.iam.testPermissions(rights),
+        );
+        return new Set(rights.filter((right) => granted[right] === true));
+      } catch (error) {
+        if (error instanceof GcsError && unknowing.includes(error.status ?? 0)) return null;
+        throw error;
+      }
+    });
   }
 
   /** Whether the bucket gives a right, as it said within the last minute. False when it cannot be asked. */

@@ -1,14 +1,5 @@
+import type { Bucket, Storage } from '@google-cloud/storage';
 import { DeadlineError, withDeadline } from '../../lifecycle/deadline.ts';
-
-/** Who the bucket is asked as. */
-export interface Credentials {
-  /** The headers that say so. Throws a {@link CredentialsError}. */
-  headers(): Promise<Readonly<Record<string, string>>>;
-  /** The bucket refused these headers: unless others are in use by now, the next ones are got anew, from the source on. */
-  renew(refused: Readonly<Record<string, string>>): void;
-  /** A V4 link to read an object with, without any other right, until `expiresAt` (Unix ms). */
-  signLink(object: { bucket: string; name: string; expiresAt: number }): Promise<string>;
-}
 
 /** There are no credentials, or nobody gives a token for them. */
 export class CredentialsError extends Error {
@@ -26,57 +17,60 @@ export class CredentialsError extends Error {
 const defaultTokenMs = 8000;
 
 /**
- * Credentials as Google's libraries find them: the key file of GOOGLE_APPLICATION_CREDENTIALS, gcloud's own, the metadata
- * server (Workload Identity). Their library is loaded here, since only a bucket needs it.
- *
- * @param endpoint another server than Google's; links lead there
- * @param tokenMs the most that getting a token may take
+ * Google's library with the credentials that it finds: the key file of GOOGLE_APPLICATION_CREDENTIALS, gcloud's own, the
+ * metadata server (Workload Identity).
  */
-export async function findCredentials({
-  project,
-  endpoint,
-  tokenMs = defaultTokenMs,
-}: {
-  readonly project?: string | undefined;
-  readonly endpoint?: string | undefined;
-  readonly tokenMs?: number;
-}): Promise<Credentials> {
-  const { Storage } = await import('@google-cloud/storage');
-  const open = () =>
-    new Storage({
-      ...(project === undefined ? {} : { projectId: project }),
-      ...(endpoint === undefined ? {} : { apiEndpoint: endpoint, useAuthWithCustomEndpoint: true }),
-    });
-  let storage = open();
-  let current: string | undefined;
-  return {
-    headers: async () => {
-      const asked = storage;
-      try {
-        const headers = await withDeadline(asked.authClient.getRequestHeaders(), tokenMs, 'getting a token');
-        if (asked === storage) current = headers.get('authorization') ?? undefined;
-        return Object.fromEntries(headers.entries());
-      } catch (error) {
-        // A question that hangs is joined by all that follow, for ever.
-        if (error instanceof DeadlineError && asked === storage) storage = open();
-        throw toCredentialsError(error);
-      }
-    },
-    renew: ({ authorization }) => {
-      // Of many that are refused at once, the first one is enough.
-      if (authorization !== current) return;
-      current = undefined;
-      // What it knows (a token, that there is no metadata server) it would keep.
-      storage = open();
-    },
-    signLink: async ({ bucket, name, expiresAt }) => {
-      const [link] = await storage
-        .bucket(bucket)
-        .file(name)
-        .getSignedUrl({ version: 'v4', action: 'read', expires: expiresAt });
-      return link;
-    },
-  };
+export class Credentials {
+  readonly isAnonymous: boolean;
+  readonly #open: () => Bucket;
+  readonly #tokenMs: number;
+  #bucket: Bucket;
+  #token: string | null | undefined;
+
+  /** @param tokenMs the most that getting a token may take */
+  constructor(open: () => Storage, bucket: string, tokenMs = defaultTokenMs) {
+    this.#open = () => open().bucket(bucket);
+    this.#tokenMs = tokenMs;
+    this.#bucket = this.#open();
+    const { customEndpoint, useAuthWithCustomEndpoint } = this.#bucket.storage;
+    this.isAnonymous = customEndpoint && useAuthWithCustomEndpoint !== true;
+  }
+
+  /** The bucket once there is a token, so that no call of it waits for one. Throws a {@link CredentialsError}. */
+  async authorized(): Promise<{ readonly bucket: Bucket; readonly token: string | null }> {
+    const bucket = this.#bucket;
+    if (this.isAnonymous) return { bucket, token: null };
+    try {
+      const headers = await withDeadline(
+        bucket.storage.authClient.getRequestHeaders(),
+        this.#tokenMs,
+        'getting a token',
+      );
+      const token = headers.get('authorization');
+      if (bucket === this.#bucket) this.#token = token;
+      return { bucket, token };
+    } catch (error) {
+      // A question that hangs is joined by all that follow, for ever.
+      if (error instanceof DeadlineError && bucket === this.#bucket) this.#bucket = this.#open();
+      throw toCredentialsError(error);
+    }
+  }
+
+  /** The bucket refused a token: unless another one is in use by now, the next one is got anew, from the source on. */
+  renew(refused: string | null): void {
+    // Of many that are refused at once, the first one is enough.
+    if (this.isAnonymous || refused !== this.#token) return;
+    this.#token = undefined;
+    // What it knows (a token, that there is no metadata server) it would keep.
+    this.#bucket = this.#open();
+  }
+
+  /** A V4 link to read an object with, without any other right, until `expiresAt` (Unix ms). */
+  async signLink(name: string, expiresAt: number): Promise<string> {
+    const file = this.#bucket.file(name);
+    const [link] = await file.getSignedUrl({ version: 'v4', action: 'read', expires: expiresAt });
+    return link;
+  }
 }
 
 function toCredentialsError(error: unknown): CredentialsError {

@@ -1,20 +1,18 @@
-import type { IncomingMessage } from 'node:http';
-import { buffer, text } from 'node:stream/consumers';
-import { withDeadline } from '../../lifecycle/deadline.ts';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import type { Bucket, Storage } from '@google-cloud/storage';
 import { delay } from '../../lifecycle/delay.ts';
 import { untilAborted } from '../../lifecycle/until-aborted.ts';
 import type { Logger } from '../../telemetry/logger.ts';
+import { Call, closeIdle } from './bounded-storage.ts';
 import { BucketRights } from './bucket-rights.ts';
-import { CredentialsError, type Credentials } from './credentials.ts';
-import { errorOfAnswer, GcsError, toGcsError, type GcsOperation } from './gcs-error.ts';
-import { Wire, type WireRequest } from './wire.ts';
+import { Credentials, CredentialsError } from './credentials.ts';
+import { GcsError, toGcsError, type GcsOperation } from './gcs-error.ts';
 
 export interface GcsClientOptions {
   readonly bucket: string;
-  /** Where the JSON API is, without a slash at the end. */
-  readonly endpoint: string;
-  /** Null: the endpoint asks for none. */
-  readonly credentials: Credentials | null;
+  /** Opens Google's library with credentials as they are then. */
+  readonly open: () => Storage;
   readonly log: Logger;
   /** A call is made again. */
   readonly onRetry?: (operation: GcsOperation, failure: GcsError['failure']) => void;
@@ -26,15 +24,8 @@ export interface GcsClientOptions {
   readonly backoffMs?: number;
   /** Up to so many bytes, one request carries a whole upload. By default 8 MiB. */
   readonly mostBytesAtOnce?: number;
-}
-
-/** One attempt of a call, as the bucket sees it. */
-export interface GcsRequest extends Pick<WireRequest, 'method' | 'headers' | 'body' | 'isStreamed'> {
-  /** Below the endpoint, or a whole address (of a resumable upload), which gets no credentials. */
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
-  /** Statuses beyond 2xx that are answers, not errors. */
-  readonly accept?: readonly number[];
+  /** The most that getting a token may take. By default 8 s. */
+  readonly tokenMs?: number;
 }
 
 /** Within which attempts are made. */
@@ -45,44 +36,37 @@ export interface GcsLimits {
   readonly signal?: AbortSignal;
 }
 
+/** The head of an answer whose body is read by whoever asked. */
+export interface Download {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readable;
+  /** Closes the connection unless the body was read to its end. */
+  end(): void;
+}
+
 const mostBackoffMs = 5000;
 const mebibyte = 1024 * 1024;
 
-/**
- * Calls of the JSON API of Cloud Storage. Google's own library sends uploads that nobody can cut, and its retries know
- * neither a deadline nor what an attempt was about, so it is asked for credentials only.
- */
+/** Calls of a bucket by Google's library, each with an end and with the one policy of retries that there is. */
 export class GcsClient {
   readonly bucket: string;
   readonly silenceMs: number;
   readonly mostBytesAtOnce: number;
   readonly backoffMs: number;
+  readonly credentials: Credentials;
   readonly rights = new BucketRights(this);
   readonly #options: GcsClientOptions;
-  readonly #wire: Wire;
+  readonly #idleMs: number;
 
   constructor(options: GcsClientOptions) {
     this.bucket = options.bucket;
     this.silenceMs = options.silenceMs ?? 8000;
     this.mostBytesAtOnce = options.mostBytesAtOnce ?? 8 * mebibyte;
     this.backoffMs = options.backoffMs ?? 400;
+    this.credentials = new Credentials(options.open, options.bucket, options.tokenMs);
+    this.#idleMs = options.idleMs ?? 30_000;
     this.#options = options;
-    this.#wire = new Wire(options.idleMs);
-  }
-
-  get credentials(): Credentials | null {
-    return this.#options.credentials;
-  }
-
-  /** Where the objects of the bucket are, or one of them. */
-  objectPath(name?: string): string {
-    const objects = `/storage/v1/b/${encodeURIComponent(this.bucket)}/o`;
-    return name === undefined ? objects : `${objects}/${encodeURIComponent(name)}`;
-  }
-
-  /** Where objects are uploaded to. */
-  get uploadPath(): string {
-    return `/upload${this.objectPath()}`;
   }
 
   /**
@@ -95,7 +79,7 @@ export class GcsClient {
     attempt: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     if (Date.now() >= deadline) throw tooLate(operation, new Error('nothing was tried'));
-    const { log, credentials } = this.#options;
+    const { log } = this.#options;
     const timeUp = AbortSignal.timeout(Math.max(1, deadline - Date.now()));
     const signal = end === undefined ? timeUp : AbortSignal.any([timeUp, end]);
     let hasRenewed = false;
@@ -105,7 +89,7 @@ export class GcsClient {
         return await attempt(signal);
       } catch (thrown) {
         const error = signal.aborted ? tooLate(operation, before ?? thrown) : toGcsError(operation, thrown);
-        const isRefused: boolean = error.status === 401 && !hasRenewed && credentials !== null;
+        const isRefused: boolean = error.status === 401 && !hasRenewed && !this.credentials.isAnonymous;
         const waitMs: number = isRefused
           ? 0
           : Math.random() * Math.min(mostBackoffMs, this.backoffMs * 2 ** (number - 1));
@@ -128,96 +112,103 @@ export class GcsClient {
     this.#options.log.debug({ err: error, operation }, 'a call of the bucket is made again');
   }
 
-  /** One attempt: resolves with the head of an answer of 2xx or of an accepted status, else throws. */
-  async open(operation: GcsOperation, request: GcsRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    const { method, headers, body = [], path, query = {}, accept = [], isStreamed = false } = request;
-    const isSession = /^https?:/.test(path);
-    const url = new URL(isSession ? path : this.#options.endpoint + path);
-    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-    const own = isSession ? {} : await untilAborted(this.#authorization(operation), signal);
-    const answer = await this.#wire.send({
-      method,
-      url,
-      headers: { ...headers, ...own },
-      body,
-      signal,
-      silenceMs: this.silenceMs * (1 + unsent(body) / (2 * mebibyte)),
-      isStreamed,
-    });
-    const { statusCode: status = 0 } = answer;
-    if ((status >= 200 && status < 300) || accept.includes(status)) return answer;
-    if (status === 401 && !isSession) this.credentials?.renew(own);
-    throw errorOfAnswer(operation, status, await this.#text(answer));
-  }
-
-  /** One attempt whose answer is read whole; `json` is null when there is none. */
-  async ask(
+  /**
+   * One attempt, which ends with the signal at the latest, and its connections with it. Throws a GcsError.
+   *
+   * @param sentBytes of the body
+   */
+  async attempt<T>(
     operation: GcsOperation,
-    request: GcsRequest,
     signal: AbortSignal,
-  ): Promise<{ status: number; headers: IncomingMessage['headers']; text: string; json: unknown }> {
-    const answer = await this.open(operation, request, signal);
-    const body = await this.#text(answer);
-    return { status: answer.statusCode ?? 0, headers: answer.headers, text: body, json: parseOrNull(body) };
-  }
-
-  /** One attempt whose answer is read whole, as the bytes of a small object. */
-  async bytes(operation: GcsOperation, request: GcsRequest, signal: AbortSignal): Promise<Buffer> {
-    const answer = await this.open(operation, request, signal);
+    work: (bucket: Bucket) => Promise<T>,
+    sentBytes = 0,
+  ): Promise<T> {
+    const { bucket, token } = await this.#authorized(operation, signal);
+    const silenceMs = this.silenceMs * (1 + Math.min(sentBytes, mostUnsent) / (2 * mebibyte));
+    const call = new Call({ silenceMs, idleMs: this.#idleMs });
     try {
-      return await withDeadline(buffer(answer), this.silenceMs, 'the answer’s body');
+      return await untilAborted(
+        call.run(() => work(bucket)),
+        signal,
+      );
     } catch (error) {
-      answer.destroy();
-      throw error;
+      throw this.#failed(operation, call.silence ?? error, token);
+    } finally {
+      call.end();
     }
   }
 
-  /** A call with its retries. */
-  call(operation: GcsOperation, request: GcsRequest, limits: GcsLimits): ReturnType<GcsClient['ask']> {
-    return this.retry(operation, limits, (signal) => this.ask(operation, request, signal));
+  /** A call with its retries. Throws a GcsError. */
+  call<T>(operation: GcsOperation, limits: GcsLimits, work: (bucket: Bucket) => Promise<T>): Promise<T> {
+    return this.retry(operation, limits, (signal) => this.attempt(operation, signal, work));
   }
 
-  close(): void {
-    this.#wire.close();
-  }
-
-  async #authorization(operation: GcsOperation): Promise<Readonly<Record<string, string>>> {
-    if (this.#options.credentials === null) return {};
+  /**
+   * One attempt to read, up to the head of an answer of 2xx; the signal ends that much of it. Throws a GcsError.
+   *
+   * @param work makes a stream of the library's
+   */
+  async open(operation: GcsOperation, signal: AbortSignal, work: (bucket: Bucket) => Readable): Promise<Download> {
+    const { bucket, token } = await this.#authorized(operation, signal);
+    const call = new Call({ silenceMs: this.silenceMs, idleMs: this.#idleMs, isStreamed: true });
+    const body = call.run(() => work(bucket));
+    // Heard by the reader of the body; one that comes after its end has no other listener.
+    body.on('error', () => undefined);
+    const end = () => {
+      body.destroy();
+      call.end();
+    };
     try {
-      return await this.#options.credentials.headers();
+      const answer = await untilAborted(
+        call.run(() => headOf(body)),
+        signal,
+      );
+      return { ...answer, body, end };
     } catch (error) {
-      const { message: detail, transient } =
-        error instanceof CredentialsError ? error : { message: String(error), transient: false };
+      end();
+      throw this.#failed(operation, call.silence ?? error, token);
+    }
+  }
+
+  /** Closes connections that are kept. */
+  close(): void {
+    closeIdle();
+  }
+
+  /** The bucket, for calls that need not wait for a token, and the token that they will have. */
+  async #authorized(operation: GcsOperation, signal: AbortSignal) {
+    try {
+      return await untilAborted(this.credentials.authorized(), signal);
+    } catch (error) {
+      if (!(error instanceof CredentialsError)) throw error;
+      const { message: detail, transient } = error;
       throw new GcsError(operation, { failure: 'credentials', detail, transient }, { cause: error });
     }
   }
 
-  #text(answer: IncomingMessage): Promise<string> {
-    return withDeadline(text(answer), this.silenceMs, 'the answer’s body').catch((error: unknown) => {
-      answer.destroy();
-      throw error;
-    });
+  #failed(operation: GcsOperation, thrown: unknown, token: string | null): GcsError {
+    const error = toGcsError(operation, thrown);
+    if (error.status === 401) this.credentials.renew(token);
+    return error;
   }
 }
 
 /** What may still be in the system's buffers when all is written: on a slow line it takes a while to leave. */
-const unsent = (body: readonly Uint8Array[]) =>
-  Math.min(
-    body.reduce((sum, part) => sum + part.length, 0),
-    4 * mebibyte,
-  );
+const mostUnsent = 4 * mebibyte;
+
+/** The head of the answer that a stream of the library's reads. Of one that is no 2xx, the stream tells by an error. */
+async function headOf(body: Readable): Promise<Pick<Download, 'status' | 'headers'>> {
+  const answered = once(body, 'response');
+  // Only who begins to read makes it ask.
+  body.read(0);
+  const [{ statusCode: status, headers }] = (await answered) as [
+    { statusCode: number; headers: Record<string, string> },
+  ];
+  if (status >= 300) await once(body, 'end');
+  return { status, headers };
+}
 
 function tooLate(operation: GcsOperation, cause: unknown): GcsError {
   const detail = `the time was up; before: ${cause instanceof Error ? cause.message : String(cause)}`;
   return new GcsError(operation, { failure: 'connection', detail, transient: true }, { cause });
-}
-
-function parseOrNull(body: string): unknown {
-  // A removal is answered without a body, and thousands may come in a second.
-  if (body === '') return null;
-  try {
-    return JSON.parse(body);
-  } catch {
-    return null;
-  }
 }

@@ -46,21 +46,65 @@ export class GcsError extends Error {
 /** Reasons of a 403 that say what a 429 says. */
 const tooMuch = ['rateLimitExceeded', 'userRateLimitExceeded', 'quotaExceeded'];
 
-/** The error that an answer tells of: Google's JSON, or any other text (of a proxy, of a download). */
-export function errorOfAnswer(operation: GcsOperation, status: number, text: string): GcsError {
-  const { reason, message } = parseBody(text);
-  const detail = (message ?? text.trim().slice(0, 300)) || 'no more was said';
+/** What Google's library throws, in each of its ways: an ApiError, an error of gaxios, or of the connection. */
+interface LibraryError {
+  readonly code?: unknown;
+  readonly status?: unknown;
+  readonly message?: string;
+  readonly errors?: readonly unknown[];
+  readonly response?: { readonly data?: unknown; readonly body?: unknown };
+}
+
+/**
+ * Anything thrown on the way to an answer. What broke a connection once need not do so again. Nothing of what was thrown
+ * is kept: it holds the request, with the names of files and, perhaps, credentials.
+ */
+export function toGcsError(operation: GcsOperation, thrown: unknown): GcsError {
+  if (thrown instanceof GcsError) return thrown;
+  const { code, status = code, message = String(thrown) } = thrown as LibraryError;
+  if (typeof status === 'number' && status >= 300) return errorOfAnswer(operation, status, answerIn(thrown as object));
+  const reason = message.replace(/^request to .* failed, reason: /s, '');
+  const detail = [typeof code === 'string' ? code : '', reason].filter(Boolean).join(', ') || String(thrown);
+  return new GcsError(operation, { failure: 'connection', detail, transient: true });
+}
+
+/** What an answer says of an error. */
+interface Complaint {
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+function errorOfAnswer(operation: GcsOperation, status: number, { reason, message }: Complaint): GcsError {
+  const detail = (message ?? '').trim().slice(0, 1000) || 'no more was said';
   const isTooMuch = status === 429 || (status === 403 && tooMuch.includes(reason ?? ''));
   const transient = status === 408 || isTooMuch || status >= 500;
   return new GcsError(operation, { failure: 'status', status, reason, detail, transient });
 }
 
-/** Anything thrown on the way to an answer. What broke a connection once need not do so again. */
-export function toGcsError(operation: GcsOperation, thrown: unknown): GcsError {
-  if (thrown instanceof GcsError) return thrown;
-  const { code, message } = thrown as { code?: string; message?: string };
-  const detail = [code, message].filter(Boolean).join(', ') || String(thrown);
-  return new GcsError(operation, { failure: 'connection', detail, transient: true }, { cause: thrown });
+/** Google's JSON, wherever the library has put it, or any other text (of a proxy, of a download). */
+function answerIn({ message, errors, response }: LibraryError): Complaint {
+  const body = response?.data ?? response?.body ?? errors?.[0];
+  // Of a download the message is all of the answer, and of its response the body is a stream.
+  const text = typeof body === 'string' ? body : message;
+  const { error } = isAnswer(body) ? body : parseAnswer(text);
+  if (error === undefined) return { reason: (errors?.[0] as Complaint | undefined)?.reason, message: text };
+  return { reason: error.errors?.[0]?.reason, message: error.message };
+}
+
+/** As Google's JSON API tells of errors. */
+interface Answer {
+  readonly error?: Complaint & { readonly errors?: readonly Complaint[] };
+}
+
+const isAnswer = (body: unknown): body is Answer => typeof body === 'object' && body !== null && 'error' in body;
+
+function parseAnswer(text: string | undefined): Answer {
+  try {
+    const body: unknown = JSON.parse(text ?? '');
+    return isAnswer(body) ? body : {};
+  } catch {
+    return {};
+  }
 }
 
 /** The permission that an answer says is missing: a word of the message, for people to read. */
@@ -86,15 +130,4 @@ export const isOverwriteRefused = (error: GcsError) =>
 /** Whether a refusal may mean, by Google's own words, that the object is not there. Of downloads it tells no reason. */
 export function mayBeMissing({ status, reason = 'forbidden', detail }: GcsError): boolean {
   return status === 403 && reason === 'forbidden' && detail.includes('(or it may not exist)');
-}
-
-function parseBody(text: string): { reason?: string | undefined; message?: string | undefined } {
-  try {
-    const { error } = JSON.parse(text) as {
-      error?: { message?: string; errors?: readonly { reason?: string }[] };
-    };
-    return { reason: error?.errors?.[0]?.reason, message: error?.message };
-  } catch {
-    return {};
-  }
 }

@@ -14,7 +14,7 @@ export interface GcsFile extends StoredFile {
   readonly upload: string | null;
 }
 
-/** What the JSON API tells of an object, as far as it is asked for. */
+/** What is told of an object, as far as it is of use here. */
 export interface ObjectResource {
   readonly name: string;
   readonly generation: string;
@@ -30,15 +30,11 @@ export interface ObjectResource {
 }
 
 /** The resource that an answer holds. Throws a GcsError when it is something else: a page of a proxy, half an answer. */
-export function resourceIn(operation: GcsOperation, json: unknown): ObjectResource {
-  const { name, generation } = (json ?? {}) as Partial<ObjectResource>;
-  if (typeof name === 'string' && typeof generation === 'string') return json as ObjectResource;
+export function resourceIn(operation: GcsOperation, answer: unknown): ObjectResource {
+  const { name, generation } = (answer ?? {}) as Partial<ObjectResource>;
+  if (typeof name === 'string' && typeof generation === 'string') return answer as ObjectResource;
   throw new GcsError(operation, { failure: 'connection', detail: 'the answer is no object', transient: true });
 }
-
-/** The fields of an {@link ObjectResource}. */
-export const objectFields =
-  'name,generation,size,contentType,contentEncoding,contentDisposition,cacheControl,customTime,md5Hash,timeCreated,metadata';
 
 /** What an object is described by. `name`: whose uuid it is of. */
 export type Described = Omit<StoredFile, 'storedAt' | 'size'> & { readonly account: string };
@@ -96,5 +92,3 @@ export function fileOfObject(object: ObjectResource, prefix: string): GcsFile | 
     upload: metadata['upload'] ?? null,
   };
 }
-
-export const md5Of = (bytes: Uint8Array) => createHash('md5').update(bytes).digest('base64');

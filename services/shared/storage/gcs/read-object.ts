@@ -1,19 +1,20 @@
 import { createHash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { withDeadline } from '../../lifecycle/deadline.ts';
 import { backoffMs, delay } from '../../lifecycle/delay.ts';
+import { untilAborted } from '../../lifecycle/until-aborted.ts';
 import { FileReplacedError } from '../file-replaced-error.ts';
 import type { ByteRange, CallLimits } from '../file-store.ts';
-import type { GcsClient } from './gcs-client.ts';
+import { readStream } from './bounded-storage.ts';
+import type { Download, GcsClient } from './gcs-client.ts';
 import { GcsError } from './gcs-error.ts';
 import type { GcsFile } from './object-file.ts';
-import { orMissing } from './or-missing.ts';
+import { orMissing } from './objects.ts';
 
 /** A reader that gets no byte for so long, whatever is tried, is told so. */
 const stalledMs = 30_000;
 
 interface Reading {
-  readonly body: IncomingMessage;
+  readonly download: Download;
   readonly parts: AsyncIterator<Uint8Array>;
   readonly first: Uint8Array;
 }
@@ -22,12 +23,12 @@ interface Reading {
  * The bytes of one generation of an object, as fast as they are taken. A connection that breaks is followed by another
  * one that goes on where it broke. Whole files are held against their MD5 before their last bytes are handed out.
  *
- * @param path of the object
+ * @param name of the object
  * @throws FileReplacedError when that generation is gone; GcsError
  */
 export async function* readObject(
   client: GcsClient,
-  path: string,
+  name: string,
   file: GcsFile,
   { range, deadline = Infinity }: { readonly range?: ByteRange | undefined } & CallLimits = {},
 ): AsyncIterable<Uint8Array> {
@@ -36,7 +37,7 @@ export async function* readObject(
   let at = start;
   for (let opened = 0; at <= end; opened++) {
     if (opened > 0) await delay(backoffMs(opened, client.backoffMs / 4, 1000));
-    const { body, parts, first } = await openAt(client, { path, file, start: at, end, deadline });
+    const { download, parts, first } = await openAt(client, { name, file, start: at, end, deadline });
     try {
       for (
         let part: Uint8Array | null = first;
@@ -51,7 +52,7 @@ export async function* readObject(
         yield bytes;
       }
     } finally {
-      body.destroy();
+      download.end();
     }
   }
 }
@@ -60,7 +61,7 @@ export async function* readObject(
 async function openAt(
   client: GcsClient,
   object: {
-    readonly path: string;
+    readonly name: string;
     readonly file: GcsFile;
     readonly start: number;
     readonly end: number;
@@ -68,17 +69,8 @@ async function openAt(
   },
 ): Promise<Reading> {
   const limits = { deadline: Math.min(object.deadline, Date.now() + stalledMs) };
-  const reading = await client.retry('get', limits, async (signal) => {
-    // The time limit is that of the first bytes; the rest takes as long as the reader does.
-    const reader = new AbortController();
-    const abort = () => reader.abort(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    try {
-      return await tryOpen(client, object, reader.signal);
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
-  });
+  // The time limit is that of the first bytes; the rest takes as long as the reader does.
+  const reading = await client.retry('get', limits, (signal) => tryOpen(client, object, signal));
   if (reading === null) throw new FileReplacedError();
   return reading;
 }
@@ -86,33 +78,28 @@ async function openAt(
 /** One attempt; null when the generation is gone. */
 async function tryOpen(
   client: GcsClient,
-  { path, file, start, end }: { path: string; file: GcsFile; start: number; end: number },
+  { name, file, start, end }: { name: string; file: GcsFile; start: number; end: number },
   signal: AbortSignal,
 ): Promise<Reading | null> {
-  const isWhole = start === 0 && end === file.size - 1;
-  const request = {
-    method: 'GET',
-    path,
-    query: { alt: 'media', generation: file.generation },
-    headers: isWhole ? {} : { range: `bytes=${start}-${end}` },
-    isStreamed: true,
-  } as const;
-  const body = await orMissing(client, client.open('get', request, signal), signal);
-  if (body === null) return null;
+  const { generation, size } = file;
+  const isWhole = start === 0 && end === size - 1;
+  const range = isWhole ? {} : { start, end };
+  const opening = client.open('get', signal, (bucket) => readStream(bucket.file(name, { generation }), range));
+  const download = await orMissing(client, opening, signal);
+  if (download === null) return null;
   try {
-    const { statusCode: status = 0, headers } = body;
-    const generation = headers['x-goog-generation']?.toString() ?? file.generation;
-    if (generation !== file.generation) {
-      body.destroy();
+    const { status, headers, body } = download;
+    if ((headers['x-goog-generation'] ?? generation) !== generation) {
+      download.end();
       return null;
     }
     if (!isWhole && status !== 206) throw broken(`a range was answered with status ${status}`);
     const parts = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-    const first = await withDeadline(parts.next(), client.silenceMs, 'the first bytes');
+    const first = await withDeadline(untilAborted(parts.next(), signal), client.silenceMs, 'the first bytes');
     if (first.done === true) throw broken('the answer was empty');
-    return { body, parts, first: first.value };
+    return { download, parts, first: first.value };
   } catch (error) {
-    body.destroy();
+    download.end();
     throw error;
   }
 }
@@ -124,7 +111,11 @@ async function nextPart(
   deadline: number,
 ): Promise<Uint8Array | null> {
   try {
-    const part = await withDeadline(parts.next(), Math.min(client.silenceMs, deadline - Date.now()), 'the next bytes');
+    const part = await withDeadline(
+      parts.next(),
+      Math.max(0, Math.min(client.silenceMs, deadline - Date.now())),
+      'the next bytes',
+    );
     return part.done === true ? null : part.value;
   } catch (error) {
     client.noteRetry('get', error);

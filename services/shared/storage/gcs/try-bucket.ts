@@ -4,7 +4,7 @@ import type { NewFile } from '../file-store.ts';
 import type { GcsStore } from '../gcs-store.ts';
 import type { BucketNeed } from './bucket-rights.ts';
 import type { GcsLimits } from './gcs-client.ts';
-import { errorOfAnswer, isObjectMissing, mayBeMissing, type GcsError } from './gcs-error.ts';
+import { GcsError, isObjectMissing, mayBeMissing } from './gcs-error.ts';
 
 /** A right that the bucket does not give. */
 export class NeedRefused extends Error {
@@ -46,25 +46,26 @@ export async function tryBucket(store: GcsStore, needs: readonly BucketNeed[], l
  * leave an object behind at each start. The bucket forgets the session after a week.
  */
 async function openSession({ client }: GcsStore, name: string, limits: GcsLimits): Promise<void> {
-  const request = {
-    method: 'POST',
-    path: client.uploadPath,
-    query: { uploadType: 'resumable', name, ifGenerationMatch: '0' },
-    headers: { 'content-type': 'application/json; charset=UTF-8', 'x-upload-content-type': 'image/png' },
-    body: [Buffer.from(JSON.stringify({ name }))],
-  } as const;
-  await client.call('create', request, limits);
+  await client.call('create', limits, (bucket) =>
+    bucket.file(name).createResumableUpload({
+      metadata: { contentType: 'image/png' },
+      preconditionOpts: { ifGenerationMatch: 0 },
+    }),
+  );
 }
 
 /** Asks for an object that is not there; the refusal, where that is told by one. */
 function askForMissing({ client }: GcsStore, name: string, limits: GcsLimits): Promise<GcsError | null> {
-  const request = { method: 'GET', path: client.objectPath(name), accept: [403, 404] } as const;
   return client.retry('get', limits, async (signal) => {
-    const { status, text } = await client.ask('get', request, signal);
-    const error = errorOfAnswer('get', status, text);
-    if (isObjectMissing(error)) return null;
-    if (mayBeMissing(error)) return error;
-    throw error;
+    try {
+      await client.attempt('get', signal, (bucket) => bucket.file(name).getMetadata());
+      return null;
+    } catch (error) {
+      if (!(error instanceof GcsError)) throw error;
+      if (isObjectMissing(error)) return null;
+      if (mayBeMissing(error)) return error;
+      throw error;
+    }
   });
 }
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
 import { GcsUploader } from '@webcapture/shared/storage/gcs-uploader.ts';
-import type { Credentials } from '@webcapture/shared/storage/gcs/credentials.ts';
-import { GcsClient } from '@webcapture/shared/storage/gcs/gcs-client.ts';
+import { loadStorage } from '@webcapture/shared/storage/gcs/bounded-storage.ts';
+import { GcsClient, type GcsClientOptions } from '@webcapture/shared/storage/gcs/gcs-client.ts';
 import { GcsError } from '@webcapture/shared/storage/gcs/gcs-error.ts';
 import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../../harness/bucket.ts';
 import { googleError, startFaultProxy, type FaultProxy, type SeenRequest } from '../../../harness/fault-proxy.ts';
@@ -29,7 +29,7 @@ export interface FaultyBucket {
   readonly impatient: GcsStore;
   /** What was tried again, as `<operation> <failure>`. */
   readonly retries: string[];
-  storeWith(changes?: Partial<ConstructorParameters<typeof GcsClient>[0]>): GcsStore;
+  storeWith(changes?: Partial<GcsClientOptions> & { readonly endpoint?: string }): GcsStore;
   /** Whether the bucket has the file, with these bytes. */
   isStored(file: { readonly name: string; readonly bytes: Buffer }): Promise<boolean>;
   /** How many such requests the proxy has seen. */
@@ -43,12 +43,12 @@ export function useFaultyBucket(): () => FaultyBucket {
     const bucket = await startTestBucket();
     const proxy = await startFaultProxy(bucket.endpoint);
     const retries: string[] = [];
-    const storeWith: FaultyBucket['storeWith'] = (changes = {}) =>
+    const newStorage = await loadStorage();
+    const storeWith: FaultyBucket['storeWith'] = ({ endpoint = proxy.url, ...changes } = {}) =>
       new GcsStore(
         new GcsClient({
           bucket: bucket.bucket,
-          endpoint: proxy.url,
-          credentials: null,
+          open: () => newStorage({ apiEndpoint: endpoint }),
           log: silentLog,
           onRetry: (operation, failure) => retries.push(`${operation} ${failure}`),
           silenceMs: 10_000,
@@ -102,16 +102,19 @@ export async function causeOf(call: Promise<unknown>): Promise<GcsError> {
   return error?.cause as GcsError;
 }
 
-/** Credentials whose tokens are these, one after the other. */
-export function tokens(...all: string[]): Credentials & { renewals: number } {
-  return {
-    renewals: 0,
-    headers() {
-      return Promise.resolve({ authorization: `Bearer ${all[this.renewals]}` });
-    },
-    renew() {
-      this.renewals++;
-    },
-    signLink: () => Promise.reject(new Error('not asked for')),
+/** Google's library with these tokens, one after the other, each time that it is opened; a promise is one that is awaited. */
+export async function withTokens(endpoint: string, ...all: (string | Promise<never>)[]) {
+  const newStorage = await loadStorage();
+  type Options = NonNullable<Parameters<typeof newStorage>[0]>;
+  const left = [...all];
+  const open = () => {
+    const token = left.shift();
+    const authClient = { getRequestHeaders: async () => new Headers({ authorization: `Bearer ${await token}` }) };
+    return newStorage({
+      apiEndpoint: endpoint,
+      useAuthWithCustomEndpoint: true,
+      authClient: authClient as unknown as NonNullable<Options['authClient']>,
+    });
   };
+  return { open, left: () => left.length };
 }

@@ -11,7 +11,7 @@ import type {
   StoredFile,
   Upload,
 } from '@webcapture/shared/storage/file-store.ts';
-import { contentTag } from '@webcapture/shared/storage/content-tag.ts';
+import { contentTag } from '@webcapture/shared/storage/upload.ts';
 import { FileReplacedError } from '@webcapture/shared/storage/file-replaced-error.ts';
 import { asRefresh, expectedOf, placeFile, replaceFile, type Storing } from '../../../harness/place-file.ts';
 import { newFile, type NamedFile } from '../../../harness/records.ts';

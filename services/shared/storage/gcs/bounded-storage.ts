@@ -1,0 +1,157 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { subscribe } from 'node:diagnostics_channel';
+import type { EventEmitter } from 'node:events';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import type { File, Storage, StorageOptions } from '@google-cloud/storage';
+
+/*
+ * Google's library knows no deadline: what it has begun ends when the server ends it, and whoever destroys a stream of it
+ * leaves its connection open. What it lacks is in this file, and nowhere else (docs/adr/0013).
+ */
+
+/** Opens clients of Google's library, which is loaded here since only a bucket needs it. */
+export async function loadStorage(): Promise<(options?: StorageOptions) => Storage> {
+  const { Storage } = await import('@google-cloud/storage');
+
+  class CheckedStorage extends Storage {
+    /** Takes nothing but JSON for an answer: what came of a page of a proxy would look like an empty listing. */
+    override request(...[request, done]: Parameters<Storage['request']>): void {
+      super.request(request, (error, body, response) => {
+        const isAnswer = request.method === 'DELETE' || (typeof body === 'object' && body !== null);
+        done(error ?? (isAnswer ? null : new Error('the answer is not JSON')), body, response);
+      });
+    }
+  }
+
+  // Its retries know no deadline either: the only ones are those of GcsClient.
+  const retryOptions = { autoRetry: false, retryableErrorFn: () => false };
+  return (options) => new CheckedStorage({ ...options, retryOptions });
+}
+
+/** The bytes of an object as they are stored, from `start` to `end`, both included. Whoever reads them checks them. */
+export function readStream(file: File, range: { readonly start?: number; readonly end?: number } = {}): Readable {
+  const stream = file.createReadStream({ ...range, validation: false, decompress: false });
+  // The library itself adds so many listeners that Node would print a warning for each reading.
+  stream.once('response', (answer: EventEmitter) => answer.setMaxListeners(0));
+  return stream;
+}
+
+/** Nothing moved on a connection for too long. */
+class SilenceError extends Error {
+  constructor(ms: number) {
+    super(`nothing was heard for ${ms} ms`);
+    this.name = 'SilenceError';
+  }
+}
+
+/** Which call the code that runs belongs to: the library names none of its requests to whoever calls it. */
+const calls = new AsyncLocalStorage<Call>();
+
+subscribe('http.client.request.created', (message) => {
+  calls.getStore()?.watch((message as { readonly request: ClientRequest }).request);
+});
+
+/** One use of the library, whose requests end with it. */
+export class Call {
+  readonly #silenceMs: number;
+  readonly #idleMs: number;
+  readonly #isStreamed: boolean;
+  readonly #requests = new Set<ClientRequest>();
+  #silence: SilenceError | undefined;
+  #isOver = false;
+
+  /**
+   * @param silenceMs a connection on which nothing moves for so long is cut
+   * @param idleMs one that is kept for others is closed when nobody has used it for so long
+   * @param isStreamed the answer is read at the pace of somebody else, who sees to silence once its head is there
+   */
+  constructor({ silenceMs, idleMs, isStreamed = false }: { silenceMs: number; idleMs: number; isStreamed?: boolean }) {
+    this.#silenceMs = silenceMs;
+    this.#idleMs = idleMs;
+    this.#isStreamed = isStreamed;
+  }
+
+  /** What a connection was cut for, of which the library tells in words only. */
+  get silence(): Error | undefined {
+    return this.#silence;
+  }
+
+  run<T>(work: () => T): T {
+    return calls.run(this, work);
+  }
+
+  watch(request: ClientRequest): void {
+    // The library has not heard that nobody waits any more.
+    if (this.#isOver) {
+      giveUp(request);
+      return;
+    }
+    this.#requests.add(request);
+    const cut = () => {
+      this.#silence ??= new SilenceError(this.#silenceMs);
+      request.destroy(this.#silence);
+      // The others have gone the same way, for all that is known: the next attempt gets a connection of its own.
+      closeIdle();
+    };
+    request.setTimeout(this.#silenceMs, cut);
+    request.once('socket', (socket) => {
+      markUsed(socket);
+      if (socket.connecting) limitConnect(socket, this.#silenceMs, cut);
+    });
+    if (this.#isStreamed) {
+      request.once('response', ({ statusCode = 0 }: IncomingMessage) => {
+        if (statusCode < 300) request.setTimeout(0);
+      });
+    }
+    request.once('close', () => {
+      this.#requests.delete(request);
+      if (request.socket !== null && !request.socket.destroyed) markIdle(request.socket, this.#idleMs);
+    });
+  }
+
+  /** Closes the connections of requests that have not come to their end. */
+  end(): void {
+    this.#isOver = true;
+    for (const request of this.#requests) giveUp(request);
+  }
+}
+
+/** Closes the connection of a request. One that it is about to get would be kept, if the request were destroyed before. */
+function giveUp(request: ClientRequest): void {
+  if (request.socket === null) request.once('socket', () => request.destroy());
+  else request.destroy();
+}
+
+/** The time limit of a request begins only when it is connected. */
+function limitConnect(socket: Socket, ms: number, cut: () => void): void {
+  const timer = setTimeout(cut, ms);
+  socket.once('connect', () => clearTimeout(timer));
+  socket.once('close', () => clearTimeout(timer));
+}
+
+/** The connections that are kept and that nobody uses: the library has one pool for all of a process, without a time limit. */
+const idle = new Map<Socket, NodeJS.Timeout>();
+
+/** What is between may forget a connection that nobody uses, without a word. */
+function markIdle(socket: Socket, idleMs: number): void {
+  const close = () => {
+    idle.delete(socket);
+    socket.destroy();
+  };
+  idle.set(socket, setTimeout(close, idleMs).unref());
+}
+
+function markUsed(socket: Socket): void {
+  clearTimeout(idle.get(socket));
+  idle.delete(socket);
+}
+
+/** Closes the connections that are kept and that nobody uses. */
+export function closeIdle(): void {
+  for (const socket of idle.keys()) {
+    markUsed(socket);
+    socket.destroy();
+  }
+}
