@@ -218,7 +218,8 @@ describe('a browser that is needed now and then', () => {
 });
 
 describe('browsers that are shared with nobody', () => {
-  const owns = (idleTimeoutMs = 60_000) => new DedicatedBrowsers({ launch, egress, guard, livenessTimeoutMs: 15_000, idleTimeoutMs });
+  const owns = (idleTimeoutMs = 60_000) =>
+    new DedicatedBrowsers({ launch, egress, guard, livenessTimeoutMs: 15_000, idleTimeoutMs });
   const running = () => launched.filter(({ browser }) => browser.isConnected()).length;
 
   test('end with their capture; the next one is up before it is wanted', async () => {

@@ -76,9 +76,9 @@ describe('plain http', () => {
     expect((await plain(session.server, `http://a.example:${port}/again`)).body).toBe('/again');
     expect(connections()).toBe(2);
     // What may have had an effect is not sent twice.
-    await expect(plain(session.server, `http://a.example:${port}/again`, { method: 'POST', body: 'x' })).rejects.toThrow(
-      networkError,
-    );
+    await expect(
+      plain(session.server, `http://a.example:${port}/again`, { method: 'POST', body: 'x' }),
+    ).rejects.toThrow(networkError);
   });
 
   it('lets the browser see a broken response as broken', async () => {
