@@ -49,7 +49,7 @@ export async function untilFrames(times: 1 | 2): Promise<void> {
  * comes after those, however late a busy machine is with all of them. (One without a delay would overtake them.)
  */
 export async function untilTimersRan(graceMs: number): Promise<void> {
-  const isScripted = document.scripts.length > 0 || document.querySelector('[onload]') !== null;
+  const isScripted = document.scripts.length > 0 || document.querySelector('[onload], [onerror]') !== null;
   if (!isScripted) return;
   const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
   const now = performance.now();
