@@ -1,4 +1,4 @@
-import { version } from '@webcapture/shared/lifecycle/version.ts';
+import { version } from '@webcapture/shared/runtime/run-service.ts';
 
 const imageNames = ['front', 'renderer'] as const;
 type ImageName = (typeof imageNames)[number];

@@ -1,12 +1,10 @@
-import { frontVariables } from '../../services/front/config.ts';
+import { defaultLimitVariables } from '@webcapture/shared/accounts/accounts.ts';
+import { egressVariables } from '@webcapture/shared/egress/policy.ts';
+import { addressVariables, commonVariables, storageVariables } from '@webcapture/shared/runtime/config.ts';
+import type { Variable } from '@webcapture/shared/runtime/variables.ts';
 import { controllerVariables } from '../../services/controller/config.ts';
+import { frontVariables } from '../../services/front/config.ts';
 import { rendererVariables } from '../../services/renderer/config.ts';
-import { addressVariables } from '../../services/shared/config/addresses.ts';
-import { commonVariables } from '../../services/shared/config/common.ts';
-import { defaultLimitVariables } from '../../services/shared/config/default-limits.ts';
-import { egressVariables } from '../../services/shared/config/egress.ts';
-import { storageVariables } from '../../services/shared/config/storage.ts';
-import type { Variable } from '../../services/shared/config/variables.ts';
 import { startVariables } from '../local/settings.ts';
 
 /** The variables of each service: what its config.ts reads. */

@@ -1,7 +1,7 @@
-import type { BucketConfig } from '@webcapture/shared/config/storage.ts';
-import { BucketError, bucketReady } from '@webcapture/shared/storage/gcs/bucket-ready.ts';
-import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
-import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import type { BucketConfig } from '@webcapture/shared/runtime/config.ts';
+import { BucketError, bucketReady } from '@webcapture/shared/files/bucket-ready.ts';
+import { openBucket } from '@webcapture/shared/files/open-store.ts';
+import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { StartError } from './start-error.ts';
 
 /** As people write where the files are: `gs://bucket/captures/`, with the server where it is not Google's. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ConfigError } from '@webcapture/shared/config/env.ts';
-import { configExitCode } from '@webcapture/shared/lifecycle/exit-codes.ts';
+import { ConfigError } from '@webcapture/shared/runtime/env.ts';
+import { configExitCode } from '@webcapture/shared/runtime/run-service.ts';
 import { runningNatsUrl } from './nats.ts';
 import { readSettings } from './settings.ts';
 

@@ -1,4 +1,4 @@
-import { ConfigError } from '@webcapture/shared/config/env.ts';
+import { ConfigError } from '@webcapture/shared/runtime/env.ts';
 import { lockDataDir } from './data-lock.ts';
 import { createLogFormat } from './log-format.ts';
 import { prepare, type PrepareOptions } from './prepare.ts';

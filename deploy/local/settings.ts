@@ -1,11 +1,10 @@
-import { join, resolve } from 'node:path';
 import { isIP } from 'node:net';
-import { defaultRegions } from '@webcapture/shared/config/common.ts';
-import { readEgressDeny } from '@webcapture/shared/config/egress.ts';
-import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
-import { parseRegions, type InstalledRegion } from '@webcapture/shared/config/regions.ts';
-import { readStorage, type BucketConfig } from '@webcapture/shared/config/storage.ts';
-import { optionalVariable, textVariable } from '@webcapture/shared/config/variables.ts';
+import { join, resolve } from 'node:path';
+import { readEgressDeny } from '@webcapture/shared/egress/policy.ts';
+import { type BucketConfig, defaultRegions, readStorage } from '@webcapture/shared/runtime/config.ts';
+import { type Environment, EnvReader } from '@webcapture/shared/runtime/env.ts';
+import { type InstalledRegion, parseRegions } from '@webcapture/shared/runtime/regions.ts';
+import { optionalVariable, textVariable } from '@webcapture/shared/runtime/variables.ts';
 
 /** What `npm start` is told by the environment. What it does not know passes through to the services. */
 export interface StartSettings {

@@ -1,5 +1,5 @@
-import { configExitCode } from '@webcapture/shared/lifecycle/exit-codes.ts';
-import { backoffMs, delay } from '@webcapture/shared/lifecycle/delay.ts';
+import { configExitCode } from '@webcapture/shared/runtime/run-service.ts';
+import { backoffMs, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { GuardedProcess, ProcessExit } from './process.ts';
 import { StartError } from './start-error.ts';
 

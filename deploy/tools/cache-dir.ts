@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Environment } from '@webcapture/shared/config/env.ts';
+import type { Environment } from '@webcapture/shared/runtime/env.ts';
 
 /** Where tools are kept between starts: `WEBCAPTURE_CACHE_DIR`, else the user's cache folder of this platform. */
 export function cacheDirOf(env: Environment, platform: NodeJS.Platform = process.platform): string {

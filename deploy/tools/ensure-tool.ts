@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Environment } from '@webcapture/shared/config/env.ts';
+import type { Environment } from '@webcapture/shared/runtime/env.ts';
 import { cacheDirOf } from './cache-dir.ts';
 import { withFileLock } from './file-lock.ts';
 import { registry } from './registry.ts';

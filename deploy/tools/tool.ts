@@ -1,4 +1,4 @@
-import type { Environment } from '@webcapture/shared/config/env.ts';
+import type { Environment } from '@webcapture/shared/runtime/env.ts';
 
 /** A tool that is there and works. */
 export interface FoundTool {

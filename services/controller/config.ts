@@ -1,13 +1,20 @@
-import { addressVariables, readAddresses } from '@webcapture/shared/config/addresses.ts';
-import { commonVariables, readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
-import { defaultLimitVariables, readDefaultLimits } from '@webcapture/shared/config/default-limits.ts';
-import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/config/egress.ts';
-import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
-import { readStorage, storageVariables, type StorageConfig } from '@webcapture/shared/config/storage.ts';
-import { choiceVariable, integerVariable, type Variable } from '@webcapture/shared/config/variables.ts';
+import { defaultLimitVariables, readDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
+import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/egress/policy.ts';
 import type { StreamSettings } from '@webcapture/shared/nats/streams.ts';
-import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
-import { kubernetesVariables, readKubernetesSettings, type KubernetesSettings } from './kubernetes/settings.ts';
+import {
+  addressVariables,
+  type CommonConfig,
+  commonVariables,
+  readAddresses,
+  readCommonConfig,
+  readStorage,
+  type StorageConfig,
+  storageVariables,
+} from '@webcapture/shared/runtime/config.ts';
+import { type Environment, EnvReader } from '@webcapture/shared/runtime/env.ts';
+import { choiceVariable, integerVariable, type Variable } from '@webcapture/shared/runtime/variables.ts';
+import { type KubernetesSettings, kubernetesVariables, readKubernetesSettings } from './kubernetes/settings.ts';
 
 export interface ControllerConfig extends CommonConfig {
   readonly storage: StorageConfig;

@@ -1,5 +1,5 @@
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { delay } from '@webcapture/shared/runtime/deadline.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
 export interface RepeatOptions {
   /** What is done, for the log: "reading the state of the service". */

@@ -1,4 +1,4 @@
-import { runService } from '@webcapture/shared/lifecycle/run-service.ts';
+import { runService } from '@webcapture/shared/runtime/run-service.ts';
 import { readControllerConfig } from './config.ts';
 import { startController } from './controller.ts';
 

@@ -1,4 +1,4 @@
-import { statusIntervalMs } from '@webcapture/shared/contract/status-report.ts';
+import { statusIntervalMs } from '@webcapture/shared/api/status.ts';
 import type { KubernetesTimes } from './kubernetes/run.ts';
 import type { LeaseTimes } from './leader/lease.ts';
 

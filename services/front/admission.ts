@@ -1,18 +1,16 @@
-import type { Lane as Priority } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
-import { backoffMs, delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { Account } from '@webcapture/shared/accounts/accounts.ts';
+import type { AccountLimits, AdmissionRequest, AdmissionVerdict } from '@webcapture/shared/accounts/admission.ts';
+import type { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import { periodOf } from '@webcapture/shared/captures/times.ts';
+import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
-import type { Account } from '@webcapture/shared/state/accounts.ts';
-import type { AccountLimits, AdmissionRequest, AdmissionVerdict } from '@webcapture/shared/state/admission.ts';
-import type { Admissions } from '@webcapture/shared/state/admissions.ts';
-import type { Captures } from '@webcapture/shared/state/captures.ts';
-import { periodOf } from '@webcapture/shared/state/period.ts';
-import { isOpen } from '@webcapture/shared/state/transitions.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Lane as Priority } from '@webcapture/shared/nats/streams.ts';
+import { backoffMs, delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import { type ErrorCode, ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
 /** Limits that cannot be checked within this, by default, admit nothing. */
 const checkTimeoutMs = 3000;

@@ -1,19 +1,26 @@
-import { addressVariables, readAddresses } from '@webcapture/shared/config/addresses.ts';
-import { commonVariables, readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
-import { defaultLimitVariables, readDefaultLimits } from '@webcapture/shared/config/default-limits.ts';
-import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/config/egress.ts';
-import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
-import { readStorage, storageVariables, type StorageConfig } from '@webcapture/shared/config/storage.ts';
+import { defaultLimitVariables, readDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
+import { maxLifetimeSeconds } from '@webcapture/shared/api/capture-request.ts';
+import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/egress/policy.ts';
+import {
+  addressVariables,
+  type CommonConfig,
+  commonVariables,
+  readAddresses,
+  readCommonConfig,
+  readStorage,
+  type StorageConfig,
+  storageVariables,
+} from '@webcapture/shared/runtime/config.ts';
+import { type Environment, EnvReader } from '@webcapture/shared/runtime/env.ts';
+import { type Region, regions } from '@webcapture/shared/runtime/regions.ts';
 import {
   choiceVariable,
   integerVariable,
   secretVariable,
   textVariable,
   type Variable,
-} from '@webcapture/shared/config/variables.ts';
-import { maxLifetimeSeconds } from '@webcapture/shared/contract/capture-request.ts';
-import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
-import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
+} from '@webcapture/shared/runtime/variables.ts';
 
 export interface FrontConfig extends CommonConfig {
   readonly storage: StorageConfig;

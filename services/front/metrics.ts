@@ -1,12 +1,10 @@
-import type { InstalledRegion } from '@webcapture/shared/config/regions.ts';
-import { formats, type Format } from '@webcapture/shared/contract/formats.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import type { ComponentStatus } from '@webcapture/shared/contract/status.ts';
-import { errorCodes, type ErrorCode } from '@webcapture/shared/errors/table.ts';
-import { createComponentStatus } from '@webcapture/shared/telemetry/component-status.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { type Format, formats } from '@webcapture/shared/api/formats.ts';
+import { type ComponentStatus, createComponentStatus } from '@webcapture/shared/api/status.ts';
+import { type ErrorCode, errorCodes } from '@webcapture/shared/runtime/errors.ts';
+import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions.ts';
 import type { InFlight } from './capture/regions.ts';
-import { settlementOutcomes, type SettlementOutcome } from './capture/settlement.ts';
+import { type SettlementOutcome, settlementOutcomes } from './capture/settlement.ts';
 
 export type CaptureOutcomeLabel = 'completed' | 'queued' | 'client_gone' | ErrorCode;
 

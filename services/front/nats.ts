@@ -1,5 +1,5 @@
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';

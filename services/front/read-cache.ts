@@ -1,5 +1,5 @@
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { connectionId } from '@webcapture/shared/nats/watch-guard.ts';
+import { connectionId } from '@webcapture/shared/nats/watch.ts';
 import { LRUCache } from 'lru-cache';
 
 export interface ReadCacheOptions<T> {

@@ -1,23 +1,25 @@
-import type { CachePlace as CacheKey } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
-import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
-import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import {
   answers,
-  cacheSubject,
-  cacheSubjects,
   type Cache,
   type CacheClaim as LeaseState,
   type CacheEntry,
-} from '@webcapture/shared/state/cache.ts';
-import type { Captures } from '@webcapture/shared/state/captures.ts';
-import { isOpen } from '@webcapture/shared/state/transitions.ts';
-import { uuidV7 } from '@webcapture/shared/state/uuid.ts';
-import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+  cacheSubject,
+  cacheSubjects,
+} from '@webcapture/shared/captures/cache.ts';
+import type {
+  CachePlace as CacheKey,
+  CaptureFailure,
+  CaptureRecord,
+} from '@webcapture/shared/captures/capture-record.ts';
+import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import { isOpen } from '@webcapture/shared/captures/transitions.ts';
+import { uuidV7 } from '@webcapture/shared/captures/uuid.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
+import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Authenticator } from './auth/authenticator.ts';
 import type { WaitClock } from './http/request-facts.ts';
 import type { CacheResult } from './metrics.ts';

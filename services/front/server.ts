@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import swagger from '@fastify/swagger';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import fastify, { LogController, type FastifyHttpOptions, type FastifyInstance, type FastifyRequest } from 'fastify';
 import { adminRoutes, type AdminDeps } from './api/admin.ts';
 import { captureRoute, type CaptureRouteDeps } from './api/capture.ts';

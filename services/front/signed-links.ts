@@ -1,11 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { DeadlineError, withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
-import { backoffMs, delay } from '@webcapture/shared/lifecycle/delay.ts';
-import { newFileName } from '@webcapture/shared/storage/file-name.ts';
-import type { StoredFile } from '@webcapture/shared/storage/file-store.ts';
-import type { SignLink } from '@webcapture/shared/storage/open-store.ts';
 import { LRUCache } from 'lru-cache';
+import { newFileName } from '@webcapture/shared/files/file-name.ts';
+import type { StoredFile } from '@webcapture/shared/files/file-store.ts';
+import type { SignLink } from '@webcapture/shared/files/open-store.ts';
+import { backoffMs, DeadlineError, delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
 /** A link that opens a file without any other right. */
 export interface SignedLink {

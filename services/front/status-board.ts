@@ -1,14 +1,16 @@
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import { statusIntervalMs, statusStaleMs, type StatusReport } from '@webcapture/shared/contract/status-report.ts';
 import {
-  worse,
   type ComponentStatus,
   type OverallStatus,
+  statusIntervalMs,
+  type StatusReport,
+  statusStaleMs,
   type StatusValue,
-} from '@webcapture/shared/contract/status.ts';
+  worse,
+} from '@webcapture/shared/api/status.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { NatsLink } from './nats.ts';
 
 /** The controller's report on the whole service, kept in memory, so that a status costs no request to anybody. */

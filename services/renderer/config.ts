@@ -1,16 +1,22 @@
 import { availableParallelism } from 'node:os';
-import { commonVariables, readCommonConfig, type CommonConfig } from '@webcapture/shared/config/common.ts';
-import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/config/egress.ts';
-import { EnvReader, type Environment } from '@webcapture/shared/config/env.ts';
-import { readStorage, storageVariables, type StorageConfig } from '@webcapture/shared/config/storage.ts';
+import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/egress/policy.ts';
+import {
+  type CommonConfig,
+  commonVariables,
+  readCommonConfig,
+  readStorage,
+  type StorageConfig,
+  storageVariables,
+} from '@webcapture/shared/runtime/config.ts';
+import { type Environment, EnvReader } from '@webcapture/shared/runtime/env.ts';
+import { type Region, regions } from '@webcapture/shared/runtime/regions.ts';
 import {
   choiceVariable,
   integerVariable,
   optionalVariable,
   textVariable,
   type Variable,
-} from '@webcapture/shared/config/variables.ts';
-import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
+} from '@webcapture/shared/runtime/variables.ts';
 
 export interface RendererConfig extends CommonConfig {
   readonly storage: StorageConfig;

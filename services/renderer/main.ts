@@ -1,33 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { openUploader } from '@webcapture/shared/files/open-store.ts';
+import { takeHtml } from '@webcapture/shared/files/stored-html.ts';
+import { closeNats, connectNats } from '@webcapture/shared/nats/connect.ts';
+import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
+import { heldSubject } from '@webcapture/shared/nats/streams.ts';
 import {
   heartbeatFreshMs,
   heldJobText,
   maxHeldJobs,
   type RendererHeartbeat,
-} from '@webcapture/shared/contract/heartbeat.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { runService } from '@webcapture/shared/lifecycle/run-service.ts';
-import { closeNats } from '@webcapture/shared/nats/close.ts';
-import { connectNats } from '@webcapture/shared/nats/connect.ts';
-import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
-import { heldSubject } from '@webcapture/shared/nats/streams.ts';
-import { takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
-import { openUploader } from '@webcapture/shared/storage/open-store.ts';
-import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
-import { startOpsServer } from '@webcapture/shared/telemetry/ops-server.ts';
-import { version } from '@webcapture/shared/lifecycle/version.ts';
+} from '@webcapture/shared/queue/heartbeat.ts';
+import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { runService, version } from '@webcapture/shared/runtime/run-service.ts';
 import { loadBlocker } from './blocking/blocker.ts';
-import { startRenderEngine } from './page/engine.ts';
 import { openTempFolder } from './browser/temp-folder.ts';
 import { readRendererConfig } from './config.ts';
 import { startEgressProxy } from './egress/proxy.ts';
+import { startRenderEngine } from './page/engine.ts';
 import { Heartbeat, RecentCaptures } from './worker/heartbeat.ts';
-import { createRendererMetrics } from './worker/metrics.ts';
 import { JobSource } from './worker/job-source.ts';
+import { createRendererMetrics } from './worker/metrics.ts';
 import { ResultPublisher } from './worker/publish-result.ts';
-import { giveBack, runJob, type JobDeps } from './worker/run-job.ts';
+import { giveBack, type JobDeps, runJob } from './worker/run-job.ts';
 import { Slots } from './worker/slots.ts';
 
 /** The longest capture there can be, with room to store it. */

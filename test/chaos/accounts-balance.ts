@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Fleet } from '../harness/fleet.ts';
 import { until } from '../harness/until.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { OverallStatus } from '@webcapture/shared/contract/status.ts';
+import type { OverallStatus } from '@webcapture/shared/api/status.ts';
 import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 import { expectBalance } from './accounts-balance.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { ComponentStatus, OverallStatus } from '@webcapture/shared/contract/status.ts';
+import type { ComponentStatus, OverallStatus } from '@webcapture/shared/api/status.ts';
 import { Picture } from '../harness/picture.ts';
 import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';

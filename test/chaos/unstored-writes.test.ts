@@ -6,7 +6,7 @@ import { connectNats } from '@webcapture/shared/nats/connect.ts';
 import { provision } from '@webcapture/shared/nats/provision.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
-import { FileMessages } from '@webcapture/shared/storage/file-messages.ts';
+import { FileMessages } from '@webcapture/shared/files/file-messages.ts';
 import { startNatsCluster, type NatsCluster } from '../harness/nats-cluster.ts';
 import { silentLog, streamSettings } from '../harness/nats-session.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { html, listedHosts, type Handler } from '../harness/engine.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 

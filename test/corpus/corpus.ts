@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Format } from '@webcapture/shared/contract/formats.ts';
-import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
+import type { Format } from '@webcapture/shared/api/formats.ts';
+import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { Rendering, RenderEngineConfig } from '../../services/renderer/page/engine.ts';
 import { TestEngine, TestSite, type Handler, type ShotOptions } from '../harness/engine.ts';
 import { readPdf, type Pdf } from '../harness/pdf.ts';

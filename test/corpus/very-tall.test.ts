@@ -1,4 +1,4 @@
-import { maxSide } from '@webcapture/shared/contract/formats.ts';
+import { maxSide } from '@webcapture/shared/api/formats.ts';
 import { html } from '../harness/engine.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { row, rowsOf } from './rows.ts';

@@ -1,9 +1,8 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AccountView, UsageView } from '@webcapture/shared/contract/account.ts';
-import type { NewKeyView } from '@webcapture/shared/contract/api-key.ts';
-import type { CaptureResult } from '@webcapture/shared/contract/capture-result.ts';
-import type { CaptureState } from '@webcapture/shared/contract/capture-state.ts';
+import type { AccountView, UsageView } from '@webcapture/shared/api/account.ts';
+import type { NewKeyView } from '@webcapture/shared/api/api-key.ts';
+import type { CaptureResult, CaptureState } from '@webcapture/shared/api/capture.ts';
 import { outcomeOf } from '../harness/api.ts';
 import { Picture } from '../harness/picture.ts';
 import { until } from '../harness/until.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { maxSide } from '@webcapture/shared/contract/formats.ts';
+import { maxSide } from '@webcapture/shared/api/formats.ts';
 import { stripeColour } from '../harness/site/pages/tall-pages.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 

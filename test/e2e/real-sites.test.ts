@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { createRequire } from 'node:module';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CaptureResult } from '@webcapture/shared/contract/capture-result.ts';
+import type { CaptureResult } from '@webcapture/shared/api/capture.ts';
 import type { Picture } from '../harness/picture.ts';
 import { serveFolder, type StaticSite } from '../harness/static-site.ts';
 import { useFleet } from '../harness/use.ts';

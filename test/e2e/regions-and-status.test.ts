@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import type { ComponentStatus, OverallStatus } from '@webcapture/shared/contract/status.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import type { ComponentStatus, OverallStatus } from '@webcapture/shared/api/status.ts';
 import { outcomeOf } from '../harness/api.ts';
 import { fastest } from '../harness/fastest.ts';
 import { AnswerCheck } from '../harness/openapi.ts';

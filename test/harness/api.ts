@@ -1,4 +1,4 @@
-import type { CaptureResult } from '@webcapture/shared/contract/capture-result.ts';
+import type { CaptureResult } from '@webcapture/shared/api/capture.ts';
 import type { AnswerCheck } from './openapi.ts';
 import { readPdf, type Pdf } from './pdf.ts';
 import { Picture } from './picture.ts';

@@ -1,15 +1,15 @@
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { Accounts } from '@webcapture/shared/state/accounts.ts';
-import { Captures } from '@webcapture/shared/state/captures.ts';
-import { Fleet as FleetState } from '@webcapture/shared/state/fleet.ts';
-import { hashKey, Keys, scopes, type KeyRecord } from '@webcapture/shared/state/keys.ts';
-import { monthOf } from '@webcapture/shared/state/period.ts';
-import { usageShards, type Usage } from '@webcapture/shared/state/usage.ts';
-import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
+import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { Fleet as FleetState } from '@webcapture/shared/queue/fleet.ts';
+import { hashKey, Keys, scopes, type KeyRecord } from '@webcapture/shared/accounts/keys.ts';
+import { monthOf } from '@webcapture/shared/captures/times.ts';
+import { usageShards, type Usage } from '@webcapture/shared/captures/usage.ts';
+import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { until } from './until.ts';
 
 const log = createLogger({ service: 'test', pod: 'test', level: 'silent' });

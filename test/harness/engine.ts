@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { inject } from 'vitest';
 import { createSystemLookup, type Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { loadBlocker } from '../../services/renderer/blocking/blocker.ts';
 import {
   startRenderEngine,

@@ -1,15 +1,14 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
-import { parseRegions } from '@webcapture/shared/config/regions.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
+import { parseRegions, type Region } from '@webcapture/shared/runtime/regions.ts';
 import { Api } from './api.ts';
 import { Books } from './books.ts';
-import { startTestBucket } from './bucket.ts';
 import { Broker, type NatsBroker } from './broker.ts';
+import { startTestBucket } from './bucket.ts';
 import { startDelayProxy } from './delay-proxy.ts';
 import { freePort } from './free-port.ts';
-import { startNatsCluster, type NatsCluster } from './nats-cluster.ts';
+import { type NatsCluster, startNatsCluster } from './nats-cluster.ts';
 import { userOf } from './nats-users.ts';
 import { once } from './once.ts';
 import { AnswerCheck } from './openapi.ts';

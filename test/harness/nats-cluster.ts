@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { startNats, type NatsServer } from '../../deploy/local/nats.ts';
 import type { NatsBroker } from './broker.ts';
 import { startDelayProxy, type DelayProxy } from './delay-proxy.ts';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { regions, type Region } from '@webcapture/shared/contract/regions.ts';
+import { regions, type Region } from '@webcapture/shared/runtime/regions.ts';
 import type { ServiceName } from './part.ts';
 
 /** What a user of the server may do, and why; the chart makes its users of the same file. */

@@ -1,11 +1,11 @@
-import { newFileName } from '@webcapture/shared/storage/file-name.ts';
+import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import type {
   AcceptedFile,
   ExpectedUpload,
   FileStore,
   FileUploader,
   StoredFile,
-} from '@webcapture/shared/storage/file-store.ts';
+} from '@webcapture/shared/files/file-store.ts';
 import type { NamedFile } from './records.ts';
 
 /** A store, and what a renderer has of it. */

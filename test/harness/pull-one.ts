@@ -1,9 +1,9 @@
 import { JetStreamError } from '@nats-io/jetstream';
 import { nanos, TimeoutError, type NatsConnection } from '@nats-io/nats-core';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { isNoResponders } from '@webcapture/shared/nats/api-errors.ts';
 import { ConsumerMissingError } from '@webcapture/shared/nats/pull.ts';
-import { pulledMessage, type PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import { pulledMessage, type PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 
 /** What the server says of a pull request that brings no message. */
 const status = { noMessages: 404, requestTimeout: 408, conflict: 409 } as const;

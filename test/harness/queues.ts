@@ -1,10 +1,10 @@
-import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
+import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
 import { isMessageMissing } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { readBatch } from '@webcapture/shared/nats/read-batch.ts';
+import { readBatch } from '@webcapture/shared/nats/read-many.ts';
 import { laterSubject, streamNames, type TaskKind } from '@webcapture/shared/nats/streams.ts';
-import type { CaptureRef } from '@webcapture/shared/state/captures.ts';
-import { parseExpiry } from '@webcapture/shared/state/expiry-index.ts';
+import type { CaptureRef } from '@webcapture/shared/captures/captures.ts';
+import { parseExpiry } from '@webcapture/shared/captures/expiry-index.ts';
 
 /** When a task is to come, Unix ms without its milliseconds; null when none is scheduled. */
 export async function taskDueAt(

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
-import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { CaptureReport } from '@webcapture/shared/contract/capture-result.ts';
-import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
-import { newFileName } from '@webcapture/shared/storage/file-name.ts';
-import type { NewFile } from '@webcapture/shared/storage/file-store.ts';
+import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { CaptureReport } from '@webcapture/shared/api/capture.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { newFileName } from '@webcapture/shared/files/file-name.ts';
+import type { NewFile } from '@webcapture/shared/files/file-store.ts';
 
 /** Every option at its default. */
 export const defaultOptions: RenderOptions = {

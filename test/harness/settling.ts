@@ -1,16 +1,15 @@
-import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import { Cache } from '@webcapture/shared/captures/cache.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
+import type { Upload } from '@webcapture/shared/files/file-store.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { Cache } from '@webcapture/shared/state/cache.ts';
-import { Captures } from '@webcapture/shared/state/captures.ts';
-import { jobOf } from '@webcapture/shared/state/job-of.ts';
-import { Jobs } from '@webcapture/shared/state/jobs.ts';
-import type { JobOutcome, JobResult } from '@webcapture/shared/state/results.ts';
-import { Settlements, type SettlementOutcome } from '../../services/front/capture/settlement.ts';
-import { Tickets } from '@webcapture/shared/state/tickets.ts';
-import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
-import type { Upload } from '@webcapture/shared/storage/file-store.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { type CaptureJob, jobOf } from '@webcapture/shared/queue/job.ts';
+import { Jobs } from '@webcapture/shared/queue/jobs.ts';
+import type { JobOutcome, JobResult } from '@webcapture/shared/queue/results.ts';
+import { Tickets } from '@webcapture/shared/queue/tickets.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import { type SettlementOutcome, Settlements } from '../../services/front/capture/settlement.ts';
 import { plainReport } from './records.ts';
 
 /** What settles results, as a front puts it together, and what it has said. */

@@ -1,7 +1,7 @@
 // A process that uploads one file and says when it is done; for tests that kill it before.
 import process from 'node:process';
-import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
-import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { openBucket } from '@webcapture/shared/files/open-store.ts';
+import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 
 const [bucket = '', endpoint = '', name = '', size = '0'] = process.argv.slice(2);
 const log = createLogger({ service: 'upload', pod: 'test', level: 'fatal' });

@@ -1,6 +1,6 @@
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import type { Environment } from '@webcapture/shared/config/env.ts';
+import type { Environment } from '@webcapture/shared/runtime/env.ts';
 import type { Strategy } from '../tool.ts';
 
 /** Looks for programs of these names in every folder of PATH. */

@@ -1,7 +1,7 @@
-import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
 /** `ending`: it is being deleted, or has ended. */
 export type PodState = 'ready' | 'unready' | 'ending';

@@ -1,13 +1,12 @@
-import type { InstalledRegion } from '@webcapture/shared/config/regions.ts';
-import { heartbeatFreshMs } from '@webcapture/shared/contract/heartbeat.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { streamNames, type StreamSettings } from '@webcapture/shared/nats/streams.ts';
-import { connectionId } from '@webcapture/shared/nats/watch-guard.ts';
-import type { Fleet } from '@webcapture/shared/state/fleet.ts';
+import { connectionId } from '@webcapture/shared/nats/watch.ts';
+import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
+import { heartbeatFreshMs } from '@webcapture/shared/queue/heartbeat.ts';
+import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions.ts';
 import type { ClusterReports } from './cluster-reports.ts';
 import type { CanaryFacts, Facts, QueueFacts, RegionFacts, StorageFacts } from './facts.ts';
-import { readQueue, type KnownDepths } from './queue-depths.ts';
+import { type KnownDepths, readQueue } from './queue-depths.ts';
 
 export interface CollectorParts {
   readonly session: NatsSession;

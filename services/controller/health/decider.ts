@@ -1,9 +1,8 @@
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
-import type { ComponentStatus } from '@webcapture/shared/contract/status.ts';
+import type { ComponentStatus, StatusReport } from '@webcapture/shared/api/status.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { Facts, QueueFacts, StorageFacts } from './facts.ts';
 import { decideRegion } from './region.ts';
-import { damp, worstStatus, reasonsOf, type Damped, type Verdict } from './verdict.ts';
+import { damp, type Damped, reasonsOf, type Verdict, worstStatus } from './verdict.ts';
 
 interface Component {
   readonly damped: Damped;

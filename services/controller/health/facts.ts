@@ -1,7 +1,7 @@
-import type { Lane } from '@webcapture/shared/contract/capture-job.ts';
-import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
+import type { Lane } from '@webcapture/shared/nats/streams.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import type { StatusReport } from '@webcapture/shared/api/status.ts';
 import type { RegionInClusters } from './cluster-reports.ts';
 
 /** Everything that a decision is made from, read at one moment. A reading that failed is a fact too. */

@@ -1,8 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Lane } from '@webcapture/shared/contract/capture-job.ts';
-import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
-import { taskKinds, type TaskKind } from '@webcapture/shared/nats/streams.ts';
-import { createComponentStatus } from '@webcapture/shared/telemetry/component-status.ts';
+import { createComponentStatus, type StatusReport } from '@webcapture/shared/api/status.ts';
+import { type Lane, type TaskKind, taskKinds } from '@webcapture/shared/nats/streams.ts';
 import type { Facts } from './facts.ts';
 import { countRenderers, isHealthy } from './renderers.ts';
 

@@ -1,9 +1,8 @@
-import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
-import type { ComponentStatus } from '@webcapture/shared/contract/status.ts';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import type { ComponentStatus, StatusReport } from '@webcapture/shared/api/status.ts';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import type { Entries } from '@webcapture/shared/nats/entries.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Lease } from '../leader/lease.ts';
 import type { Facts } from './facts.ts';
 import type { ControllerMetrics } from './metrics.ts';

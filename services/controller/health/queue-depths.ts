@@ -1,7 +1,4 @@
-import { JetStreamApiError, type ApiError, type ConsumerInfo } from '@nats-io/jetstream';
-import type { Lane } from '@webcapture/shared/contract/capture-job.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { type ApiError, type ConsumerInfo, JetStreamApiError } from '@nats-io/jetstream';
 import { isNoResponders, isNotProvisioned } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import {
@@ -9,10 +6,13 @@ import {
   captureDurable,
   captureSubject,
   consumerConfigs,
+  type Lane,
   streamConfigs,
   streamNames,
   type StreamSettings,
 } from '@webcapture/shared/nats/streams.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { LaneDepths, QueueFacts, ResultsDepth } from './facts.ts';
 
 /** No answer within this long is one. */

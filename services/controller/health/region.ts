@@ -1,4 +1,4 @@
-import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
 import type { RegionFacts, LaneDepths, CanaryFacts } from './facts.ts';
 import { judgeClusters, judgeRenderers } from './renderers.ts';
 import { reasonsOf, worstStatus, duration, type Verdict } from './verdict.ts';

@@ -1,5 +1,5 @@
-import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
-import type { StatusValue } from '@webcapture/shared/contract/status.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
+import type { StatusValue } from '@webcapture/shared/api/status.ts';
 import type { RegionInClusters, RegionPod } from './cluster-reports.ts';
 import type { RegionFacts } from './facts.ts';
 import { duration, type Verdict } from './verdict.ts';

@@ -1,5 +1,5 @@
-import { isRegion } from '@webcapture/shared/contract/regions.ts';
-import type { OpsAnswer } from '@webcapture/shared/telemetry/ops-server.ts';
+import { isRegion } from '@webcapture/shared/runtime/regions.ts';
+import type { OpsAnswer } from '@webcapture/shared/runtime/ops-server.ts';
 import type { LatestReading, RegionFacts } from './facts.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
-import { DeadlineError, withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
-import { newFileName } from '@webcapture/shared/storage/file-name.ts';
-import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { DeadlineError, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import { newFileName } from '@webcapture/shared/files/file-name.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { StorageFacts } from './facts.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { statusValues, type StatusValue } from '@webcapture/shared/contract/status.ts';
+import { statusValues, type StatusValue } from '@webcapture/shared/api/status.ts';
 
 /** The state of a component, and the reason in words that an operator understands. */
 export interface Verdict {

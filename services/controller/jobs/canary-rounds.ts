@@ -1,6 +1,6 @@
-import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { Entries } from '@webcapture/shared/nats/entries.ts';
-import type { Fleet } from '@webcapture/shared/state/fleet.ts';
+import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
 import type { CanaryFacts } from '../health/facts.ts';
 import type { Term } from '../leader/election.ts';
 import { repeat } from '../loops.ts';

@@ -1,20 +1,18 @@
-import { systemAccount } from '@webcapture/shared/contract/account.ts';
-import { captureJobVersion } from '@webcapture/shared/contract/capture-job.ts';
-import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import { systemAccount } from '@webcapture/shared/api/account.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { mimeTypes } from '@webcapture/shared/api/formats.ts';
+import { uuidV7 } from '@webcapture/shared/captures/uuid.ts';
+import { newFileName } from '@webcapture/shared/files/file-name.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
+import { UploadRejectedError } from '@webcapture/shared/files/upload.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { replySubject } from '@webcapture/shared/nats/streams.ts';
-import type { UnsignedJob } from '@webcapture/shared/state/job-of.ts';
-import type { Jobs, QueuedJob } from '@webcapture/shared/state/jobs.ts';
-import { decodeReply, type JobOutcome } from '@webcapture/shared/state/results.ts';
-import { uuidV7 } from '@webcapture/shared/state/uuid.ts';
-import { newFileName } from '@webcapture/shared/storage/file-name.ts';
-import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
-import { UploadRejectedError } from '@webcapture/shared/storage/verify-upload.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { captureJobVersion, type UnsignedJob } from '@webcapture/shared/queue/job.ts';
+import type { Jobs, QueuedJob } from '@webcapture/shared/queue/jobs.ts';
+import { decodeReply, type JobOutcome } from '@webcapture/shared/queue/results.ts';
+import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 
 export type CanaryOutcome =
   | { readonly kind: 'completed'; readonly ms: number }

@@ -1,13 +1,13 @@
 import type { StoredMsg } from '@nats-io/jetstream';
-import { captureJobVersion } from '@webcapture/shared/contract/capture-job.ts';
+import { captureJobVersion } from '@webcapture/shared/queue/job.ts';
 import { isMessageMissing } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import type { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { deadLetterDurable, regionOfSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
-import type { Captures } from '@webcapture/shared/state/captures.ts';
-import type { Fleet } from '@webcapture/shared/state/fleet.ts';
-import type { Jobs } from '@webcapture/shared/state/jobs.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
+import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../leader/election.ts';
 import { pullInTerm } from '../leader/pull-in-term.ts';
 import { convertOldJob, readQueuedJob, type QueuedJob } from './queued-jobs.ts';

@@ -1,11 +1,11 @@
-import { heartbeatIntervalMs, parseHeldJob } from '@webcapture/shared/contract/heartbeat.ts';
-import { regions as allRegions, type Region } from '@webcapture/shared/contract/regions.ts';
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import { heartbeatIntervalMs, parseHeldJob } from '@webcapture/shared/queue/heartbeat.ts';
+import { regions as allRegions, type Region } from '@webcapture/shared/runtime/regions.ts';
+import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import type { Fleet, ReplacedRenderer, SilentRenderer } from '@webcapture/shared/state/fleet.ts';
-import { sendSignal } from '@webcapture/shared/state/signals.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Fleet, ReplacedRenderer, SilentRenderer } from '@webcapture/shared/queue/fleet.ts';
+import { sendSignal } from '@webcapture/shared/queue/jobs.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { ControllerMetrics } from '../health/metrics.ts';
 import type { Term } from '../leader/election.ts';
 

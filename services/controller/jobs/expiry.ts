@@ -1,11 +1,11 @@
 import type { StoredMsg } from '@nats-io/jetstream';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { isTombstone, type Entry } from '@webcapture/shared/nats/entries.ts';
-import { readBatch } from '@webcapture/shared/nats/read-batch.ts';
+import { readBatch } from '@webcapture/shared/nats/read-many.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
-import { captureKey, type CaptureRef, type Captures } from '@webcapture/shared/state/captures.ts';
+import { overdueAt } from '@webcapture/shared/captures/times.ts';
+import { captureKey, type CaptureRef, type Captures } from '@webcapture/shared/captures/captures.ts';
 import {
   endOfMinute,
   expandAheadMs,
@@ -14,10 +14,10 @@ import {
   startOfSubject,
   type ExpiryIndex,
   type Expiry,
-} from '@webcapture/shared/state/expiry-index.ts';
-import type { Tasks } from '@webcapture/shared/state/tasks.ts';
-import { expire } from '@webcapture/shared/state/transitions.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+} from '@webcapture/shared/captures/expiry-index.ts';
+import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
+import { expire } from '@webcapture/shared/captures/transitions.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { ControllerMetrics } from '../health/metrics.ts';
 import type { Term } from '../leader/election.ts';
 import { eachOf } from '../loops.ts';

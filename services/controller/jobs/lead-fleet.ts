@@ -1,6 +1,6 @@
-import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { sendSignal } from '@webcapture/shared/state/signals.ts';
+import { sendSignal } from '@webcapture/shared/queue/jobs.ts';
 import type { LatestReading } from '../health/facts.ts';
 import type { Term } from '../leader/election.ts';
 import { repeat } from '../loops.ts';

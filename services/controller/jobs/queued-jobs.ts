@@ -1,15 +1,20 @@
 import type { StoredMsg } from '@nats-io/jetstream';
-import { captureJobVersion, type CaptureSource, type JobReply } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import { isOpen, stateOf } from '@webcapture/shared/captures/transitions.ts';
+import { HtmlMissingError } from '@webcapture/shared/files/stored-html.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { readBatch } from '@webcapture/shared/nats/read-batch.ts';
+import { readBatch } from '@webcapture/shared/nats/read-many.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import type { Captures } from '@webcapture/shared/state/captures.ts';
-import { jobOf, type JobDelivery } from '@webcapture/shared/state/job-of.ts';
-import type { Jobs } from '@webcapture/shared/state/jobs.ts';
-import { ticketOf } from '@webcapture/shared/state/tickets.ts';
-import { isOpen, stateOf } from '@webcapture/shared/state/transitions.ts';
-import { HtmlMissingError } from '@webcapture/shared/storage/html-parcel.ts';
+import {
+  captureJobVersion,
+  type CaptureSource,
+  type JobDelivery,
+  jobOf,
+  type JobReply,
+} from '@webcapture/shared/queue/job.ts';
+import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
+import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import type { SettledJob } from './settler.ts';
 
 /** A job out of the queue, of this version or another one: what looking after it takes. */

@@ -1,15 +1,14 @@
-import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import { refreshHold } from '@webcapture/shared/state/account-usage.ts';
-import { withDefaultLimits, type Account, type Accounts } from '@webcapture/shared/state/accounts.ts';
-import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
-import type { Admissions } from '@webcapture/shared/state/admissions.ts';
-import { bookingMs, dispatchAfterMs } from '@webcapture/shared/state/capture-times.ts';
-import type { Captures } from '@webcapture/shared/state/captures.ts';
-import type { Fleet } from '@webcapture/shared/state/fleet.ts';
-import { refreshOrderOf } from '@webcapture/shared/state/refresh-order.ts';
-import { isRefreshable, refuseRefresh, startRefresh } from '@webcapture/shared/state/transitions.ts';
-import { dispatchJob, type DispatchDeps } from './dispatch.ts';
+import { refreshHold } from '@webcapture/shared/accounts/account-usage.ts';
+import { type Account, type Accounts, withDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
+import type { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import { bookingMs, dispatchAfterMs } from '@webcapture/shared/captures/times.ts';
+import { isRefreshable, refreshOrderOf, refuseRefresh, startRefresh } from '@webcapture/shared/captures/transitions.ts';
+import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { type DispatchDeps, dispatchJob } from './dispatch.ts';
 import type { TaskOf } from './tasks.ts';
 
 export interface RefreshDeps extends DispatchDeps {

@@ -1,11 +1,11 @@
-import type { JobReply } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { JobReply } from '@webcapture/shared/queue/job.ts';
+import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import type { Captures } from '@webcapture/shared/state/captures.ts';
-import type { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
-import { encodeReply, type RenderFailure } from '@webcapture/shared/state/results.ts';
-import { cancelQueued, fail, isOpen } from '@webcapture/shared/state/transitions.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
+import { encodeReply, type RenderFailure } from '@webcapture/shared/queue/results.ts';
+import { cancelQueued, fail, isOpen } from '@webcapture/shared/captures/transitions.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { ControllerMetrics, SettleReason } from '../health/metrics.ts';
 
 /** As much of a job as ending its capture takes: also of a job of another version. */

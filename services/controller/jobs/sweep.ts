@@ -1,11 +1,11 @@
 import type { StoredMsg } from '@nats-io/jetstream';
-import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
+import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
 import { isNotProvisioned } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import type { Captures } from '@webcapture/shared/state/captures.ts';
-import type { Jobs } from '@webcapture/shared/state/jobs.ts';
-import { stateOf } from '@webcapture/shared/state/transitions.ts';
+import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
+import { stateOf } from '@webcapture/shared/captures/transitions.ts';
 import { duration } from '../health/verdict.ts';
 import type { Term } from '../leader/election.ts';
 import { convertOldJob, readQueuedJob, readJobs } from './queued-jobs.ts';

@@ -1,8 +1,7 @@
-import type { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
-import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import type { PulledMessage, PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { streamNames, taskAckWaitMs, taskDurable, type TaskKind } from '@webcapture/shared/nats/streams.ts';
-import { parseTask, type Task } from '@webcapture/shared/state/tasks.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { parseTask, type Task } from '@webcapture/shared/queue/tasks.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { ControllerMetrics } from '../health/metrics.ts';
 import type { Term } from '../leader/election.ts';
 import { pullInTerm } from '../leader/pull-in-term.ts';

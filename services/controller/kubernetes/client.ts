@@ -14,7 +14,7 @@ import {
   type RequestContext,
 } from '@kubernetes/client-node';
 import { Agent, type buildConnector } from 'undici';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { InCluster } from './settings.ts';
 
 /** How long the credentials are kept before they are read again, whatever happens: certificates are rotated, too. */

@@ -1,6 +1,6 @@
 import { AppsV1Api, CoreV1Api, CustomObjectsApi, type V1Deployment, type V1Pod } from '@kubernetes/client-node';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { LeastWanted, type ClusterReport, type RegionReport } from '../health/cluster-reports.ts';
 import type { KubernetesClient } from './client.ts';
 import {

@@ -1,6 +1,6 @@
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
-import { isRegion, type Region } from '@webcapture/shared/contract/regions.ts';
-import type { StatusValue } from '@webcapture/shared/contract/status.ts';
+import { isRegion, type Region } from '@webcapture/shared/runtime/regions.ts';
+import type { StatusValue } from '@webcapture/shared/api/status.ts';
 import type { PodState } from '../health/cluster-reports.ts';
 
 /** The labels that the chart puts on what belongs to a release. */

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '@kubernetes/client-node';
-import { backoffMs, delay } from '@webcapture/shared/lifecycle/delay.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { backoffMs, delay } from '@webcapture/shared/runtime/deadline.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { isGone, isSilence, type KubernetesClient, type MakeApi } from './client.ts';
 
 /** A closed set, for metrics: why a watch did not just go on. */

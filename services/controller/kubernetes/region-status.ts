@@ -1,4 +1,4 @@
-import type { ComponentStatus } from '@webcapture/shared/contract/status.ts';
+import type { ComponentStatus } from '@webcapture/shared/api/status.ts';
 import type { RegionFacts } from '../health/facts.ts';
 import { countRenderers, isHealthy } from '../health/renderers.ts';
 import type { RenderRegion, RenderRegionStatus, StatusCondition } from './objects.ts';

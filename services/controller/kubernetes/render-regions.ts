@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CustomObjectsApi, EventsV1Api, V1MicroTime } from '@kubernetes/client-node';
-import type { StatusValue } from '@webcapture/shared/contract/status.ts';
+import type { StatusValue } from '@webcapture/shared/api/status.ts';
 import type { LatestReading } from '../health/facts.ts';
 import type { Term } from '../leader/election.ts';
 import { isConflict, isNotFound, type KubernetesClient } from './client.ts';

@@ -1,6 +1,6 @@
 import { delimiter } from 'node:path';
-import type { EnvReader } from '@webcapture/shared/config/env.ts';
-import { choiceVariable, optionalVariable, textVariable } from '@webcapture/shared/config/variables.ts';
+import type { EnvReader } from '@webcapture/shared/runtime/env.ts';
+import { choiceVariable, optionalVariable, textVariable } from '@webcapture/shared/runtime/variables.ts';
 
 export interface InCluster {
   readonly host: string;

@@ -1,5 +1,5 @@
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { LeaseTimes } from './lease.ts';
 
 /** One unbroken time as the leader. */

@@ -1,4 +1,4 @@
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries, isTombstone } from '@webcapture/shared/nats/entries.ts';

@@ -1,7 +1,6 @@
-import type { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
+import type { PulledMessage, PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { PullSubscription } from '@webcapture/shared/nats/pull.ts';
-import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from './election.ts';
 
 export interface PullInTermOptions {

@@ -1,16 +1,15 @@
 // Compares files and records by hand: `node services/controller/reconcile/main.ts --help`.
-import { ConfigError, type Environment } from '@webcapture/shared/config/env.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { configExitCode } from '@webcapture/shared/lifecycle/exit-codes.ts';
+import { openStore } from '@webcapture/shared/files/open-store.ts';
 import { isNotProvisioned } from '@webcapture/shared/nats/api-errors.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { openStore } from '@webcapture/shared/storage/open-store.ts';
-import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
-import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
-import { redactUrls } from '@webcapture/shared/telemetry/redact.ts';
-import { readControllerConfig, type ControllerConfig } from '../config.ts';
-import { parseOptions, usage, exitCodes, runCommand, Report } from './command.ts';
+import { ConfigError, type Environment } from '@webcapture/shared/runtime/env.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { createLogger, redactUrls } from '@webcapture/shared/runtime/logger.ts';
+import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
+import { configExitCode } from '@webcapture/shared/runtime/run-service.ts';
+import { type ControllerConfig, readControllerConfig } from '../config.ts';
+import { exitCodes, parseOptions, Report, runCommand, usage } from './command.ts';
 
 const connectMs = 10_000;
 

@@ -1,36 +1,36 @@
 import { createHash, randomUUIDv7, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
 import {
-  accountSchema,
-  changeAccountSchema,
-  createAccountSchema,
-  type AccountView,
-  type ChangeAccount,
-  type CreateAccount,
-} from '@webcapture/shared/contract/account.ts';
-import {
-  createAccountKeySchema,
-  keySchema,
-  newKeySchema,
-  type CreateAccountKey,
-} from '@webcapture/shared/contract/api-key.ts';
-import { success } from '@webcapture/shared/contract/envelope.ts';
-import { pageQuerySchema, pageSchema, type PageQuery } from '@webcapture/shared/contract/page.ts';
-import { scopes as allScopes } from '@webcapture/shared/contract/scopes.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import {
-  withDefaultLimits,
   type Account,
   type AccountRecord,
   type Accounts,
-} from '@webcapture/shared/state/accounts.ts';
-import type { Keys } from '@webcapture/shared/state/keys.ts';
-import type { FastifyInstance } from 'fastify';
-import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
-import { bearerToken, type Authenticator } from '../auth/authenticator.ts';
-import { dateOrNull, keyView, newKeyView, parseExpiry, type KeyIssuer } from '../auth/key-issuer.ts';
+  withDefaultLimits,
+} from '@webcapture/shared/accounts/accounts.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
+import type { Keys } from '@webcapture/shared/accounts/keys.ts';
+import {
+  accountSchema,
+  type AccountView,
+  type ChangeAccount,
+  changeAccountSchema,
+  type CreateAccount,
+  createAccountSchema,
+} from '@webcapture/shared/api/account.ts';
+import {
+  type CreateAccountKey,
+  createAccountKeySchema,
+  keySchema,
+  newKeySchema,
+  scopes as allScopes,
+} from '@webcapture/shared/api/api-key.ts';
+import { type PageQuery, pageQuerySchema, pageSchema } from '@webcapture/shared/api/capture-list.ts';
+import { success } from '@webcapture/shared/api/envelope.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { type Authenticator, bearerToken } from '../auth/authenticator.ts';
+import { dateOrNull, type KeyIssuer, keyView, newKeyView, parseExpiry } from '../auth/key-issuer.ts';
+import { jsonBody, pageQuery } from '../validation/input.ts';
 import { example, failureAnswers, successAnswer } from './answers.ts';
 import { accountExample, bodyExamples, keyExample, newKeyExample } from './examples.ts';
-import { jsonBody, pageQuery } from '../validation/input.ts';
 import { defaultScopes } from './keys.ts';
 
 export interface AdminDeps {

@@ -1,5 +1,5 @@
-import { failure, failureSchema, successSchema } from '@webcapture/shared/contract/envelope.ts';
-import { errorTable, type ErrorCode } from '@webcapture/shared/errors/table.ts';
+import { failure, failureSchema, successSchema } from '@webcapture/shared/api/envelope.ts';
+import { errorTable, type ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyReply } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { RateLimitFacts } from '../admission.ts';

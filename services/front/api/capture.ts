@@ -1,25 +1,24 @@
-import { captureRequestSchema, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
-import { captureResultSchema } from '@webcapture/shared/contract/capture-result.ts';
-import { pendingCaptureSchema } from '@webcapture/shared/contract/capture-state.ts';
-import { success, successSchema } from '@webcapture/shared/contract/envelope.ts';
-import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
-import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
-import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
+import { type CaptureRequest, captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
+import { captureResultSchema, pendingCaptureSchema } from '@webcapture/shared/api/capture.ts';
+import { success, successSchema } from '@webcapture/shared/api/envelope.ts';
+import { mimeTypes } from '@webcapture/shared/api/formats.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
+import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { CapturePipeline } from '../capture/pipeline.ts';
 import { clientGone, type RequestFacts } from '../http/request-facts.ts';
 import type { CaptureOutcomeLabel, FrontMetrics } from '../metrics.ts';
+import { explainErrors } from '../validation/explain-errors.ts';
+import { limitFields } from '../validation/input.ts';
 import {
+  type AnswerDocument,
   example,
   failureAnswers,
   rateLimitHeaderSchemas,
   setRateLimitHeaders,
-  type AnswerDocument,
 } from './answers.ts';
 import { queuedExample, requestExamples, resultExample } from './examples.ts';
-import { explainErrors } from '../validation/explain-errors.ts';
-import { limitFields } from '../validation/input.ts';
 import { sendCapture } from './send-file.ts';
 
 /**

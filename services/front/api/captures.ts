@@ -1,21 +1,21 @@
-import { captureListQuerySchema, type CaptureListQuery } from '@webcapture/shared/contract/capture-list.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { captureStateSchema } from '@webcapture/shared/contract/capture-state.ts';
-import { captureView } from '@webcapture/shared/contract/capture-view.ts';
-import { success } from '@webcapture/shared/contract/envelope.ts';
-import { pageSchema } from '@webcapture/shared/contract/page.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import type { CaptureList } from '@webcapture/shared/state/capture-list.ts';
-import type { Captures } from '@webcapture/shared/state/captures.ts';
-import type { Tasks } from '@webcapture/shared/state/tasks.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
-import { dispatchAfterMs } from '@webcapture/shared/state/capture-times.ts';
-import { remove } from '@webcapture/shared/state/transitions.ts';
 import type { FastifyInstance } from 'fastify';
+import { type CaptureListQuery, captureListQuerySchema, pageSchema } from '@webcapture/shared/api/capture-list.ts';
+import { captureStateSchema } from '@webcapture/shared/api/capture.ts';
+import { success } from '@webcapture/shared/api/envelope.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import type { CaptureList } from '@webcapture/shared/captures/list.ts';
+import { dispatchAfterMs } from '@webcapture/shared/captures/times.ts';
+import { remove } from '@webcapture/shared/captures/transitions.ts';
+import { captureView } from '@webcapture/shared/captures/view.ts';
+import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { changeCapture, readState } from '../capture/capture-state.ts';
 import { refreshCapture, type RefreshDeps } from '../capture/refresh.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { callNats } from '../nats.ts';
+import { pageQueryOf } from '../validation/input.ts';
 import {
   captureParams,
   captureRefusals,
@@ -26,7 +26,6 @@ import {
   successAnswer,
 } from './answers.ts';
 import { captureListExamples, failedExample, pendingExample, refreshExample, resultExample } from './examples.ts';
-import { pageQueryOf } from '../validation/input.ts';
 
 const listTimeoutMs = 3000;
 

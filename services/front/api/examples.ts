@@ -1,9 +1,8 @@
-import type { AccountView, UsageView } from '@webcapture/shared/contract/account.ts';
-import type { KeyView, NewKeyView } from '@webcapture/shared/contract/api-key.ts';
-import type { CaptureResult } from '@webcapture/shared/contract/capture-result.ts';
-import type { CaptureState, FailedCapture, PendingCapture } from '@webcapture/shared/contract/capture-state.ts';
-import type { OverallStatus } from '@webcapture/shared/contract/status.ts';
-import type { WebhookSecretView } from '@webcapture/shared/contract/webhook-secret.ts';
+import type { AccountView, UsageView } from '@webcapture/shared/api/account.ts';
+import type { KeyView, NewKeyView } from '@webcapture/shared/api/api-key.ts';
+import type { CaptureResult, CaptureState, FailedCapture, PendingCapture } from '@webcapture/shared/api/capture.ts';
+import type { OverallStatus } from '@webcapture/shared/api/status.ts';
+import type { WebhookSecretView } from '@webcapture/shared/api/webhook.ts';
 import { example } from './answers.ts';
 
 /** What the document shows. A test holds each of these against the schema that it stands beside. */

@@ -1,11 +1,13 @@
-import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { cacheControl } from '@webcapture/shared/storage/cache-control.ts';
-import { contentDisposition } from '@webcapture/shared/storage/download-name.ts';
-import { isFileName } from '@webcapture/shared/storage/file-name.ts';
-import { FileReplacedError } from '@webcapture/shared/storage/file-replaced-error.ts';
-import type { ByteRange, FileStore, StoredFile } from '@webcapture/shared/storage/file-store.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { mimeTypes } from '@webcapture/shared/api/formats.ts';
+import { cacheControl, contentDisposition, isFileName } from '@webcapture/shared/files/file-name.ts';
+import {
+  type ByteRange,
+  FileReplacedError,
+  type FileStore,
+  type StoredFile,
+} from '@webcapture/shared/files/file-store.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { SignedLink, SignedLinks } from '../signed-links.ts';
 import { failureAnswers } from './answers.ts';
 import { fileBody, fileHeaders, giveUpWhenStalled } from './send-file.ts';

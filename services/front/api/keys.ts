@@ -5,10 +5,10 @@ import {
   rotateKeySchema,
   type CreateKey,
   type RotateKey,
-} from '@webcapture/shared/contract/api-key.ts';
-import { success } from '@webcapture/shared/contract/envelope.ts';
-import { pageQuerySchema, pageSchema, type PageQuery } from '@webcapture/shared/contract/page.ts';
-import type { Keys } from '@webcapture/shared/state/keys.ts';
+} from '@webcapture/shared/api/api-key.ts';
+import { success } from '@webcapture/shared/api/envelope.ts';
+import { pageQuerySchema, pageSchema, type PageQuery } from '@webcapture/shared/api/capture-list.ts';
+import type { Keys } from '@webcapture/shared/accounts/keys.ts';
 import type { FastifyInstance } from 'fastify';
 import { checkScopes, keyView, newKeyView, parseExpiry, type KeyIssuer } from '../auth/key-issuer.ts';
 import type { Authenticator } from '../auth/authenticator.ts';

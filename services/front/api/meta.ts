@@ -1,6 +1,6 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import { webhookNoticeSchema, type WebhookNotice } from '@webcapture/shared/contract/webhook-notice.ts';
+import { webhookNoticeSchema, type WebhookNotice } from '@webcapture/shared/api/webhook-event.ts';
 import type { FastifyInstance } from 'fastify';
 import { example, plainAnswer } from './answers.ts';
 import { failedExample, resultExample } from './examples.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { downloadName } from '@webcapture/shared/storage/download-name.ts';
-import type { ByteRange, FileStore, StoredFile } from '@webcapture/shared/storage/file-store.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { downloadName } from '@webcapture/shared/files/file-name.ts';
+import type { ByteRange, FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
 import type { FastifyReply } from 'fastify';
 import type { CaptureFile } from '../capture/answer.ts';
 

@@ -1,4 +1,4 @@
-import { componentStatusSchema, overallStatusSchema } from '@webcapture/shared/contract/status.ts';
+import { componentStatusSchema, overallStatusSchema } from '@webcapture/shared/api/status.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { engineStatus, overlayStatus, type StatusView } from '../status-board.ts';
 import { example, plainAnswer } from './answers.ts';

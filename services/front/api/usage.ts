@@ -1,8 +1,8 @@
-import { usageSchema } from '@webcapture/shared/contract/account.ts';
-import { success } from '@webcapture/shared/contract/envelope.ts';
-import type { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
-import type { Admissions } from '@webcapture/shared/state/admissions.ts';
-import { periodOf } from '@webcapture/shared/state/period.ts';
+import { usageSchema } from '@webcapture/shared/api/account.ts';
+import { success } from '@webcapture/shared/api/envelope.ts';
+import type { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
+import type { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import { periodOf } from '@webcapture/shared/captures/times.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { example, failureAnswers, keyRefusals, successAnswer } from './answers.ts';

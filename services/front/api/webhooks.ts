@@ -1,11 +1,11 @@
-import { success } from '@webcapture/shared/contract/envelope.ts';
+import { success } from '@webcapture/shared/api/envelope.ts';
 import {
   rotateWebhookSecretSchema,
   webhookSecretSchema,
   type RotateWebhookSecret,
   type WebhookSecretView,
-} from '@webcapture/shared/contract/webhook-secret.ts';
-import type { WebhookSecret, WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
+} from '@webcapture/shared/api/webhook.ts';
+import type { WebhookSecret, WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';

@@ -1,5 +1,5 @@
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import {
@@ -7,9 +7,9 @@ import {
   type Account,
   type AccountRecord,
   type Accounts,
-} from '@webcapture/shared/state/accounts.ts';
-import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
-import { hashKey, type KeyRecord, type Keys, type Scope } from '@webcapture/shared/state/keys.ts';
+} from '@webcapture/shared/accounts/accounts.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
+import { hashKey, type KeyRecord, type Keys, type Scope } from '@webcapture/shared/accounts/keys.ts';
 import { ReadCache } from '../read-cache.ts';
 import type { UnknownKeys } from './unknown-keys.ts';
 

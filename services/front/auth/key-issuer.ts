@@ -1,9 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { KeyView, NewKeyView } from '@webcapture/shared/contract/api-key.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { hashKey, type KeyRecord, type Keys, newApiKey, type Scope } from '@webcapture/shared/accounts/keys.ts';
+import type { KeyView, NewKeyView } from '@webcapture/shared/api/api-key.ts';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
-import { hashKey, type KeyRecord, type Keys, type Scope } from '@webcapture/shared/state/keys.ts';
-import { newApiKey } from '@webcapture/shared/state/new-key.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 
 /** A key in clear, and its record: handed out once. */

@@ -1,9 +1,9 @@
-import { backoffMs, delay } from '@webcapture/shared/lifecycle/delay.ts';
+import { backoffMs, delay } from '@webcapture/shared/runtime/deadline.ts';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
-import type { Accounts } from '@webcapture/shared/state/accounts.ts';
-import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
-import { hashKey, scopes, type Keys } from '@webcapture/shared/state/keys.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Accounts } from '@webcapture/shared/accounts/accounts.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
+import { hashKey, scopes, type Keys } from '@webcapture/shared/accounts/keys.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { NatsLink } from '../nats.ts';
 
 const demoAccount = 'demo';

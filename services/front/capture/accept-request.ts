@@ -1,11 +1,16 @@
-import type { CachePlace as CacheKey, Lane as Priority } from '@webcapture/shared/contract/capture-job.ts';
-import { maxViewportPixels, tokenCost, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
-import type { Format } from '@webcapture/shared/contract/formats.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import {
+  type CaptureRequest,
+  maxViewportPixels,
+  type RenderOptions,
+  tokenCost,
+} from '@webcapture/shared/api/capture-request.ts';
+import type { Format } from '@webcapture/shared/api/formats.ts';
+import { cacheName } from '@webcapture/shared/captures/cache.ts';
+import type { CachePlace as CacheKey } from '@webcapture/shared/captures/capture-record.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { cacheName } from '@webcapture/shared/state/cache-name.ts';
+import type { Lane as Priority } from '@webcapture/shared/nats/streams.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 import { renderOptions } from './render-options.ts';
 

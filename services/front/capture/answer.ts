@@ -1,9 +1,9 @@
-import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { pendingView, resultView } from '@webcapture/shared/contract/capture-view.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import type { KeptAnswer } from '@webcapture/shared/state/idempotency.ts';
-import { isOpen } from '@webcapture/shared/state/transitions.ts';
-import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
+import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { pendingView, resultView } from '@webcapture/shared/captures/view.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { KeptAnswer } from '@webcapture/shared/captures/idempotency.ts';
+import { isOpen } from '@webcapture/shared/captures/transitions.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { readState, type ReadStateDeps } from './capture-state.ts';
 
 /** What POST /capture answers: `data`, or the file. */

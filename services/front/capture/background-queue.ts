@@ -1,22 +1,19 @@
-import type { CachePlace as CacheKey } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { Isolation } from '@webcapture/shared/contract/isolation.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import { toServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { Isolation } from '@webcapture/shared/api/account.ts';
+import type { CachePlace as CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import { backgroundWaitMs, dispatchAfterMs, overdueAt } from '@webcapture/shared/captures/times.ts';
+import { isOpen, refreshOrderOf, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { isStreamFull } from '@webcapture/shared/nats/api-errors.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
-import { backgroundWaitMs, dispatchAfterMs, overdueAt } from '@webcapture/shared/state/capture-times.ts';
-import type { Captures } from '@webcapture/shared/state/captures.ts';
-import { jobOf } from '@webcapture/shared/state/job-of.ts';
-import type { Jobs } from '@webcapture/shared/state/jobs.ts';
-import { refreshOrderOf } from '@webcapture/shared/state/refresh-order.ts';
-import type { Task, Tasks } from '@webcapture/shared/state/tasks.ts';
-import { isOpen, startRefresh } from '@webcapture/shared/state/transitions.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { jobOf } from '@webcapture/shared/queue/job.ts';
+import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
+import type { Task, Tasks } from '@webcapture/shared/queue/tasks.ts';
+import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { AcceptedRequest } from './accept-request.ts';
-import { acceptTimeoutMs, buildRecord, publishJob, orUnavailable, type HtmlParcels } from './queue.ts';
+import { acceptTimeoutMs, buildRecord, type HtmlParcels, orUnavailable, publishJob } from './queue.ts';
 import type { RegionBoard } from './regions.ts';
 
 export interface BackgroundQueueDeps {

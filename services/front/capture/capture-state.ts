@@ -1,8 +1,8 @@
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import type { Captures } from '@webcapture/shared/state/captures.ts';
-import type { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
-import { isOpen, type Transition } from '@webcapture/shared/state/transitions.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
+import { isOpen, type Transition } from '@webcapture/shared/captures/transitions.ts';
 import { callNats } from '../nats.ts';
 
 const readTimeoutMs = 3000;

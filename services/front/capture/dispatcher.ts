@@ -1,14 +1,13 @@
-import type { CachePlace as CacheKey, CaptureSource } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { Isolation } from '@webcapture/shared/contract/isolation.ts';
-import { toServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { Isolation } from '@webcapture/shared/api/account.ts';
+import type { CachePlace as CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { deadlineOf } from '@webcapture/shared/captures/times.ts';
+import { fail, isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
-import { deadlineOf } from '@webcapture/shared/state/capture-times.ts';
-import { jobOf, type UnsignedJob } from '@webcapture/shared/state/job-of.ts';
-import { fail, isOpen } from '@webcapture/shared/state/transitions.ts';
+import { type CaptureSource, jobOf, type UnsignedJob } from '@webcapture/shared/queue/job.ts';
+import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { AcceptedRequest } from './accept-request.ts';
-import { EndWaiter, type AwaitDeps, type AwaitedEnd } from './await-end.ts';
-import { acceptTimeoutMs, buildRecord, publishJob, type HtmlParcels } from './queue.ts';
+import { type AwaitDeps, type AwaitedEnd, EndWaiter } from './await-end.ts';
+import { acceptTimeoutMs, buildRecord, type HtmlParcels, publishJob } from './queue.ts';
 import type { InFlight, RegionBoard } from './regions.ts';
 import type { Mailbox, ReplyInbox } from './reply-inbox.ts';
 

@@ -1,14 +1,13 @@
-import type { CachePlace as CacheKey } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { Isolation } from '@webcapture/shared/contract/isolation.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { Isolation } from '@webcapture/shared/api/account.ts';
+import type { CachePlace as CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { deadlineOf } from '@webcapture/shared/captures/times.ts';
+import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
+import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import { isStreamFull, isTransient } from '@webcapture/shared/nats/api-errors.ts';
-import { deadlineOf } from '@webcapture/shared/state/capture-times.ts';
-import type { UnsignedJob } from '@webcapture/shared/state/job-of.ts';
-import type { Jobs, QueuedJob } from '@webcapture/shared/state/jobs.ts';
-import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
-import { newFileName } from '@webcapture/shared/storage/file-name.ts';
+import type { UnsignedJob } from '@webcapture/shared/queue/job.ts';
+import type { Jobs, QueuedJob } from '@webcapture/shared/queue/jobs.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 
 /** A capture as it is accepted: at the time in its uuid, which names the day that its record lies under. */

@@ -1,8 +1,8 @@
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { refreshHold as reservationOfRefresh } from '@webcapture/shared/state/account-usage.ts';
-import { bookingMs as reservationMs } from '@webcapture/shared/state/capture-times.ts';
-import { isRefreshable, nextRevision } from '@webcapture/shared/state/transitions.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { refreshHold as reservationOfRefresh } from '@webcapture/shared/accounts/account-usage.ts';
+import { bookingMs as reservationMs } from '@webcapture/shared/captures/times.ts';
+import { isRefreshable, nextRevision } from '@webcapture/shared/captures/transitions.ts';
 import { withRetryAfter, type Admission } from '../admission.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { RequestFacts } from '../http/request-facts.ts';

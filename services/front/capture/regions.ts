@@ -1,9 +1,8 @@
-import type { InstalledRegion } from '@webcapture/shared/config/regions.ts';
-import { heartbeatIntervalMs } from '@webcapture/shared/contract/heartbeat.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
-import type { Fleet } from '@webcapture/shared/state/fleet.ts';
+import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
+import { heartbeatIntervalMs } from '@webcapture/shared/queue/heartbeat.ts';
+import { delay } from '@webcapture/shared/runtime/deadline.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions.ts';
 import type { NatsLink } from '../nats.ts';
 
 /** After a connection came up, every renderer that lives has said so by then. */

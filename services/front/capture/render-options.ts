@@ -1,7 +1,14 @@
-import { captureRequestSchema, maxMarginMm, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
-import { mmPerInch, paperMm, pxPerInch } from '@webcapture/shared/contract/paper.ts';
-import type { PdfOptions, RenderOptions } from '@webcapture/shared/contract/render-options.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import {
+  type CaptureRequest,
+  captureRequestSchema,
+  maxMarginMm,
+  mmPerInch,
+  paperMm,
+  type PdfOptions,
+  pxPerInch,
+  type RenderOptions,
+} from '@webcapture/shared/api/capture-request.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
 /** All that decides the pixels, out of a request that keeps the rules. Throws a VALIDATION_ERROR for a pdf without room. */
 export function renderOptions(request: CaptureRequest): RenderOptions {

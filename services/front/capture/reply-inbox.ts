@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Msg } from '@nats-io/nats-core';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { regionOfSubject, replySubject, sharedInbox } from '@webcapture/shared/nats/streams.ts';
-import { decodeReply, type Reply } from '@webcapture/shared/state/results.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
-import { RareLog } from '@webcapture/shared/telemetry/rare-log.ts';
+import { decodeReply, type Reply } from '@webcapture/shared/queue/results.ts';
+import { type Logger, RareLog } from '@webcapture/shared/runtime/logger.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 
 /** A reply with what the server knows of it. */
 export interface ReceivedReply extends Reply {

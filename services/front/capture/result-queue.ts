@@ -1,21 +1,19 @@
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import { begin, isOpen, requeue } from '@webcapture/shared/captures/transitions.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
+import { type PulledMessage, PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { PullSubscription } from '@webcapture/shared/nats/pull.ts';
-import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
 import { regionOfSubject, resultDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
-import type { Captures } from '@webcapture/shared/state/captures.ts';
-import type { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
-import { jobOf } from '@webcapture/shared/state/job-of.ts';
-import type { Jobs } from '@webcapture/shared/state/jobs.ts';
-import { parseResult } from '@webcapture/shared/state/results.ts';
-import { attemptAfter, seemsInteractive, type Ticket } from '@webcapture/shared/state/tickets.ts';
-import { begin, isOpen, requeue } from '@webcapture/shared/state/transitions.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
-import { RareLog } from '@webcapture/shared/telemetry/rare-log.ts';
+import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
+import { jobOf } from '@webcapture/shared/queue/job.ts';
+import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
+import { parseResult } from '@webcapture/shared/queue/results.ts';
+import { attemptAfter, seemsInteractive, type Ticket } from '@webcapture/shared/queue/tickets.ts';
+import { delay } from '@webcapture/shared/runtime/deadline.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { type Logger, RareLog } from '@webcapture/shared/runtime/logger.ts';
 import type { Settlements } from './settlement.ts';
 
 export interface ResultQueueDeps {

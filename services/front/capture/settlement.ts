@@ -1,19 +1,18 @@
-import { systemAccount } from '@webcapture/shared/contract/account.ts';
-import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { CaptureReport } from '@webcapture/shared/contract/capture-result.ts';
-import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
-import type { Cache } from '@webcapture/shared/state/cache.ts';
-import type { Captures } from '@webcapture/shared/state/captures.ts';
-import { cacheOf } from '@webcapture/shared/state/job-of.ts';
-import type { JobResult, ReturnReason } from '@webcapture/shared/state/results.ts';
-import type { Ticket, Tickets } from '@webcapture/shared/state/tickets.ts';
-import { complete, fail, failureOf, isOpen, type Transition } from '@webcapture/shared/state/transitions.ts';
-import type { FileStore, StoredFile, Upload } from '@webcapture/shared/storage/file-store.ts';
-import { UploadRejectedError } from '@webcapture/shared/storage/verify-upload.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
-import { RareLog } from '@webcapture/shared/telemetry/rare-log.ts';
+import { systemAccount } from '@webcapture/shared/api/account.ts';
+import type { CaptureReport } from '@webcapture/shared/api/capture.ts';
+import { mimeTypes } from '@webcapture/shared/api/formats.ts';
+import type { Cache } from '@webcapture/shared/captures/cache.ts';
+import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import { complete, fail, failureOf, isOpen, type Transition } from '@webcapture/shared/captures/transitions.ts';
+import type { FileStore, StoredFile, Upload } from '@webcapture/shared/files/file-store.ts';
+import { UploadRejectedError } from '@webcapture/shared/files/upload.ts';
+import { cacheOf } from '@webcapture/shared/queue/job.ts';
+import type { JobResult, ReturnReason } from '@webcapture/shared/queue/results.ts';
+import type { Ticket, Tickets } from '@webcapture/shared/queue/tickets.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import { type Logger, RareLog } from '@webcapture/shared/runtime/logger.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 
 /** What became of a result, for the metrics. */
 export const settlementOutcomes = [

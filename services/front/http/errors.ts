@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { failure } from '@webcapture/shared/contract/envelope.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { failure } from '@webcapture/shared/api/envelope.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { RetryLaterError } from '../admission.ts';
 

@@ -1,5 +1,5 @@
 import underPressure from '@fastify/under-pressure';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyInstance } from 'fastify';
 
 declare module 'fastify' {

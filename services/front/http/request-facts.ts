@@ -1,5 +1,5 @@
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RateLimitFacts } from '../admission.ts';
 import type { Authenticator, Caller } from '../auth/authenticator.ts';

@@ -1,5 +1,5 @@
-import { pageQuerySchema } from '@webcapture/shared/contract/page.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { pageQuerySchema } from '@webcapture/shared/api/capture-list.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { TSchema } from 'typebox';
 import { explainErrors } from './explain-errors.ts';
 

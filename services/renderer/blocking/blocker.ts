@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FiltersEngine } from '@ghostery/adblocker';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { loadConsentKit, type ConsentKit } from './consent.ts';
 import {
   compileEngine,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { filterCompactRules } from '@duckduckgo/autoconsent';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { evaluate } from '../browser/isolated-world.ts';
 import { driveConsent, type ConsentAnswer, type ConsentMessage } from './scripts/consent.ts';
 import { blockingWorld, type Target, type TargetEvents } from './target-tree.ts';

@@ -1,6 +1,6 @@
 import { Request, type FiltersEngine } from '@ghostery/adblocker';
-import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Blocker } from './blocker.ts';
 import type { ListKind } from './filter-set.ts';
 import { applyHiding, collectFeatures, hideBanners, type PageFeatures } from './scripts/hiding.ts';

@@ -1,5 +1,5 @@
 import { Request, type FiltersEngine, type RequestType } from '@ghostery/adblocker';
-import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { Blocker } from './blocker.ts';
 import type { ListKind } from './filter-set.ts';
 import type { Target, TargetEvents } from './target-tree.ts';

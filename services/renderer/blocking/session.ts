@@ -1,4 +1,4 @@
-import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CDPSession, Page } from 'playwright';
 import type { Blocker } from './blocker.ts';
 import { ConsentWatch } from './consent.ts';

@@ -1,4 +1,4 @@
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { CDPSession } from 'playwright';
 import { callExpression, evaluate, openIsolatedWorld, type CommandTarget } from '../browser/isolated-world.ts';
 

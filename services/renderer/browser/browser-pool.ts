@@ -1,6 +1,5 @@
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
-import { backoffMs, delay } from '@webcapture/shared/lifecycle/delay.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { backoffMs, delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { LaunchedBrowser } from './launch.ts';
 import type { MemoryGuard } from './memory.ts';
 import { PagePool } from './page-pool.ts';

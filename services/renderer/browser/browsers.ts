@@ -1,4 +1,4 @@
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { BrowserPool, type BrowserState } from './browser-pool.ts';
 import { launchBrowser } from './launch.ts';
 import { MemoryGuard } from './memory.ts';

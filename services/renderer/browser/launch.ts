@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { chromium, type Browser } from 'playwright';
 import { readProcessTree, readStart } from './memory.ts';
 import { deadProxy } from './switches.ts';

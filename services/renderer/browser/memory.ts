@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
 export interface Watched {
   /** The browser's main process. */

@@ -1,4 +1,4 @@
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { watchLiveness, type LaunchedBrowser } from './launch.ts';
 import type { MemoryGuard } from './memory.ts';
 import { PagePool } from './page-pool.ts';

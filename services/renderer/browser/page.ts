@@ -1,4 +1,4 @@
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { BrowserContext, BrowserContextOptions, CDPSession, Page } from 'playwright';
 import type { EgressProxy } from '../egress/proxy.ts';
 import type { ProxySession } from '../egress/session.ts';

@@ -3,12 +3,11 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { rangeOf } from '@webcapture/shared/egress/address-range.ts';
 import { connect } from '@webcapture/shared/egress/connect.ts';
-import { EgressFailure, toEgressFailure } from '@webcapture/shared/egress/egress-failure.ts';
 import type { Lookup, ResolvedAddress } from '@webcapture/shared/egress/lookup.ts';
-import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { EgressFailure, type EgressPolicy, toEgressFailure } from '@webcapture/shared/egress/policy.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { EgressLimits, SessionCounters, SessionLimit } from './counters.ts';
-import { targetOfAuthority, type Target } from './target.ts';
+import { type Target, targetOfAuthority } from './target.ts';
 
 /** A connection to a server, and since when it has been silent or owed an answer. */
 export interface Connection {

@@ -1,4 +1,4 @@
-import type { EgressFailureKind } from '@webcapture/shared/egress/egress-failure.ts';
+import type { EgressFailureKind } from '@webcapture/shared/egress/policy.ts';
 import { targetOfUrl, type Target } from './target.ts';
 
 /** What a proxy session can have too much of. */

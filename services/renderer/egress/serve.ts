@@ -9,7 +9,7 @@ import http, {
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { EgressFailure, toEgressFailure, type EgressFailureKind } from '@webcapture/shared/egress/egress-failure.ts';
+import { EgressFailure, toEgressFailure, type EgressFailureKind } from '@webcapture/shared/egress/policy.ts';
 import type { Connection } from './connections.ts';
 import { parseAbsoluteForm, targetOfAuthority, type PlainRequest, type Target } from './target.ts';
 

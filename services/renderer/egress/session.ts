@@ -1,12 +1,11 @@
 import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { EgressFailure, type EgressFailureKind } from '@webcapture/shared/egress/egress-failure.ts';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
-import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { SessionAgent, SessionConnections, SessionDialer, type Connection } from './connections.ts';
-import { SessionCounters, type EgressLimits, type EgressStats, type SessionLimit } from './counters.ts';
-import { forward, maxHeaderSize, tunnel, type ServingSession } from './serve.ts';
-import { targetOfUrl, type Target } from './target.ts';
+import { EgressFailure, type EgressFailureKind, type EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { type Connection, SessionAgent, SessionConnections, SessionDialer } from './connections.ts';
+import { type EgressLimits, type EgressStats, SessionCounters, type SessionLimit } from './counters.ts';
+import { forward, maxHeaderSize, type ServingSession, tunnel } from './serve.ts';
+import { type Target, targetOfUrl } from './target.ts';
 
 /** The way out of one browser context, through the proxy. */
 export interface ProxySession {

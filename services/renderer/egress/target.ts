@@ -1,4 +1,4 @@
-import { parseHost } from '@webcapture/shared/egress/host.ts';
+import { parseHost } from '@webcapture/shared/egress/policy.ts';
 
 /** A server that the browser wants to talk to. */
 export interface Target {

@@ -1,6 +1,5 @@
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { DeadlineError, withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
-import { untilAborted } from '@webcapture/shared/lifecycle/until-aborted.ts';
+import { DeadlineError, untilAborted, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
 /**
  * The deadline of a capture, and the events that end it at once (cancelled, page crashed, browser gone). Every await of a

@@ -1,4 +1,4 @@
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Blocker } from '../blocking/blocker.ts';
 import type { BrowserState } from '../browser/browser-pool.ts';
 import { startBrowsers, type BrowsersConfig } from '../browser/browsers.ts';

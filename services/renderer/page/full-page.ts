@@ -1,5 +1,5 @@
-import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
-import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { isContent, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
 import { finishAnimations, holdScrollAnimations, watchMotion } from './scripts/animations.ts';

@@ -1,7 +1,7 @@
-import type { SoftTimeout } from '@webcapture/shared/contract/capture-result.ts';
-import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import type { SoftTimeout } from '@webcapture/shared/api/capture.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { errors, type CDPSession } from 'playwright';
 import { navigationFailure, urlBlocked } from './navigation-failure.ts';
 import type { OpenPage } from './open.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { BrowserLostError, hasLostProxy } from '../browser/page.ts';
 import type { ProxySession } from '../egress/session.ts';
 

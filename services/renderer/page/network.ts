@@ -1,4 +1,4 @@
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { Frame, Page, Request } from 'playwright';
 import type { ProxySession } from '../egress/session.ts';
 

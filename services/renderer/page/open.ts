@@ -1,6 +1,6 @@
-import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import type { CDPSession, Page } from 'playwright';
 import type { Browsers } from '../browser/browsers.ts';
 import { BrowserLostError, type CapturePage } from '../browser/page.ts';

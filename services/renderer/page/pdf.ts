@@ -1,8 +1,14 @@
-import { maxSide } from '@webcapture/shared/contract/formats.ts';
-import { mmPerInch, paperMm, ptPerInch, pxPerInch } from '@webcapture/shared/contract/paper.ts';
-import type { PdfOptions, RenderOptions } from '@webcapture/shared/contract/render-options.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import {
+  mmPerInch,
+  paperMm,
+  type PdfOptions,
+  ptPerInch,
+  pxPerInch,
+  type RenderOptions,
+} from '@webcapture/shared/api/capture-request.ts';
+import { maxSide } from '@webcapture/shared/api/formats.ts';
+import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';
 import type { OpenPage } from './open.ts';
 import { measurePage } from './scripts/measures.ts';

@@ -1,7 +1,7 @@
-import { mimeTypes, type MimeType } from '@webcapture/shared/contract/formats.ts';
-import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
-import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import { mimeTypes, type MimeType } from '@webcapture/shared/api/formats.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import type { Blocker } from '../blocking/blocker.ts';
 import { BlockingSession } from '../blocking/session.ts';
 import type { Browsers } from '../browser/browsers.ts';

@@ -1,4 +1,4 @@
-import type { CaptureReport, SoftTimeout } from '@webcapture/shared/contract/capture-result.ts';
+import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import type { DocumentAnswer } from './main-document.ts';
 import { htmlUrl } from './navigate.ts';
 import type { OpenPage } from './open.ts';

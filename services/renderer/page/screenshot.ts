@@ -1,11 +1,10 @@
-import type { Format } from '@webcapture/shared/contract/formats.ts';
-import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import sharp, { type Sharp } from 'sharp';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { Format } from '@webcapture/shared/api/formats.ts';
+import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';
-import { stopPage, type OpenPage } from './open.ts';
+import { type OpenPage, stopPage } from './open.ts';
 import { assertHolds } from './size-limits.ts';
 
 type ImageFormat = Exclude<Format, 'pdf'>;

@@ -1,9 +1,8 @@
-import type { CaptureReport, SoftTimeout } from '@webcapture/shared/contract/capture-result.ts';
-import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
-import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.ts';
+import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/session.ts';
-import { fitFullPage, scrollPage, showFullPage, type FullPage } from './full-page.ts';
+import { fitFullPage, type FullPage, scrollPage, showFullPage } from './full-page.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
 import { layOutForPrint } from './pdf.ts';

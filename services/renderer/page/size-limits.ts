@@ -1,5 +1,5 @@
-import { maxSide, type Format } from '@webcapture/shared/contract/formats.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { maxSide, type Format } from '@webcapture/shared/api/formats.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
 /** More pixels than these are beyond what one capture may take of the machine: 1.2 GB undone. */
 const maxPixels = 400_000_000;

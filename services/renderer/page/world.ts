@@ -1,4 +1,4 @@
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { CDPSession } from 'playwright';
 import { callExpression, DocumentGoneError, evaluate, openIsolatedWorld } from '../browser/isolated-world.ts';
 import type { CaptureDeadline } from './deadline.ts';

@@ -1,11 +1,10 @@
-import { heartbeatIntervalMs, type RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
-import type { ErrorCode } from '@webcapture/shared/errors/table.ts';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/state/fleet.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/queue/fleet.ts';
+import { heartbeatIntervalMs, type RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
+import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
 /** Publishes every two seconds that this renderer lives and what it does, and withdraws that at the end. */
 export class Heartbeat {

@@ -1,11 +1,10 @@
-import type { Region } from '@webcapture/shared/contract/regions.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
+import { type PulledMessage, PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { PullSubscription } from '@webcapture/shared/nats/pull.ts';
-import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
 import { backgroundShards, captureDurable, signalSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
-import type { RegionSignal } from '@webcapture/shared/state/signals.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { RegionSignal } from '@webcapture/shared/queue/jobs.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 
 export interface JobSourceOptions {
   readonly region: Region;

@@ -1,6 +1,6 @@
-import { formats } from '@webcapture/shared/contract/formats.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import { errorCodes } from '@webcapture/shared/errors/table.ts';
+import { formats } from '@webcapture/shared/api/formats.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { errorCodes } from '@webcapture/shared/runtime/errors.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { sessionLimits, type SessionLimit } from '../egress/counters.ts';
 import type { JobEnd } from './run-job.ts';

@@ -1,8 +1,8 @@
-import type { JobEnvelope } from '@webcapture/shared/contract/capture-job.ts';
+import type { JobEnvelope } from '@webcapture/shared/queue/job.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
-import { encodeReply, type JobOutcome, type JobResult } from '@webcapture/shared/state/results.ts';
+import { encodeReply, type JobOutcome, type JobResult } from '@webcapture/shared/queue/results.ts';
 
 /** A job with what this renderer knows of its delivery. */
 export interface DeliveredJob {

@@ -1,20 +1,19 @@
-import type { CaptureJob, JobEnvelope } from '@webcapture/shared/contract/capture-job.ts';
-import { ServiceError, toServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { errorTable, type ErrorCode } from '@webcapture/shared/errors/table.ts';
-import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import { deadlineOf } from '@webcapture/shared/captures/times.ts';
+import type { FileUploader, Upload } from '@webcapture/shared/files/file-store.ts';
+import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import { jobMaxDeliveries, jobProgressIntervalMs } from '@webcapture/shared/nats/streams.ts';
-import { deadlineOf } from '@webcapture/shared/state/capture-times.ts';
-import { parseJob } from '@webcapture/shared/state/jobs.ts';
+import type { CaptureJob, JobEnvelope } from '@webcapture/shared/queue/job.ts';
+import { parseJob } from '@webcapture/shared/queue/jobs.ts';
 import {
+  type JobOutcome,
   maxFailureLength,
   maxTextLength,
-  renderFailures,
-  type JobOutcome,
   type RenderFailure,
+  renderFailures,
   type ReturnReason,
-} from '@webcapture/shared/state/results.ts';
-import type { FileUploader, Upload } from '@webcapture/shared/storage/file-store.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+} from '@webcapture/shared/queue/results.ts';
+import { type ErrorCode, errorTable, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { BrowserLostError } from '../browser/page.ts';
 import type { RenderEngine, Rendering, RenderSource } from '../page/engine.ts';
 import type { DeliveredJob, ResultPublisher } from './publish-result.ts';

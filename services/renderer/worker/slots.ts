@@ -1,4 +1,4 @@
-import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 
 /** What a slot does with a job. */
 export interface Work {

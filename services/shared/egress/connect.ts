@@ -1,6 +1,6 @@
 import { connect as open, type Socket } from 'node:net';
 import type { ResolvedAddress } from './lookup.ts';
-import { EgressFailure } from './egress-failure.ts';
+import { EgressFailure } from './policy.ts';
 
 /** More addresses than these are not tried: by then whoever waits has given up. */
 const mostAddresses = 4;

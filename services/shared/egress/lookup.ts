@@ -1,6 +1,7 @@
 import { Resolver } from 'node:dns/promises';
+import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { readNameFiles, type NameFiles } from './name-files.ts';
 
 export interface ResolvedAddress {
   readonly address: string;
@@ -88,4 +89,75 @@ async function ask(resolver: Resolver, name: string): Promise<readonly ResolvedA
 function isAbsence(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'ENOTFOUND' || code === 'ENODATA';
+}
+
+/** What the system's files say about names. */
+interface NameFiles {
+  /** The hosts file: names in lower case. */
+  readonly hosts: ReadonlyMap<string, readonly ResolvedAddress[]>;
+  /** The domains that a short name may be completed with, in order. */
+  readonly search: readonly string[];
+}
+
+/** Reads hosts(5) and the search list of resolv.conf(5). A file that is not there is empty. */
+async function readNameFiles(hostsFile: string, resolvConf: string): Promise<NameFiles> {
+  const [hosts, resolv] = await Promise.all([readLines(hostsFile), readLines(resolvConf)]);
+  return { hosts: parseHosts(hosts), search: parseSearch(resolv) };
+}
+
+async function readLines(file: string): Promise<readonly (readonly string[])[]> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  return text.split('\n').map((line) =>
+    line
+      .replace(/[#;].*$/, '')
+      .split(/\s+/)
+      .filter(Boolean),
+  );
+}
+
+function parseHosts(lines: readonly (readonly string[])[]): Map<string, ResolvedAddress[]> {
+  const hosts = new Map<string, ResolvedAddress[]>();
+  for (const [address = '', ...names] of lines) {
+    const family = isIP(address);
+    if (family !== 4 && family !== 6) continue;
+    for (const name of names) {
+      const key = name.toLowerCase();
+      hosts.set(key, [...(hosts.get(key) ?? []), { address, family }]);
+    }
+  }
+  return hosts;
+}
+
+/** The last `search` or `domain` line counts; six domains are what resolvers look at. */
+function parseSearch(lines: readonly (readonly string[])[]): readonly string[] {
+  const line = lines.findLast(([keyword]) => keyword === 'search' || keyword === 'domain');
+  return (line ?? [])
+    .slice(1, 7)
+    .map((domain) => domain.toLowerCase().replace(/\.$/, ''))
+    .filter((domain) => domain !== '');
+}
+
+/**
+ * Runs a task that may hang. The signal handed to it aborts at the deadline and with the caller's; the promise rejects
+ * then with the reason, whether or not the task heeds the signal.
+ */
+export async function bounded<T>(
+  task: (signal: AbortSignal) => Promise<T>,
+  timeoutMs: number,
+  signal?: AbortSignal,
+): Promise<T> {
+  const controller = new AbortController();
+  const abort = () => controller.abort(signal?.reason);
+  const timer = setTimeout(() => controller.abort(new Error(`timed out after ${timeoutMs} ms`)), timeoutMs);
+  if (signal?.aborted) abort();
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    const given = Promise.withResolvers<never>();
+    controller.signal.addEventListener('abort', () => given.reject(controller.signal.reason), { once: true });
+    controller.signal.throwIfAborted();
+    return await Promise.race([task(controller.signal), given.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
 }

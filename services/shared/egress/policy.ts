@@ -1,9 +1,155 @@
-import { ServiceError } from '../errors/service-error.ts';
-import { bounded } from './bounded.ts';
-import { isLocalName, loopbackAddresses, parseHost } from './host.ts';
-import { createJudge, type Verdict } from './judge.ts';
-import { createSystemLookup, type Lookup, type ResolvedAddress } from './lookup.ts';
-import { refusedPorts } from './ports.ts';
+import { isIP } from 'node:net';
+import type ipaddr from 'ipaddr.js';
+import type { EnvReader } from '../runtime/env.ts';
+import { ServiceError } from '../runtime/errors.ts';
+import { parsedVariable } from '../runtime/variables.ts';
+import { type Address, holds, metadataAddresses, parseCidrs, rangeOf } from './address-range.ts';
+import { bounded, createSystemLookup, type Lookup, type ResolvedAddress } from './lookup.ts';
+
+/** Why something outside could not be reached, or did not answer: for a page's requests, and for webhooks. */
+export type EgressFailureKind =
+  /** The policy refuses the host, one of its addresses, or the port. */
+  | 'blocked'
+  /** The name has no address, or the name servers do not answer. */
+  | 'unresolved'
+  /** No address of the host took the connection. */
+  | 'unreachable'
+  /** No address of the host answered in time. */
+  | 'connect-timeout'
+  /** The connection stood, but the answer did not begin in time. */
+  | 'response-timeout'
+  /** The lane has its most connections or bytes. */
+  | 'limit'
+  /** The lane is closed. */
+  | 'closed';
+
+export class EgressFailure extends Error {
+  readonly kind: EgressFailureKind;
+
+  constructor(kind: EgressFailureKind, message: string, options?: { cause: unknown }) {
+    super(message, options);
+    this.name = 'EgressFailure';
+    this.kind = kind;
+  }
+}
+
+/** Any thrown value as a failure: what is not one yet is a connection that broke. */
+export function toEgressFailure(thrown: unknown): EgressFailure {
+  if (thrown instanceof EgressFailure) return thrown;
+  return new EgressFailure('unreachable', 'the connection failed', { cause: thrown });
+}
+
+/**
+ * Ports that no web page is served on. The first list is that of the Fetch standard ("bad port"), which browsers
+ * follow; the second adds servers that take text or binary commands and could make sense of bytes in a request.
+ */
+const fetchBadPorts = [
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+  6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+];
+
+const commandPorts = [445, 873, 1433, 1521, 2181, 3306, 3389, 4222, 5432, 5672, 6222, 6379, 9042, 9092, 11_211, 27_017];
+
+/** The ports that the egress policy refuses unless it is told otherwise. */
+const refusedPorts: readonly number[] = [...fetchBadPorts, ...commandPorts];
+
+/** The host of an address bar: an IP address in canonical form, or a name in lower case without its trailing dot. */
+export type Host =
+  { readonly kind: 'address'; readonly address: string } | { readonly kind: 'name'; readonly name: string };
+
+/**
+ * Reads a host the way a browser does, so that nothing means one thing here and another to the one who connects:
+ * `0x7f.1`, `2130706433`, `127。0。0。1`, `[::ffff:7f00:1]` and `127.0.0.1.` are addresses, not names.
+ *
+ * @param text without port; IPv6 with or without brackets
+ * @returns undefined when it is no host: empty labels, zone ids, a number that is no address, user info, a port
+ */
+export function parseHost(text: string): Host | undefined {
+  // What the URL parser strips or takes for the end of the host must not get that far.
+  if (/[\s\p{Cc}/?#@\\]/u.test(text)) return undefined;
+  const bracketed = isIP(text) === 6 ? `[${text}]` : text;
+  if (!bracketed.startsWith('[') && bracketed.includes(':')) return undefined;
+  if (bracketed.startsWith('[') && !bracketed.endsWith(']')) return undefined;
+
+  if (!URL.canParse(`http://${bracketed}/`)) return undefined;
+  const { hostname } = new URL(`http://${bracketed}/`);
+  if (hostname.startsWith('[')) return { kind: 'address', address: hostname.slice(1, -1) };
+  if (isIP(hostname) === 4) return { kind: 'address', address: hostname };
+
+  const name = hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
+  return isName(name) ? { kind: 'name', name } : undefined;
+}
+
+function isName(name: string): boolean {
+  const labels = name.split('.');
+  // A resolver may still take a numeric last label for an address in one of the old notations.
+  if (/^(\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? '')) return false;
+  return name.length <= 253 && labels.every((label) => label.length >= 1 && label.length <= 63);
+}
+
+const localNames = new Set([
+  'localhost',
+  'localhost4',
+  'localhost6',
+  'localhost.localdomain',
+  'localhost4.localdomain4',
+  'localhost6.localdomain6',
+  'ip6-localhost',
+  'ip6-loopback',
+]);
+
+/**
+ * Whether a name means this machine whatever a resolver says: RFC 6761 for `localhost` and all below it, and the names
+ * that hosts files of the usual systems carry.
+ */
+function isLocalName(name: string): boolean {
+  return localNames.has(name) || name.endsWith('.localhost');
+}
+
+/** What a local name means. It is never asked for in DNS. */
+const loopbackAddresses = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+] as const;
+
+/** Whether an address is open; `reason` continues the sentence "10.0.0.1 is …". */
+type Verdict = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+
+const open: Verdict = { allowed: true };
+const refused = (reason: string): Verdict => ({ allowed: false, reason });
+
+/**
+ * Builds the function that judges addresses: global unicast is open, and what the operator opened. Closed blocks win
+ * over open ones. An address that a translator would send on to an IPv4 address (NAT64 and the like) is refused; when
+ * the operator has opened its block, the IPv4 address inside must be open by itself as well.
+ *
+ * @throws Error naming the entry that is not a CIDR block
+ */
+function createJudge(allow: readonly string[], deny: readonly string[]): (address: string) => Verdict {
+  const opened = parseCidrs(allow);
+  const closed = parseCidrs(deny);
+  const metadata = new Set(metadataAddresses.map((address) => rangeOf(address)?.address.toString()));
+
+  const judge = (address: Address, range: string, embedded: ipaddr.IPv4 | undefined): Verdict => {
+    if (closed.some((block) => holds(block, address))) return refused('closed by the operator of this service');
+    const blocks = opened.filter((block) => holds(block, address));
+    if (metadata.has(address.toString())) {
+      const bits = address.kind() === 'ipv4' ? 32 : 128;
+      return blocks.some(({ prefix }) => prefix === bits) ? open : refused('a metadata address of a cloud');
+    }
+    if (blocks.length > 0) return embedded === undefined ? open : judgeText(embedded.toString());
+    return range === 'unicast' ? open : refused(`not on the public internet (${range})`);
+  };
+
+  const judgeText = (text: string): Verdict => {
+    const known = rangeOf(text);
+    return known === undefined ? refused('not an IP address') : judge(known.address, known.range, known.embedded);
+  };
+
+  return judgeText;
+}
 
 export interface EgressPolicyOptions {
   /** CIDR blocks opened by the operator beside the public internet. */
@@ -129,4 +275,30 @@ function blocked(what: string, options?: { cause: unknown }): ServiceError {
     `The address is refused by the egress policy of this service. ${what}`,
     options,
   );
+}
+
+const cidrRanges = (name: string, meaning: string) =>
+  parsedVariable(name, { type: 'CIDR ranges, separated by commas', default: '', parse: parseRanges, meaning });
+
+export const egressVariables = {
+  allow: cidrRanges(
+    'WEBCAPTURE_EGRESS_ALLOW',
+    'Ranges that captures and webhooks may reach although they are closed by default (private, loopback, link-local, reserved).',
+  ),
+  deny: cidrRanges(
+    'WEBCAPTURE_EGRESS_DENY',
+    'Ranges that captures and webhooks may not reach, whatever else opens them. Name the public addresses of your own cluster here.',
+  ),
+};
+
+/** The CIDR ranges opened to captures and webhooks. */
+export const readEgressAllow = (env: EnvReader): readonly string[] => egressVariables.allow.read(env) ?? [];
+
+/** The CIDR ranges closed to captures and webhooks, whatever else opens them. */
+export const readEgressDeny = (env: EnvReader): readonly string[] => egressVariables.deny.read(env) ?? [];
+
+function parseRanges(value: string): readonly string[] {
+  const listed = value.split(',').flatMap((range) => range.trim() || []);
+  parseCidrs(listed);
+  return listed;
 }

@@ -1,7 +1,7 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { jserrors, JetStreamStatusError } from '@nats-io/jetstream/internal';
 import { ConnectionError, NoRespondersError, TimeoutError } from '@nats-io/nats-core';
-import { DeadlineError } from '../lifecycle/deadline.ts';
+import { DeadlineError } from '../runtime/deadline.ts';
 
 /** Error codes of the JetStream API that we act upon (server/errors.json of nats-server). */
 const codes = {

@@ -1,8 +1,8 @@
-import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
+import { jetstream, type JetStreamClient, jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import type { Status } from '@nats-io/nats-core';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { backoffMs, delay } from '../lifecycle/delay.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import { backoffMs, delay, withDeadline } from '../runtime/deadline.ts';
+import type { Logger } from '../runtime/logger.ts';
 import { ServerClock } from './server-clock.ts';
 
 /** The oldest nats-server that has all we rely on: atomic batches, message TTL and schedules. */
@@ -147,4 +147,20 @@ export function olderThan(a: string, b: string): boolean {
 
 function isAuthorizationError(error: unknown): boolean {
   return error instanceof Error && error.name === 'AuthorizationError';
+}
+
+/** What is still to be sent is sent in no time, where there is somebody to send it to. */
+const drainMs = 5000;
+
+/**
+ * Sends what waits to be sent and closes the connection. Without a server it closes at once: a drain would wait for one, as long
+ * as it takes. Never throws.
+ */
+export async function closeNats(session: NatsSession): Promise<void> {
+  try {
+    if (session.connected()) await withDeadline(session.nc.drain(), drainMs, 'draining the connection to NATS');
+  } catch {
+    // It went away meanwhile.
+  }
+  await session.nc.close();
 }

@@ -1,7 +1,7 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
-import type { Region } from '../contract/regions.ts';
-import { backoffMs, delay } from '../lifecycle/delay.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import type { Region } from '../runtime/regions.ts';
+import { backoffMs, delay } from '../runtime/deadline.ts';
+import type { Logger } from '../runtime/logger.ts';
 import { isDifferentConfig } from './api-errors.ts';
 import type { NatsSession } from './connect.ts';
 import { consumerConfigs, streamConfigs, type ConsumerSettings, type StreamSettings } from './streams.ts';

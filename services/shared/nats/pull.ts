@@ -1,9 +1,7 @@
 import { JetStreamError } from '@nats-io/jetstream';
 import { ConnectionError, nanos } from '@nats-io/nats-core';
-import { DeadlineError } from '../lifecycle/deadline.ts';
-import { backoffMs } from '../lifecycle/delay.ts';
-import type { PullInbox, Puller, PullStatus } from './pull-inbox.ts';
-import type { PulledMessage } from './pulled-message.ts';
+import { backoffMs, DeadlineError } from '../runtime/deadline.ts';
+import type { PulledMessage, Puller, PullInbox, PullStatus } from './pull-inbox.ts';
 
 /** The durable is not there: not provisioned yet, or removed with its region. */
 export class ConsumerMissingError extends JetStreamError {}

@@ -1,7 +1,51 @@
+import {
+  type ApiError,
+  type CompletionResult,
+  type DirectBatchOptions,
+  type DirectLastFor,
+  JetStreamApiError,
+  type StoredMsg,
+} from '@nats-io/jetstream';
+import { withDeadline } from '../runtime/deadline.ts';
+import { isMessageMissing } from './api-errors.ts';
 import type { NatsSession } from './connect.ts';
 import { isTombstone } from './entries.ts';
-import { allKeys } from './key-page.ts';
-import { readBatch } from './read-batch.ts';
+
+/** A server that goes away in the midst of its answer would be waited for without end. */
+const limitMs = 15_000;
+
+/**
+ * The messages that a stream has for a query, in one request; none when there is none. Any replica may answer, perhaps
+ * without the newest. With a callback, for the client gives up its subscription then alone: each call else would leave
+ * one behind, here and on the server.
+ */
+export async function readBatch(
+  { jsm }: Pick<NatsSession, 'jsm'>,
+  stream: string,
+  query: DirectBatchOptions | DirectLastFor,
+): Promise<StoredMsg[]> {
+  const found: StoredMsg[] = [];
+  const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
+  const callback = (done: CompletionResult | null, message: StoredMsg) => {
+    if (done === null) found.push(message);
+    else if (done.err === undefined) resolve();
+    else reject(done.err);
+  };
+  const asked = { ...query, callback };
+  const { direct } = jsm;
+  const reading = await ('multi_last' in asked
+    ? direct.getLastMessagesFor(stream, asked)
+    : direct.getBatch(stream, asked));
+  try {
+    await withDeadline(ended, limitMs, `reading messages of ${stream}`);
+    return found;
+  } catch (error) {
+    if (isMessageMissing(error)) return [];
+    throw error;
+  } finally {
+    reading.stop();
+  }
+}
 
 /** The server answers a request for more subjects than about a thousand with an error. */
 const chunkSize = 500;
@@ -45,4 +89,51 @@ export function pageOf(
   const rest = ids.filter((id) => cursor === undefined || id < cursor).toSorted((a, b) => (a < b ? 1 : -1));
   const shown = rest.slice(0, limit);
   return { ids: shown, nextCursor: rest.length > limit ? (shown.at(-1) ?? null) : null };
+}
+
+/** The server answers at most so many keys at once (`JSMaxSubjectDetails`). */
+const serverLimit = 100_000;
+
+/** Beyond any number of keys: asks for their number alone. */
+const noKeys = Number.MAX_SAFE_INTEGER;
+
+const timeoutMs = 5000;
+
+interface InfoReply {
+  readonly total?: number;
+  readonly state: { readonly subjects?: Readonly<Record<string, number>>; readonly last_seq: number };
+}
+
+export interface KeysAt {
+  /** In no order. */
+  readonly keys: readonly string[];
+  /** Stream sequence: what was written up to it is among the keys. */
+  readonly sequence: number;
+}
+
+/** The keys of a bucket that match a filter with wildcards, however many, as the leader knows them. */
+export async function allKeys(session: NatsSession, bucket: string, filter: string): Promise<KeysAt> {
+  const prefix = `$KV.${bucket}.`;
+  const keys: string[] = [];
+  for (let sequence: number | undefined; ;) {
+    const { total = 0, state } = await subjectInfo(session, bucket, filter, keys.length);
+    sequence ??= state.last_seq;
+    const page = Object.keys(state.subjects ?? {});
+    for (const subject of page) keys.push(subject.slice(prefix.length));
+    if (page.length < serverLimit || keys.length >= total) return { keys, sequence };
+  }
+}
+
+/** How many keys of a bucket match a filter with wildcards, without sending them. */
+export async function countKeys(session: NatsSession, bucket: string, filter: string): Promise<number> {
+  return (await subjectInfo(session, bucket, filter, noKeys)).total ?? 0;
+}
+
+/** The client's own call always gathers all the pages, and merges them slowly: so this is the raw request. */
+async function subjectInfo({ nc }: NatsSession, bucket: string, filter: string, offset: number): Promise<InfoReply> {
+  const request = { subjects_filter: `$KV.${bucket}.${filter}`, offset };
+  const message = await nc.request(`$JS.API.STREAM.INFO.KV_${bucket}`, JSON.stringify(request), { timeout: timeoutMs });
+  const reply = message.json<InfoReply | { readonly error: ApiError }>();
+  if ('error' in reply) throw new JetStreamApiError(reply.error);
+  return reply;
 }

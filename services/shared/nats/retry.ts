@@ -1,5 +1,4 @@
-import { DeadlineError, withDeadline } from '../lifecycle/deadline.ts';
-import { backoffMs, delay } from '../lifecycle/delay.ts';
+import { backoffMs, DeadlineError, delay, withDeadline } from '../runtime/deadline.ts';
 import { isTransient, isWriteConflict } from './api-errors.ts';
 
 /** Until when a call may be made, with all its attempts. */

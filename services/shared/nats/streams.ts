@@ -1,8 +1,10 @@
 import type { StreamConfig, ConsumerConfig } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
-import type { Lane } from '../contract/capture-job.ts';
-import { maxLifetimeSeconds } from '../contract/capture-request.ts';
-import { regions as allRegions, type Region } from '../contract/regions.ts';
+import { maxLifetimeSeconds } from '../api/capture-request.ts';
+import { regions as allRegions, type Region } from '../runtime/regions.ts';
+
+/** Queues of a region: a request that a client waits for, and background captures. */
+export type Lane = 'interactive' | 'background';
 
 /** Names of the streams. A `KV_` stream is a key-value bucket: its subjects are `$KV.<bucket>.<key>`. */
 export const streamNames = {

@@ -2,7 +2,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { startFleet, type Fleet, type FleetOptions } from '../../harness/fleet.ts';
 import { removeFolder } from '../../harness/temp-folder.ts';
 import { ensureTestTools } from '../../harness/tools.ts';

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
-import { Admissions } from '@webcapture/shared/state/admissions.ts';
+import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
+import { Admissions } from '@webcapture/shared/accounts/admissions.ts';
 import { loadOf, percentilesOf } from '../http-load.ts';
 import { startPeer, startQueue } from './parts.ts';
 import { printRows, type Row } from './print-rows.ts';

@@ -1,6 +1,6 @@
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { hashKey, Keys, scopes } from '@webcapture/shared/state/keys.ts';
-import { dayMs } from '@webcapture/shared/state/day-keys.ts';
+import { hashKey, Keys, scopes } from '@webcapture/shared/accounts/keys.ts';
+import { dayMs } from '@webcapture/shared/captures/list.ts';
 import { loadOf, percentilesOf } from '../http-load.ts';
 import { startFront, startPeer, startQueue } from './parts.ts';
 import { printRows, type Row } from './print-rows.ts';

@@ -1,4 +1,4 @@
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { until } from '../../harness/until.ts';
 import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { loadOf, percentilesOf } from '../http-load.ts';

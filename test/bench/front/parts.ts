@@ -5,7 +5,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { provision } from '@webcapture/shared/nats/provision.ts';
-import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { startNats } from '../../../deploy/local/nats.ts';
 import { startProcess } from '../../../deploy/local/process.ts';
 import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';

@@ -1,8 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { captureKey } from '@webcapture/shared/state/captures.ts';
-import { firstUuidOf } from '@webcapture/shared/state/uuid.ts';
+import { captureKey } from '@webcapture/shared/captures/captures.ts';
+import { firstUuidOf } from '@webcapture/shared/captures/uuid.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
 /** Publishes under way at once. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectNats } from '@webcapture/shared/nats/connect.ts';
-import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { JobSource } from '../../../services/renderer/worker/job-source.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { startBenchNats } from '../front/parts.ts';

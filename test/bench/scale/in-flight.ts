@@ -1,9 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
-import type { AccountLimits } from '@webcapture/shared/state/admission.ts';
-import { Admissions } from '@webcapture/shared/state/admissions.ts';
+import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
+import { Admissions } from '@webcapture/shared/accounts/admissions.ts';
 import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { until } from '../../harness/until.ts';
 import { benchKey, type BenchFront } from '../front/parts.ts';

@@ -1,12 +1,12 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nanos } from '@nats-io/nats-core';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { captureKey } from '@webcapture/shared/state/captures.ts';
-import { ExpiryIndex } from '@webcapture/shared/state/expiry-index.ts';
-import { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { captureKey } from '@webcapture/shared/captures/captures.ts';
+import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
+import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { startBenchNats } from '../front/parts.ts';

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
-import { newFileName } from '@webcapture/shared/storage/file-name.ts';
-import type { FileStore, NewFile } from '@webcapture/shared/storage/file-store.ts';
+import { newFileName } from '@webcapture/shared/files/file-name.ts';
+import type { FileStore, NewFile } from '@webcapture/shared/files/file-store.ts';
 import { percentilesOf, type Percentiles } from '../http-load.ts';
 
 export const steps = ['create', 'stat', 'read'] as const;

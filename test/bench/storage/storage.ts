@@ -1,7 +1,7 @@
 import process from 'node:process';
-import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
-import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
-import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
+import { openBucket } from '@webcapture/shared/files/open-store.ts';
+import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { startTestBucket } from '../../harness/bucket.ts';
 import { startQueue } from '../front/parts.ts';
 import { measureStores, steps, type StoreTimes } from './measure-stores.ts';

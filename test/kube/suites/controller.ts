@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { controllerTimes, kubernetesLeaseTimes } from '../../../services/controller/times.ts';
 import { RegionEvents } from '../../../services/controller/kubernetes/render-regions.ts';

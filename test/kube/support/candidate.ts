@@ -6,8 +6,8 @@ import { Lease, type LeaseTimes } from '../../../services/controller/leader/leas
 import { runElection } from '../../../services/controller/leader/election.ts';
 import { isConflict, KubernetesClient, loadKubeconfig } from '../../../services/controller/kubernetes/client.ts';
 import { KubernetesLeaseStore } from '../../../services/controller/kubernetes/lease.ts';
-import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import { createLogger } from '@webcapture/shared/runtime/logger.ts';
+import { delay } from '@webcapture/shared/runtime/deadline.ts';
 
 export interface CandidateOptions {
   readonly name: string;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { V1Pod } from '@kubernetes/client-node';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { RenderRegion } from '../../../services/controller/kubernetes/objects.ts';
 import type { ControlPlane } from '../../harness/control-plane.ts';
 import type { KubeApi } from '../../harness/kube-api.ts';

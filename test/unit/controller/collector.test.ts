@@ -10,8 +10,8 @@ import {
   resultSubject,
   streamNames,
 } from '@webcapture/shared/nats/streams.ts';
-import { backgroundShardOf } from '@webcapture/shared/state/captures.ts';
-import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
+import { backgroundShardOf } from '@webcapture/shared/captures/captures.ts';
+import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import { startNats } from '../../../deploy/local/nats.ts';
 import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
 import type { QueueFacts } from '../../../services/controller/health/facts.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { StatusValue } from '@webcapture/shared/contract/status.ts';
+import type { StatusValue } from '@webcapture/shared/api/status.ts';
 import { damp, type Damped } from '../../../services/controller/health/verdict.ts';
 import { Decider } from '../../../services/controller/health/decider.ts';
 import type { Facts } from '../../../services/controller/health/facts.ts';

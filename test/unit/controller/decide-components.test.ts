@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { StatusValue } from '@webcapture/shared/contract/status.ts';
+import type { StatusValue } from '@webcapture/shared/api/status.ts';
 import { decideEngine, decideQueue, decideStorage } from '../../../services/controller/health/decider.ts';
 import { answered } from './support/facts.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
-import { begin, remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
+import { overdueAt } from '@webcapture/shared/captures/times.ts';
+import { begin, remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { dispatchJob } from '../../../services/controller/jobs/dispatch.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { streamNames, taskDurable } from '@webcapture/shared/nats/streams.ts';
-import { overdueAt } from '@webcapture/shared/state/capture-times.ts';
-import { begin, remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
-import { parseTask } from '@webcapture/shared/state/tasks.ts';
-import { putHtml, takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { overdueAt } from '@webcapture/shared/captures/times.ts';
+import { begin, remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
+import { parseTask } from '@webcapture/shared/queue/tasks.ts';
+import { putHtml, takeHtml } from '@webcapture/shared/files/stored-html.ts';
 import { expireCapture } from '../../../services/controller/jobs/expiry.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { expiriesOf } from '../../harness/queues.ts';

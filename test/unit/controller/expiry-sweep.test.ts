@@ -1,12 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { expirySubject, streamNames } from '@webcapture/shared/nats/streams.ts';
-import { captureKey } from '@webcapture/shared/state/captures.ts';
-import { expandAheadMs, ExpiryIndex, minuteSubject, nearMs } from '@webcapture/shared/state/expiry-index.ts';
-import { remove } from '@webcapture/shared/state/transitions.ts';
+import { captureKey } from '@webcapture/shared/captures/captures.ts';
+import { expandAheadMs, ExpiryIndex, minuteSubject, nearMs } from '@webcapture/shared/captures/expiry-index.ts';
+import { remove } from '@webcapture/shared/captures/transitions.ts';
 import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
 import { ExpirySweep, type ExpirySweepDeps } from '../../../services/controller/jobs/expiry.ts';
-import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
+import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { provision } from '@webcapture/shared/nats/provision.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
-import { Fleet, type HeartbeatFault } from '@webcapture/shared/state/fleet.ts';
+import { Fleet, type HeartbeatFault } from '@webcapture/shared/queue/fleet.ts';
 import { InFlight, RegionBoard } from '../../../services/front/capture/regions.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';

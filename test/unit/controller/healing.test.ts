@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { until } from '../../harness/until.ts';
 import { TestBroker } from './support/broker.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
+import type { StatusReport } from '@webcapture/shared/api/status.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { StatusWriter } from '../../../services/controller/health/publisher.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import { remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { dispatchJob } from '../../../services/controller/jobs/dispatch.ts';
 import { refreshCapture } from '../../../services/controller/jobs/refresh.ts';
 import { newOutcome } from '../../harness/records.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ComponentStatus } from '@webcapture/shared/contract/status.ts';
+import type { ComponentStatus } from '@webcapture/shared/api/status.ts';
 import { answerScale } from '../../../services/controller/health/scale.ts';
 import { LatestReading, type RegionFacts } from '../../../services/controller/health/facts.ts';
 import { DeletionCosts } from '../../../services/controller/kubernetes/deletion-costs.ts';

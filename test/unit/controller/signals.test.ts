@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { heldJobText } from '@webcapture/shared/contract/heartbeat.ts';
+import { heldJobText } from '@webcapture/shared/queue/heartbeat.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { backgroundShards, captureDurable, captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
-import { backgroundShardOf, Captures } from '@webcapture/shared/state/captures.ts';
-import { sayHeartbeat } from '@webcapture/shared/state/fleet.ts';
-import { jobOf } from '@webcapture/shared/state/job-of.ts';
-import { Tickets } from '@webcapture/shared/state/tickets.ts';
+import { backgroundShardOf, Captures } from '@webcapture/shared/captures/captures.ts';
+import { sayHeartbeat } from '@webcapture/shared/queue/fleet.ts';
+import { jobOf } from '@webcapture/shared/queue/job.ts';
+import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { newRecord } from '../../harness/records.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { heartbeatFreshMs } from '@webcapture/shared/contract/heartbeat.ts';
+import { heartbeatFreshMs } from '@webcapture/shared/queue/heartbeat.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { controllerTimes } from '../../../services/controller/times.ts';

@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
-import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
-import type { FileStore, NewFile } from '@webcapture/shared/storage/file-store.ts';
+import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
+import { openBucket } from '@webcapture/shared/files/open-store.ts';
+import type { FileStore, NewFile } from '@webcapture/shared/files/file-store.ts';
 import { decideStorage } from '../../../services/controller/health/decider.ts';
 import { StorageProbe } from '../../../services/controller/health/storage-probe.ts';
 import { bucketSetUpMs, startTestBucket } from '../../harness/bucket.ts';

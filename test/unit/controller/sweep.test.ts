@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { backgroundShards, captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
-import { CaptureList } from '@webcapture/shared/state/capture-list.ts';
-import { backgroundShardOf } from '@webcapture/shared/state/captures.ts';
-import { remove, startRefresh } from '@webcapture/shared/state/transitions.ts';
+import { CaptureList } from '@webcapture/shared/captures/list.ts';
+import { backgroundShardOf } from '@webcapture/shared/captures/captures.ts';
+import { remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { Sweep, whatIsDue } from '../../../services/controller/jobs/sweep.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { expiriesOf } from '../../harness/queues.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Accounts } from '@webcapture/shared/state/accounts.ts';
-import { ExpiryIndex } from '@webcapture/shared/state/expiry-index.ts';
-import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
-import { Tasks } from '@webcapture/shared/state/tasks.ts';
-import { createMetrics } from '@webcapture/shared/telemetry/metrics.ts';
+import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
+import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
+import { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
+import { Tasks } from '@webcapture/shared/queue/tasks.ts';
+import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newRecord } from '../../harness/records.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { readProcessTree, treeBytes } from '../../../services/renderer/browser/memory.ts';
 import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 import { brotliBomb, entityBomb, gzipBomb, pngBomb, zstdBomb, type Bomb } from './bombs.ts';

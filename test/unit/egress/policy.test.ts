@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { notationsOf, openAddresses, refusedAddresses, refusedHosts } from './refused-hosts.ts';
 

@@ -1,5 +1,5 @@
-import type { AccountView } from '@webcapture/shared/contract/account.ts';
-import type { KeyView, NewKeyView } from '@webcapture/shared/contract/api-key.ts';
+import type { AccountView } from '@webcapture/shared/api/account.ts';
+import type { KeyView, NewKeyView } from '@webcapture/shared/api/api-key.ts';
 import { read } from './stand.ts';
 
 export const adminToken = 'the-admin-token-of-the-tests';

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import type { KeyRecord } from '@webcapture/shared/state/keys.ts';
+import type { KeyRecord } from '@webcapture/shared/accounts/keys.ts';
 import { Authenticator } from '../../../services/front/auth/authenticator.ts';
 import { KeyIssuer } from '../../../services/front/auth/key-issuer.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';

@@ -1,10 +1,10 @@
 import { TimeoutError } from '@nats-io/nats-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { captureDurable } from '@webcapture/shared/nats/streams.ts';
-import { jobOf } from '@webcapture/shared/state/job-of.ts';
-import type { JobOutcome } from '@webcapture/shared/state/results.ts';
-import { complete, fail, isOpen } from '@webcapture/shared/state/transitions.ts';
+import { jobOf } from '@webcapture/shared/queue/job.ts';
+import type { JobOutcome } from '@webcapture/shared/queue/results.ts';
+import { complete, fail, isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { EndWaiter, type AwaitDeps } from '../../../services/front/capture/await-end.ts';
 import { Mailbox } from '../../../services/front/capture/reply-inbox.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';

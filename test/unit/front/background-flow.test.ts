@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { keysMatching } from '@webcapture/shared/nats/read-many.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { takeHtml } from '@webcapture/shared/files/stored-html.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { until } from '../../harness/until.ts';
 import {

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
-import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/state/fleet.ts';
-import { periodOf } from '@webcapture/shared/state/period.ts';
+import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
+import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/queue/fleet.ts';
+import { periodOf } from '@webcapture/shared/captures/times.ts';
 import { until } from '../../harness/until.ts';
 import type { Answer } from './accounts.ts';
 import { completeJobs, holdJobs, openHolder, startBackgroundStand, tally, type Holder } from './background.ts';

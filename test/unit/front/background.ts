@@ -1,11 +1,11 @@
-import type { UsageView } from '@webcapture/shared/contract/account.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { UsageView } from '@webcapture/shared/api/account.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { keysMatching, readMany } from '@webcapture/shared/nats/read-many.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
-import { Captures } from '@webcapture/shared/state/captures.ts';
-import { monthOf } from '@webcapture/shared/state/period.ts';
-import { noUsage, sum, usageOf, type Usage } from '@webcapture/shared/state/usage.ts';
+import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
+import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { monthOf } from '@webcapture/shared/captures/times.ts';
+import { noUsage, sum, usageOf, type Usage } from '@webcapture/shared/captures/usage.ts';
 import { until } from '../../harness/until.ts';
 import { adminToken, dataOf, openAccount, send, type Answer } from './accounts.ts';
 import { startStand, type Stand } from './stand.ts';

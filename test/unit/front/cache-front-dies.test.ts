@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Cache } from '@webcapture/shared/state/cache.ts';
-import { ticketOf } from '@webcapture/shared/state/tickets.ts';
+import { Cache } from '@webcapture/shared/captures/cache.ts';
+import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { ServicePart } from '../../harness/part.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { hashKey, Keys, scopes } from '@webcapture/shared/state/keys.ts';
-import { ticketOf } from '@webcapture/shared/state/tickets.ts';
-import { complete } from '@webcapture/shared/state/transitions.ts';
+import { hashKey, Keys, scopes } from '@webcapture/shared/accounts/keys.ts';
+import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
+import { complete } from '@webcapture/shared/captures/transitions.ts';
 import { newOutcome } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { startFronts, type Fronts } from './fronts.ts';

@@ -1,15 +1,14 @@
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { captureJobVersion } from '@webcapture/shared/contract/capture-job.ts';
-import { captureStateSchema } from '@webcapture/shared/contract/capture-state.ts';
-import { captureResultSchema } from '@webcapture/shared/contract/capture-result.ts';
+import { captureResultSchema, captureStateSchema } from '@webcapture/shared/api/capture.ts';
+import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
+import { takeHtml } from '@webcapture/shared/files/stored-html.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
-import { takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { captureJobVersion } from '@webcapture/shared/queue/job.ts';
 import { completedBy } from '../../harness/settling.ts';
 import { until } from '../../harness/until.ts';
-import { bytesOf, presetKey, read, startStand, whenHeard, type Stand } from './stand.ts';
+import { bytesOf, presetKey, read, type Stand, startStand, whenHeard } from './stand.ts';
 
 let stand: Stand;
 beforeAll(async () => {

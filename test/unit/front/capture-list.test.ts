@@ -1,9 +1,9 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { CaptureState } from '@webcapture/shared/contract/capture-state.ts';
-import { Captures } from '@webcapture/shared/state/captures.ts';
-import { firstUuidOf } from '@webcapture/shared/state/uuid.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { CaptureState } from '@webcapture/shared/api/capture.ts';
+import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { firstUuidOf } from '@webcapture/shared/captures/uuid.ts';
 import { AnswerCheck } from '../../harness/openapi.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { chooseRegion, type RegionLoad } from '../../../services/front/capture/regions.ts';
 
 const load = (region: Region, changes: Partial<RegionLoad> = {}): RegionLoad => ({

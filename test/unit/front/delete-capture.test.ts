@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { captureKey } from '@webcapture/shared/state/captures.ts';
+import { captureKey } from '@webcapture/shared/captures/captures.ts';
 import { queuedJobs, taskDueAt } from '../../harness/queues.ts';
 import { until } from '../../harness/until.ts';
 import { send } from './accounts.ts';

@@ -1,8 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { describe, expect, test } from 'vitest';
-import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { UnsignedJob } from '@webcapture/shared/state/job-of.ts';
+import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { UnsignedJob } from '@webcapture/shared/queue/job.ts';
 import type { AcceptedRequest } from '../../../services/front/capture/accept-request.ts';
 import type { AwaitedEnd } from '../../../services/front/capture/await-end.ts';
 import { Dispatcher, type DispatchOptions, type DispatcherDeps } from '../../../services/front/capture/dispatcher.ts';

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import type { CacheEntry } from '@webcapture/shared/state/cache.ts';
-import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
+import type { CacheEntry } from '@webcapture/shared/captures/cache.ts';
+import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { readFrontConfig } from '../../../services/front/config.ts';
 import { createFront } from '../../../services/front/front.ts';
 import { silentLog } from '../../harness/nats-session.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { TimeoutError } from '@nats-io/nats-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { bringHtml, putHtml, removeHtml, takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { bringHtml, putHtml, removeHtml, takeHtml } from '@webcapture/shared/files/stored-html.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 

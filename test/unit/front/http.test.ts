@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { scopes } from '@webcapture/shared/state/keys.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { scopes } from '@webcapture/shared/accounts/keys.ts';
 import { maxBodyBytes } from '../../../services/front/api/capture.ts';
 import { buildAppAlone } from './app-alone.ts';
 

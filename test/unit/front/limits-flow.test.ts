@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { UsageView } from '@webcapture/shared/contract/account.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { UsageView } from '@webcapture/shared/api/account.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { keysMatching, readMany } from '@webcapture/shared/nats/read-many.ts';
-import type { AdmissionState } from '@webcapture/shared/state/admission.ts';
-import { usageOf } from '@webcapture/shared/state/usage.ts';
+import type { AdmissionState } from '@webcapture/shared/accounts/admission.ts';
+import { usageOf } from '@webcapture/shared/captures/usage.ts';
 import { until } from '../../harness/until.ts';
 import { adminToken, dataOf, openAccount, send, type Answer } from './accounts.ts';
 import { presetKey, startStand, type Stand } from './stand.ts';

@@ -1,7 +1,7 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { describe, expect, test } from 'vitest';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { AdmissionVerdict } from '@webcapture/shared/state/admission.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { AdmissionVerdict } from '@webcapture/shared/accounts/admission.ts';
 import {
   Admission,
   refusalOf,

@@ -1,7 +1,7 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import {
   regionOfSubject,
   replySubject,
@@ -9,11 +9,11 @@ import {
   sharedInbox,
   streamNames,
 } from '@webcapture/shared/nats/streams.ts';
-import { encodeReply, type JobOutcome } from '@webcapture/shared/state/results.ts';
+import { encodeReply, type JobOutcome } from '@webcapture/shared/queue/results.ts';
 import type { SettlementOutcome } from '../../../services/front/capture/settlement.ts';
-import { ticketOf } from '@webcapture/shared/state/tickets.ts';
-import type { Upload } from '@webcapture/shared/storage/file-store.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
+import type { Upload } from '@webcapture/shared/files/file-store.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { plainReport } from '../../harness/records.ts';
 import { completedBy, resultOf } from '../../harness/settling.ts';
 import { StandInRenderer } from '../../harness/stand-in-renderer.ts';

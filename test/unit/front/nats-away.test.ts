@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
+import type { StatusReport } from '@webcapture/shared/api/status.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { until } from '../../harness/until.ts';
 import { read, startStand, type Stand } from './stand.ts';

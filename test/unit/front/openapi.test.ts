@@ -3,9 +3,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { FastifyInstance } from 'fastify';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { captureRequestSchema } from '@webcapture/shared/contract/capture-request.ts';
-import { webhookEvents } from '@webcapture/shared/contract/webhook.ts';
-import { errorCodes } from '@webcapture/shared/errors/table.ts';
+import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
+import { webhookEvents } from '@webcapture/shared/api/webhook.ts';
+import { errorCodes } from '@webcapture/shared/runtime/errors.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 interface Media {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
+import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { assertRoom, pdfOptions } from '../../../services/front/capture/render-options.ts';
 
 type Margin = NonNullable<CaptureRequest['pdf']>['margin'];

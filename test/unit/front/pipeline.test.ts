@@ -1,9 +1,9 @@
 import { Ajv } from 'ajv';
 import { randomUUIDv7 } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { captureRequestSchema, type CaptureRequest } from '@webcapture/shared/contract/capture-request.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { captureRequestSchema, type CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Admitted } from '../../../services/front/admission.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import type { AwaitedEnd } from '../../../services/front/capture/await-end.ts';

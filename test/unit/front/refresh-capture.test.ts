@@ -1,9 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
-import { Captures } from '@webcapture/shared/state/captures.ts';
-import { monthOf, periodOf } from '@webcapture/shared/state/period.ts';
-import { complete, startRefresh } from '@webcapture/shared/state/transitions.ts';
+import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
+import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { monthOf, periodOf } from '@webcapture/shared/captures/times.ts';
+import { complete, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { BackgroundQueue } from '../../../services/front/capture/background-queue.ts';

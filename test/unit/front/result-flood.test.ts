@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
+import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { startTestNats } from '../../harness/nats-session.ts';
 import { ServicePart } from '../../harness/part.ts';

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { streamNames, taskSubject } from '@webcapture/shared/nats/streams.ts';
-import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
-import { ExpiryIndex } from '@webcapture/shared/state/expiry-index.ts';
-import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
-import { Tasks } from '@webcapture/shared/state/tasks.ts';
-import { removeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
+import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
+import { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
+import { Tasks } from '@webcapture/shared/queue/tasks.ts';
+import { removeHtml } from '@webcapture/shared/files/stored-html.ts';
 import { ResultQueue } from '../../../services/front/capture/result-queue.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { expiriesOf, taskDueAt } from '../../harness/queues.ts';

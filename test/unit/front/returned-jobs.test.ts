@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jobMaxDeliveries, streamNames } from '@webcapture/shared/nats/streams.ts';
-import { returnReasons, type ReturnReason } from '@webcapture/shared/state/results.ts';
+import { returnReasons, type ReturnReason } from '@webcapture/shared/queue/results.ts';
 import { until } from '../../harness/until.ts';
 import { openHolder, startBackgroundStand, type Holder } from './background.ts';
 import { read, type Stand } from './stand.ts';

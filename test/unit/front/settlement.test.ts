@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
-import type { JobResult } from '@webcapture/shared/state/results.ts';
-import { ticketOf } from '@webcapture/shared/state/tickets.ts';
-import { complete, fail, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/state/transitions.ts';
-import { noUsage } from '@webcapture/shared/state/usage.ts';
+import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
+import type { JobResult } from '@webcapture/shared/queue/results.ts';
+import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
+import { complete, fail, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/captures/transitions.ts';
+import { noUsage } from '@webcapture/shared/captures/usage.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { completedBy, resultOf, SettlingParts } from '../../harness/settling.ts';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import { hashKey, Keys, scopes, type KeyRecord } from '@webcapture/shared/state/keys.ts';
-import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
-import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
-import type { SignLink } from '@webcapture/shared/storage/open-store.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { hashKey, Keys, scopes, type KeyRecord } from '@webcapture/shared/accounts/keys.ts';
+import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
+import type { SignLink } from '@webcapture/shared/files/open-store.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { readFrontConfig, type FrontConfig } from '../../../services/front/config.ts';
 import { createFront } from '../../../services/front/front.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';

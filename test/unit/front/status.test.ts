@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
-import type { ComponentStatus, StatusValue } from '@webcapture/shared/contract/status.ts';
-import { StatusBoard, engineStatus, overlayStatus, type StatusView } from '../../../services/front/status-board.ts';
+import type { ComponentStatus, StatusReport, StatusValue } from '@webcapture/shared/api/status.ts';
+import { engineStatus, overlayStatus, StatusBoard, type StatusView } from '../../../services/front/status-board.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 const now = Date.parse('2025-08-19T09:30:10.000Z');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { captureRequestSchema } from '@webcapture/shared/contract/capture-request.ts';
+import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
 import { suggestField, type JsonSchema } from '../../../services/front/validation/explain-errors.ts';
 
 const root = captureRequestSchema as unknown as JsonSchema;

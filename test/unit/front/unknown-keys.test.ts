@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { provision } from '@webcapture/shared/nats/provision.ts';
-import { Accounts } from '@webcapture/shared/state/accounts.ts';
-import { hashKey, Keys, scopes } from '@webcapture/shared/state/keys.ts';
+import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
+import { hashKey, Keys, scopes } from '@webcapture/shared/accounts/keys.ts';
 import { Authenticator } from '../../../services/front/auth/authenticator.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { UnknownKeys } from '../../../services/front/auth/unknown-keys.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { WebhookSecretView } from '@webcapture/shared/contract/webhook-secret.ts';
-import { signingSecrets, WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
+import type { WebhookSecretView } from '@webcapture/shared/api/webhook.ts';
+import { signingSecrets, WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { dataOf, send } from './accounts.ts';
 import { startStand, type Stand } from './stand.ts';
 

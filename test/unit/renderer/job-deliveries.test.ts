@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { jobAckWaitMs } from '@webcapture/shared/nats/streams.ts';
-import { jobOf } from '@webcapture/shared/state/job-of.ts';
-import type { JobOutcome } from '@webcapture/shared/state/results.ts';
-import type { NewFile, Upload } from '@webcapture/shared/storage/file-store.ts';
+import { jobOf } from '@webcapture/shared/queue/job.ts';
+import type { JobOutcome } from '@webcapture/shared/queue/results.ts';
+import type { NewFile, Upload } from '@webcapture/shared/files/file-store.ts';
 import { BrowserLostError } from '../../../services/renderer/browser/page.ts';
 import type { RenderEngine } from '../../../services/renderer/page/engine.ts';
 import type { RenderRequest } from '../../../services/renderer/page/render.ts';

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { captureSubject, jobMaxDeliveries, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { BrowserLostError } from '../../../services/renderer/browser/page.ts';
 import { until } from '../../harness/until.ts';

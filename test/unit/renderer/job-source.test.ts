@@ -1,23 +1,23 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Lane } from '@webcapture/shared/contract/capture-job.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { provision } from '@webcapture/shared/nats/provision.ts';
+import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import {
   backgroundShards,
   captureDurable,
   captureSubject,
+  type Lane,
   signalSubject,
   streamNames,
 } from '@webcapture/shared/nats/streams.ts';
-import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { JobSource } from '../../../services/renderer/worker/job-source.ts';
 import { Slots } from '../../../services/renderer/worker/slots.ts';
 import { silentLog, startTestNats, streamSettings, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
-import { rendersIn, TestQueue, TestRenderer, uuidOf, type TestRendererOptions } from './support/renderer.ts';
+import { rendersIn, TestQueue, TestRenderer, type TestRendererOptions, uuidOf } from './support/renderer.ts';
 
 let nats: TestNats;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.ts';
-import type { NewFile } from '@webcapture/shared/storage/file-store.ts';
+import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
+import type { NewFile } from '@webcapture/shared/files/file-store.ts';
 import type { RenderEngine } from '../../../services/renderer/page/engine.ts';
 import { picture } from './support/renderer.ts';
 import { useRenderers } from './support/use-renderers.ts';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { JobReply } from '@webcapture/shared/contract/capture-job.ts';
-import { jobOf } from '@webcapture/shared/state/job-of.ts';
-import { decodeReply, type JobOutcome, type Reply } from '@webcapture/shared/state/results.ts';
+import { jobOf, type JobReply } from '@webcapture/shared/queue/job.ts';
+import { decodeReply, type JobOutcome, type Reply } from '@webcapture/shared/queue/results.ts';
 import { ResultPublisher } from '../../../services/renderer/worker/publish-result.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newRecord, plainReport } from '../../harness/records.ts';

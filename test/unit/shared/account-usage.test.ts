@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { pageOf } from '@webcapture/shared/nats/read-many.ts';
-import { AccountUsage, refreshHold } from '@webcapture/shared/state/account-usage.ts';
-import { Admissions } from '@webcapture/shared/state/admissions.ts';
-import { captureKey } from '@webcapture/shared/state/captures.ts';
-import { periodOf } from '@webcapture/shared/state/period.ts';
+import { AccountUsage, refreshHold } from '@webcapture/shared/accounts/account-usage.ts';
+import { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import { captureKey } from '@webcapture/shared/captures/captures.ts';
+import { periodOf } from '@webcapture/shared/captures/times.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
-import { Admissions, type AdmissionsDeps } from '@webcapture/shared/state/admissions.ts';
-import type { AccountLimits, AdmissionState } from '@webcapture/shared/state/admission.ts';
+import { Admissions, type AdmissionsDeps } from '@webcapture/shared/accounts/admissions.ts';
+import type { AccountLimits, AdmissionState } from '@webcapture/shared/accounts/admission.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 

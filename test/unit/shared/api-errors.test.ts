@@ -2,7 +2,7 @@ import { JetStreamApiError } from '@nats-io/jetstream';
 import { JetStreamStatusError } from '@nats-io/jetstream/internal';
 import { ConnectionError, NoRespondersError, PermissionViolationError, TimeoutError } from '@nats-io/nats-core';
 import { expect, test } from 'vitest';
-import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { isStreamFull, isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 
 const api = (err_code: number, code: number, description = 'as the server has it') =>

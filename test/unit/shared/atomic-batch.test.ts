@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
-import { commitBatch } from '@webcapture/shared/nats/atomic-batch.ts';
-import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { commitBatch, Entries } from '@webcapture/shared/nats/entries.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 
 let nats: TestNats;

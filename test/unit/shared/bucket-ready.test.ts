@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
-import { BucketError, bucketReady } from '@webcapture/shared/storage/gcs/bucket-ready.ts';
-import { loadStorage } from '@webcapture/shared/storage/gcs/bounded-storage.ts';
-import { GcsClient, type GcsClientOptions } from '@webcapture/shared/storage/gcs/gcs-client.ts';
-import type { BucketNeed } from '@webcapture/shared/storage/gcs/bucket-rights.ts';
+import { loadStorage } from '@webcapture/shared/files/bounded-storage.ts';
+import { BucketError, bucketReady } from '@webcapture/shared/files/bucket-ready.ts';
+import { type BucketNeed, GcsClient, type GcsClientOptions } from '@webcapture/shared/files/gcs-client.ts';
+import { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
 import { googleError, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { captureView } from '@webcapture/shared/contract/capture-view.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { captureView } from '@webcapture/shared/captures/view.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
 const acceptedAt = Date.parse('2025-08-19T09:30:00.000Z');

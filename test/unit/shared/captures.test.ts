@@ -1,12 +1,12 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
-import { AccountUsage } from '@webcapture/shared/state/account-usage.ts';
-import { captureKey, Captures, type CaptureRef } from '@webcapture/shared/state/captures.ts';
-import { complete, expire, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/state/transitions.ts';
-import { noUsage, sum, usageOf as booksOf } from '@webcapture/shared/state/usage.ts';
+import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
+import { captureKey, Captures, type CaptureRef } from '@webcapture/shared/captures/captures.ts';
+import { complete, expire, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/captures/transitions.ts';
+import { noUsage, sum, usageOf as booksOf } from '@webcapture/shared/captures/usage.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 

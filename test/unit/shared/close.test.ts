@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { closeNats } from '@webcapture/shared/nats/close.ts';
+import { closeNats } from '@webcapture/shared/nats/connect.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 

@@ -1,7 +1,7 @@
 import { glob as globFiles, readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { captureRequestSchema } from '@webcapture/shared/contract/capture-request.ts';
-import { errorCodes, errorTable } from '@webcapture/shared/errors/table.ts';
+import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
+import { errorCodes, errorTable } from '@webcapture/shared/runtime/errors.ts';
 
 const docs = new URL('../../../docs/', import.meta.url);
 const guide = await readFile(new URL('api.md', docs), 'utf8');

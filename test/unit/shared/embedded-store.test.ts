@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
-import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.ts';
+import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
+import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newFile } from '../../harness/records.ts';
 import { another, storeSuite } from './support/store-suite.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { readCommonConfig } from '@webcapture/shared/config/common.ts';
-import { ConfigError, EnvReader } from '@webcapture/shared/config/env.ts';
-import { parseRegions } from '@webcapture/shared/config/regions.ts';
+import { readCommonConfig } from '@webcapture/shared/runtime/config.ts';
+import { ConfigError, EnvReader } from '@webcapture/shared/runtime/env.ts';
+import { parseRegions } from '@webcapture/shared/runtime/regions.ts';
 
 function read(environment: Record<string, string>) {
   const env = new EnvReader(environment);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { CaptureRecord, CaptureRefresh, WebhookDelivery } from '@webcapture/shared/contract/capture-record.ts';
-import { FollowUps } from '@webcapture/shared/state/follow-ups.ts';
-import type { Task } from '@webcapture/shared/state/tasks.ts';
+import type { CaptureRecord, CaptureRefresh, WebhookDelivery } from '@webcapture/shared/captures/capture-record.ts';
+import { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
+import type { Task } from '@webcapture/shared/queue/tasks.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
 const uuid = '01a1fd8a-28f4-7407-b5a7-118e86daad01';

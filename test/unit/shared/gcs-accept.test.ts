@@ -1,11 +1,11 @@
 import { createHash, randomUUIDv7 } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { newFileName } from '@webcapture/shared/storage/file-name.ts';
-import type { Upload } from '@webcapture/shared/storage/file-store.ts';
-import { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
-import type { GcsUploader } from '@webcapture/shared/storage/gcs-uploader.ts';
-import { bucketReady } from '@webcapture/shared/storage/gcs/bucket-ready.ts';
-import { describeObject } from '@webcapture/shared/storage/gcs/object-file.ts';
+import { newFileName } from '@webcapture/shared/files/file-name.ts';
+import type { Upload } from '@webcapture/shared/files/file-store.ts';
+import { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
+import type { GcsUploader } from '@webcapture/shared/files/gcs-uploader.ts';
+import { bucketReady } from '@webcapture/shared/files/bucket-ready.ts';
+import { describeObject } from '@webcapture/shared/files/gcs-objects.ts';
 import { googleError, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { asRefresh, expectedOf, placeFile, replaceFile } from '../../harness/place-file.ts';

@@ -1,8 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newFileName } from '@webcapture/shared/storage/file-name.ts';
-import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
+import { newFileName } from '@webcapture/shared/files/file-name.ts';
+import { openBucket } from '@webcapture/shared/files/open-store.ts';
 import { startProcess } from '../../../deploy/local/process.ts';
 import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../harness/bucket.ts';
 import { startFaultProxy, type FaultProxy } from '../../harness/fault-proxy.ts';

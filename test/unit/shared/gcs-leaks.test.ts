@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import type { GcsError } from '@webcapture/shared/storage/gcs/gcs-error.ts';
+import type { GcsError } from '@webcapture/shared/files/gcs-error.ts';
 import type { Fault } from '../../harness/fault-proxy.ts';
 import { newFile } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
+import type { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
 import { googleError, type Fault, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { newFile } from '../../harness/records.ts';
 import { bytesOf } from './support/store-suite.ts';

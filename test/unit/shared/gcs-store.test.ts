@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
-import { GcsUploader } from '@webcapture/shared/storage/gcs-uploader.ts';
-import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
+import type { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
+import { GcsUploader } from '@webcapture/shared/files/gcs-uploader.ts';
+import { openBucket } from '@webcapture/shared/files/open-store.ts';
 import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../harness/bucket.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { newFile } from '../../harness/records.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { GcsUploader } from '@webcapture/shared/storage/gcs-uploader.ts';
+import { GcsUploader } from '@webcapture/shared/files/gcs-uploader.ts';
 import { googleError, type Fault, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { replaceFile } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';

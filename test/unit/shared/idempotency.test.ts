@@ -1,7 +1,7 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { pendingView } from '@webcapture/shared/contract/capture-view.ts';
-import { IdempotencyKeys, type IdempotencyEntry } from '@webcapture/shared/state/idempotency.ts';
+import { pendingView } from '@webcapture/shared/captures/view.ts';
+import { IdempotencyKeys, type IdempotencyEntry } from '@webcapture/shared/captures/idempotency.ts';
 import { newRecord } from '../../harness/records.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { captureJobVersion } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureRefresh } from '@webcapture/shared/contract/capture-record.ts';
-import { jobOf } from '@webcapture/shared/state/job-of.ts';
+import type { CaptureRefresh } from '@webcapture/shared/captures/capture-record.ts';
+import { captureJobVersion, jobOf } from '@webcapture/shared/queue/job.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
 const cache = { name: 'a-name', ttl: 60 };

@@ -1,6 +1,6 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { allKeys, countKeys } from '@webcapture/shared/nats/key-page.ts';
+import { allKeys, countKeys } from '@webcapture/shared/nats/read-many.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 
 let nats: TestNats;

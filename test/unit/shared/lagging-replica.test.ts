@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
-import { putHtml, takeHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
+import { putHtml, takeHtml } from '@webcapture/shared/files/stored-html.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newFile } from '../../harness/records.ts';
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { Ledger, type Booking } from '@webcapture/shared/state/ledger.ts';
-import type { Usage } from '@webcapture/shared/state/usage.ts';
+import { Ledger, type Booking } from '@webcapture/shared/captures/ledger.ts';
+import type { Usage } from '@webcapture/shared/captures/usage.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 
 let nats: TestNats;

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
-import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.ts';
-import { newFileName } from '@webcapture/shared/storage/file-name.ts';
-import type { ListedFile } from '@webcapture/shared/storage/file-store.ts';
-import { putHtml } from '@webcapture/shared/storage/html-parcel.ts';
+import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
+import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
+import { newFileName } from '@webcapture/shared/files/file-name.ts';
+import type { ListedFile } from '@webcapture/shared/files/file-store.ts';
+import { putHtml } from '@webcapture/shared/files/stored-html.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { replaceFile } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';

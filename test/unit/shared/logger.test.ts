@@ -6,7 +6,7 @@ const secret = 's3cret-value';
 
 /** Runs in a process of its own, since the log goes to stdout. */
 const script = `
-  import { createLogger } from '@webcapture/shared/telemetry/logger.ts';
+  import { createLogger } from '@webcapture/shared/runtime/logger.ts';
   const log = createLogger({ service: 'front', pod: 'p', level: 'info' });
   const secret = '${secret}';
   log.info({ url: 'https://u:' + secret + '@example.com/path?token=' + secret }, 'opened https://example.com/?x=' + secret);

@@ -1,13 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PermissionViolationError } from '@nats-io/nats-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
-import { ConsumerMissingError, PullSubscription, type PullOptions } from '@webcapture/shared/nats/pull.ts';
-import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
 import { provision } from '@webcapture/shared/nats/provision.ts';
+import { type PulledMessage, PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
+import { ConsumerMissingError, type PullOptions, PullSubscription } from '@webcapture/shared/nats/pull.ts';
 import { captureDurable, captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { startNats } from '../../../deploy/local/nats.ts';
 import { silentLog, startTestNats, streamSettings, type TestNats } from '../../harness/nats-session.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ConsumerMissingError } from '@webcapture/shared/nats/pull.ts';
-import { parseAckSubject } from '@webcapture/shared/nats/pulled-message.ts';
+import { parseAckSubject } from '@webcapture/shared/nats/pull-inbox.ts';
 import { captureDurable, captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { readBatch } from '@webcapture/shared/nats/read-batch.ts';
-import { readMany } from '@webcapture/shared/nats/read-many.ts';
+import { readBatch, readMany } from '@webcapture/shared/nats/read-many.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 
 let nats: TestNats;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { redactUrls } from '@webcapture/shared/telemetry/redact.ts';
+import { redactUrls } from '@webcapture/shared/runtime/logger.ts';
 
 test.each([
   ['GET https://example.com/a?token=s3cret#x failed', 'GET https://example.com/a failed'],

@@ -1,10 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
+import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { EmbeddedStore } from '@webcapture/shared/storage/embedded-store.ts';
-import { EmbeddedUploader } from '@webcapture/shared/storage/embedded-uploader.ts';
-import { newFileName } from '@webcapture/shared/storage/file-name.ts';
+import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
+import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
+import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import { html, TestEngine } from '../../harness/engine.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { asRefresh, placeFile, replaceFile, type Storing } from '../../harness/place-file.ts';

@@ -6,7 +6,7 @@ import {
   parseResult,
   type JobOutcome,
   type JobResult,
-} from '@webcapture/shared/state/results.ts';
+} from '@webcapture/shared/queue/results.ts';
 import { plainReport } from '../../harness/records.ts';
 
 const upload = {

@@ -1,14 +1,14 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { TimeoutError } from '@nats-io/nats-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DeadlineError } from '@webcapture/shared/lifecycle/deadline.ts';
+import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { compareAndSet, retryTransient } from '@webcapture/shared/nats/retry.ts';
-import { Cache } from '@webcapture/shared/state/cache.ts';
-import { Captures } from '@webcapture/shared/state/captures.ts';
-import { Jobs } from '@webcapture/shared/state/jobs.ts';
-import { jobOf } from '@webcapture/shared/state/job-of.ts';
-import { Tickets } from '@webcapture/shared/state/tickets.ts';
-import { Tasks } from '@webcapture/shared/state/tasks.ts';
+import { Cache } from '@webcapture/shared/captures/cache.ts';
+import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { Jobs } from '@webcapture/shared/queue/jobs.ts';
+import { jobOf } from '@webcapture/shared/queue/job.ts';
+import { Tickets } from '@webcapture/shared/queue/tickets.ts';
+import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newRecord } from '../../harness/records.ts';
 

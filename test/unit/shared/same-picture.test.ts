@@ -1,8 +1,8 @@
 import { crc32, deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import sharp, { type Sharp } from 'sharp';
-import { mimeTypes } from '@webcapture/shared/contract/formats.ts';
-import { isSamePicture } from '@webcapture/shared/storage/same-picture.ts';
+import { mimeTypes } from '@webcapture/shared/api/formats.ts';
+import { isSamePicture } from '@webcapture/shared/files/same-picture.ts';
 import { html, TestEngine, type ShotOptions } from '../../harness/engine.ts';
 
 const images = ['png', 'jpeg', 'webp'] as const;

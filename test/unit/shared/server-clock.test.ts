@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectNats } from '@webcapture/shared/nats/connect.ts';
-import { followServerClock, measureClock, ServerClock } from '@webcapture/shared/nats/server-clock.ts';
+import { followServerClock, measureClock } from '@webcapture/shared/nats/measure-clock.ts';
+import { ServerClock } from '@webcapture/shared/nats/server-clock.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 

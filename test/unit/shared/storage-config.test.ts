@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { EnvReader } from '@webcapture/shared/config/env.ts';
-import { readStorage } from '@webcapture/shared/config/storage.ts';
+import { EnvReader } from '@webcapture/shared/runtime/env.ts';
+import { readStorage } from '@webcapture/shared/runtime/config.ts';
 
 function read(environment: Record<string, string>) {
   const env = new EnvReader(environment);

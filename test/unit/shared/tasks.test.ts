@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { streamNames, taskDurable, type TaskKind } from '@webcapture/shared/nats/streams.ts';
-import { parseTask, Tasks, type Task } from '@webcapture/shared/state/tasks.ts';
+import { parseTask, Tasks, type Task } from '@webcapture/shared/queue/tasks.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { until } from '../../harness/until.ts';

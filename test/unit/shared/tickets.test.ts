@@ -1,7 +1,7 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { seemsInteractive, ticketOf, Tickets, type Ticket } from '@webcapture/shared/state/tickets.ts';
+import { seemsInteractive, ticketOf, Tickets, type Ticket } from '@webcapture/shared/queue/tickets.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newRecord } from '../../harness/records.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CaptureRecord, CaptureRefresh } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureRecord, CaptureRefresh } from '@webcapture/shared/captures/capture-record.ts';
 import {
   begin,
   cancelQueued,
@@ -16,8 +16,8 @@ import {
   stateOf,
   type RefreshOrder,
   type Transition,
-} from '@webcapture/shared/state/transitions.ts';
-import { noUsage, sum, usageOf, type Usage } from '@webcapture/shared/state/usage.ts';
+} from '@webcapture/shared/captures/transitions.ts';
+import { noUsage, sum, usageOf, type Usage } from '@webcapture/shared/captures/usage.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
 const day = 86_400_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { firstUuidOf, timeOfUuid, uuidV7 } from '@webcapture/shared/state/uuid.ts';
+import { firstUuidOf, timeOfUuid, uuidV7 } from '@webcapture/shared/captures/uuid.ts';
 
 test('a new uuid carries the time that it was given', () => {
   for (const time of [0, 1, 1_700_000_000_000, 2 ** 48 - 1]) {

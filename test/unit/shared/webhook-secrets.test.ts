@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { signingSecrets, WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
+import { signingSecrets, WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 
 let nats: TestNats;

@@ -1,11 +1,11 @@
 import { Registry } from 'prom-client';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { CaptureRecord, WebhookDelivery } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureRecord, WebhookDelivery } from '@webcapture/shared/captures/capture-record.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { captureKey, Captures } from '@webcapture/shared/state/captures.ts';
-import { WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
+import { captureKey, Captures } from '@webcapture/shared/captures/captures.ts';
+import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import {
   attemptDelivery,
   attemptOffsets,

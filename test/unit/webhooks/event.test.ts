@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import { captureView } from '@webcapture/shared/contract/capture-view.ts';
+import { captureView } from '@webcapture/shared/captures/view.ts';
 import { signEvent } from '../../../services/controller/jobs/webhooks/event.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 

@@ -1,9 +1,9 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { backoffMs } from '@webcapture/shared/lifecycle/delay.ts';
+import { backoffMs } from '@webcapture/shared/runtime/deadline.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { uuidOfFileName } from '@webcapture/shared/storage/file-name.ts';
-import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import { uuidOfFileName } from '@webcapture/shared/files/file-name.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../../leader/election.ts';
 import { repeat } from '../../loops.ts';
 import type { ExpiryDeps } from '../expiry.ts';

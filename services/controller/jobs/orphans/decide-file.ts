@@ -1,6 +1,6 @@
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { isOpen } from '@webcapture/shared/state/transitions.ts';
-import type { ListedFile } from '@webcapture/shared/storage/file-store.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { isOpen } from '@webcapture/shared/captures/transitions.ts';
+import type { ListedFile } from '@webcapture/shared/files/file-store.ts';
 
 const hourMs = 3_600_000;
 

@@ -1,8 +1,8 @@
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { uuidOfFileName } from '@webcapture/shared/storage/file-name.ts';
-import type { FileStore, ListedFile } from '@webcapture/shared/storage/file-store.ts';
+import { uuidOfFileName } from '@webcapture/shared/files/file-name.ts';
+import type { FileStore, ListedFile } from '@webcapture/shared/files/file-store.ts';
 import { eachOf } from '../../loops.ts';
 import { expireCapture, type ExpiryDeps } from '../expiry.ts';
 import { decideFile, type RemovalReason } from './decide-file.ts';

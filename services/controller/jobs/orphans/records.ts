@@ -1,13 +1,11 @@
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { captureKey, type Captures, capturesOfDay } from '@webcapture/shared/captures/captures.ts';
+import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries, isTombstone } from '@webcapture/shared/nats/entries.ts';
-import { countKeys, allKeys } from '@webcapture/shared/nats/key-page.ts';
-import { readBatch } from '@webcapture/shared/nats/read-batch.ts';
-import { readMany } from '@webcapture/shared/nats/read-many.ts';
+import { allKeys, countKeys, readBatch, readMany } from '@webcapture/shared/nats/read-many.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { captureKey, capturesOfDay, type Captures } from '@webcapture/shared/state/captures.ts';
-import { timeOfUuid } from '@webcapture/shared/state/uuid.ts';
-import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
 import { eachOf } from '../../loops.ts';
 
 /**

@@ -1,8 +1,8 @@
-import type { CaptureRecord, WebhookDelivery } from '@webcapture/shared/contract/capture-record.ts';
-import type { Captures } from '@webcapture/shared/state/captures.ts';
-import { noteDelivery } from '@webcapture/shared/state/transitions.ts';
-import { signingSecrets, type WebhookSecrets } from '@webcapture/shared/state/webhook-secrets.ts';
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { CaptureRecord, WebhookDelivery } from '@webcapture/shared/captures/capture-record.ts';
+import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import { noteDelivery } from '@webcapture/shared/captures/transitions.ts';
+import { signingSecrets, type WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../../leader/election.ts';
 import type { ControllerParts } from '../../parts.ts';
 import { TaskDeferredError, type TaskOf } from '../tasks.ts';

@@ -1,9 +1,9 @@
 import { Webhook } from 'standardwebhooks';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { captureView } from '@webcapture/shared/contract/capture-view.ts';
-import type { WebhookNotice } from '@webcapture/shared/contract/webhook-notice.ts';
-import type { WebhookEvent } from '@webcapture/shared/contract/webhook.ts';
-import { version } from '@webcapture/shared/lifecycle/version.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { captureView } from '@webcapture/shared/captures/view.ts';
+import type { WebhookNotice } from '@webcapture/shared/api/webhook-event.ts';
+import type { WebhookEvent } from '@webcapture/shared/api/webhook.ts';
+import { version } from '@webcapture/shared/runtime/run-service.ts';
 
 /** Something that happened to a capture, which its account's webhook is to hear of. */
 export interface CaptureEvent {

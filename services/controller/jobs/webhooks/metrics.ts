@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { webhookEvents, type WebhookEvent } from '@webcapture/shared/contract/webhook.ts';
+import { webhookEvents, type WebhookEvent } from '@webcapture/shared/api/webhook.ts';
 
 /** What came of a delivery attempt. */
 const attemptOutcomes = ['delivered', 'retried', 'given_up'] as const;

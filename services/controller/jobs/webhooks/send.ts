@@ -1,14 +1,12 @@
-import { request, type IncomingMessage } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { bounded } from '@webcapture/shared/egress/bounded.ts';
 import { connect } from '@webcapture/shared/egress/connect.ts';
-import { EgressFailure } from '@webcapture/shared/egress/egress-failure.ts';
-import { parseHost } from '@webcapture/shared/egress/host.ts';
-import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
-import { delay } from '@webcapture/shared/lifecycle/delay.ts';
+import { bounded } from '@webcapture/shared/egress/lookup.ts';
+import { EgressFailure, type EgressPolicy, parseHost } from '@webcapture/shared/egress/policy.ts';
+import { delay } from '@webcapture/shared/runtime/deadline.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { SignedEvent } from './event.ts';
 
 /** What came of one delivery attempt. */

@@ -1,9 +1,8 @@
 import { pino } from 'pino';
-import { chromium, type Browser, type Page } from 'playwright';
+import { type Browser, chromium, type Page } from 'playwright';
 import { inject } from 'vitest';
-import type { RenderOptions } from '@webcapture/shared/contract/render-options.ts';
-import type { Blocker } from '../../../../services/renderer/blocking/blocker.ts';
-import { loadBlocker } from '../../../../services/renderer/blocking/blocker.ts';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { type Blocker, loadBlocker } from '../../../../services/renderer/blocking/blocker.ts';
 import { BlockingSession } from '../../../../services/renderer/blocking/session.ts';
 
 export const { headlessShell, chromium: fullChromium } = inject('tools');

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openBucket } from '@webcapture/shared/storage/open-bucket.ts';
+import { openBucket } from '@webcapture/shared/files/open-store.ts';
 import type { Settler } from '../../../../services/controller/jobs/settler.ts';
 import { parseOptions, runCommand, Report } from '../../../../services/controller/reconcile/command.ts';
 import { bucketSetUpMs, startTestBucket } from '../../../harness/bucket.ts';

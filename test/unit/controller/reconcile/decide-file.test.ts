@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { ListedFile } from '@webcapture/shared/storage/file-store.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { ListedFile } from '@webcapture/shared/files/file-store.ts';
 import { decideFile } from '../../../../services/controller/jobs/orphans/decide-file.ts';
 import { isDoubtful } from '../../../../services/controller/jobs/orphans/pass.ts';
 import { newRecord } from '../../../harness/records.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { FileStore } from '@webcapture/shared/storage/file-store.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { passDeps, runPass, type PassOptions } from '../../../../services/controller/jobs/orphans/pass.ts';
 import { newPass } from '../../../../services/controller/jobs/orphans/state.ts';
 import { collectOrphansIfDue } from '../../../../services/controller/jobs/orphans/collection.ts';

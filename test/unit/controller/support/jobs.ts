@@ -1,13 +1,12 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { Lane } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { Captures } from '@webcapture/shared/captures/captures.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { replySubject } from '@webcapture/shared/nats/streams.ts';
-import { Captures } from '@webcapture/shared/state/captures.ts';
-import { jobOf, type UnsignedJob } from '@webcapture/shared/state/job-of.ts';
-import { Jobs, type QueuedJob } from '@webcapture/shared/state/jobs.ts';
-import { Tickets } from '@webcapture/shared/state/tickets.ts';
+import { type Lane, replySubject } from '@webcapture/shared/nats/streams.ts';
+import { jobOf, type UnsignedJob } from '@webcapture/shared/queue/job.ts';
+import { Jobs, type QueuedJob } from '@webcapture/shared/queue/jobs.ts';
+import { Tickets } from '@webcapture/shared/queue/tickets.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { newRecord } from '../../../harness/records.ts';
 
 export interface QueueOptions {

@@ -1,4 +1,4 @@
-import type { Logger } from '@webcapture/shared/telemetry/logger.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
 export interface LogLine {
   readonly level: string;

@@ -1,4 +1,4 @@
-import type { RefreshOrder } from '@webcapture/shared/state/transitions.ts';
+import type { RefreshOrder } from '@webcapture/shared/captures/transitions.ts';
 
 /** In milliseconds, as all times here. */
 export const hour = 3_600_000;

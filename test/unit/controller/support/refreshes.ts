@@ -1,6 +1,6 @@
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import { jobOf, type UnsignedJob } from '@webcapture/shared/state/job-of.ts';
-import { startRefresh } from '@webcapture/shared/state/transitions.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { jobOf, type UnsignedJob } from '@webcapture/shared/queue/job.ts';
+import { startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { newOutcome, newRecord } from '../../../harness/records.ts';
 import { completeCapture, type Settling } from './settling.ts';
 

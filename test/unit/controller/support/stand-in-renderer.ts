@@ -1,7 +1,7 @@
-import type { CaptureJob } from '@webcapture/shared/contract/capture-job.ts';
-import { heartbeatIntervalMs, type RendererHeartbeat } from '@webcapture/shared/contract/heartbeat.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
-import { withDeadline } from '@webcapture/shared/lifecycle/deadline.ts';
+import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
+import { heartbeatIntervalMs, type RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { StandInRenderer as JobTaker } from '../../../harness/stand-in-renderer.ts';
 

@@ -1,5 +1,4 @@
-import type { ComponentStatus } from '@webcapture/shared/contract/status.ts';
-import type { StatusReport } from '@webcapture/shared/contract/status-report.ts';
+import type { ComponentStatus, StatusReport } from '@webcapture/shared/api/status.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { until } from '../../../harness/until.ts';

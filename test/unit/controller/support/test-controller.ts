@@ -1,4 +1,4 @@
-import { Shutdown } from '@webcapture/shared/lifecycle/shutdown.ts';
+import { Shutdown } from '@webcapture/shared/runtime/shutdown.ts';
 import { recordingLog, type LogLine } from './recording-log.ts';
 import { readControllerConfig } from '../../../../services/controller/config.ts';
 import { startController } from '../../../../services/controller/controller.ts';

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { ConsumerConfig, StreamConfig } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
-import type { CaptureSource, Lane } from '@webcapture/shared/contract/capture-job.ts';
-import type { CaptureRecord } from '@webcapture/shared/contract/capture-record.ts';
-import type { Region } from '@webcapture/shared/contract/regions.ts';
+import type { CaptureSource } from '@webcapture/shared/queue/job.ts';
+import type { Lane } from '@webcapture/shared/nats/streams.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { backgroundShardOf } from '@webcapture/shared/state/captures.ts';
+import { backgroundShardOf } from '@webcapture/shared/captures/captures.ts';
 
 /** What version 0.1 left on a server, by its own words: nothing here may change with the services. */
 

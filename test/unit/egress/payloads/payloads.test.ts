@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { chromium } from 'playwright';
 import { createSystemLookup } from '@webcapture/shared/egress/lookup.ts';
-import { ServiceError } from '@webcapture/shared/errors/service-error.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { launchBrowser } from '../../../../services/renderer/browser/launch.ts';
 import { commonSwitches, headlessShellSwitches } from '../../../../services/renderer/browser/switches.ts';
 import { TestEngine, TestSite, type ShotOptions } from '../../../harness/engine.ts';

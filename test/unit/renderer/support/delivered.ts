@@ -1,4 +1,4 @@
-import type { PulledMessage } from '@webcapture/shared/nats/pulled-message.ts';
+import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 
 /** A message that was delivered, with nothing behind it. */
 export function delivered(job: object, delivery = 1, changes: Partial<PulledMessage> = {}): PulledMessage {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, beforeEach, vi } from 'vitest';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { captureDurable, jobAckWaitMs, streamNames } from '@webcapture/shared/nats/streams.ts';
-import { decodeReply, type JobOutcome } from '@webcapture/shared/state/results.ts';
+import { decodeReply, type JobOutcome } from '@webcapture/shared/queue/results.ts';
 import type { RenderEngine } from '../../../../services/renderer/page/engine.ts';
 import { silentLog, startTestNats, type TestNats } from '../../../harness/nats-session.ts';
 import { until } from '../../../harness/until.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import { GcsStore } from '@webcapture/shared/storage/gcs-store.ts';
-import { GcsUploader } from '@webcapture/shared/storage/gcs-uploader.ts';
-import { loadStorage } from '@webcapture/shared/storage/gcs/bounded-storage.ts';
-import { GcsClient, type GcsClientOptions } from '@webcapture/shared/storage/gcs/gcs-client.ts';
-import { GcsError } from '@webcapture/shared/storage/gcs/gcs-error.ts';
+import { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
+import { GcsUploader } from '@webcapture/shared/files/gcs-uploader.ts';
+import { loadStorage } from '@webcapture/shared/files/bounded-storage.ts';
+import { GcsClient, type GcsClientOptions } from '@webcapture/shared/files/gcs-client.ts';
+import { GcsError } from '@webcapture/shared/files/gcs-error.ts';
 import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../../harness/bucket.ts';
 import { googleError, startFaultProxy, type FaultProxy, type SeenRequest } from '../../../harness/fault-proxy.ts';
 import { silentLog } from '../../../harness/nats-session.ts';

@@ -1,20 +1,20 @@
 import { randomUUIDv7 } from 'node:crypto';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { newFileName } from '@webcapture/shared/storage/file-name.ts';
-import type {
-  ByteRange,
-  CallLimits,
-  ExpectedUpload,
-  FileStore,
-  ListedFile,
-  StoredFile,
-  Upload,
-} from '@webcapture/shared/storage/file-store.ts';
-import { contentTag } from '@webcapture/shared/storage/upload.ts';
-import { FileReplacedError } from '@webcapture/shared/storage/file-replaced-error.ts';
+import { newFileName } from '@webcapture/shared/files/file-name.ts';
+import {
+  type ByteRange,
+  type CallLimits,
+  type ExpectedUpload,
+  FileReplacedError,
+  type FileStore,
+  type ListedFile,
+  type StoredFile,
+  type Upload,
+} from '@webcapture/shared/files/file-store.ts';
+import { contentTag } from '@webcapture/shared/files/upload.ts';
 import { asRefresh, expectedOf, placeFile, replaceFile, type Storing } from '../../../harness/place-file.ts';
-import { newFile, type NamedFile } from '../../../harness/records.ts';
+import { type NamedFile, newFile } from '../../../harness/records.ts';
 import { until } from '../../../harness/until.ts';
 
 const part = 256 * 1024;

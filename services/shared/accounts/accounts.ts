@@ -1,0 +1,127 @@
+import type { Isolation } from '../api/account.ts';
+import type { NatsSession } from '../nats/connect.ts';
+import { Entries, type Entry } from '../nats/entries.ts';
+import { isKeyPart, keysMatching, pageOf, readMany } from '../nats/read-many.ts';
+import { compareAndSet } from '../nats/retry.ts';
+import type { EnvReader } from '../runtime/env.ts';
+import { integerVariable } from '../runtime/variables.ts';
+import type { AccountLimits } from './admission.ts';
+
+/**
+ * Whom a capture belongs to, as it is kept. Times are Unix milliseconds. A limit that is not written down is the
+ * operator's default.
+ */
+export interface AccountRecord extends Partial<AccountLimits> {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: number;
+  readonly suspendedAt?: number;
+  /** Absent: `context`. */
+  readonly isolation?: Isolation;
+}
+
+/** An account with every limit filled in. */
+export type Account = AccountRecord & AccountLimits;
+
+export class Accounts {
+  readonly #session: NatsSession;
+  readonly #db: Entries;
+
+  constructor(session: NatsSession) {
+    this.#session = session;
+    this.#db = new Entries(session, 'db');
+  }
+
+  async get(id: string): Promise<Entry<AccountRecord> | null> {
+    return isKeyPart(id) ? this.#db.get<AccountRecord>(`account.${id}`) : null;
+  }
+
+  async put(record: AccountRecord): Promise<void> {
+    await this.#db.put(`account.${record.id}`, record);
+  }
+
+  /** Throws a write conflict when there is an account of that id already. */
+  async create(record: AccountRecord): Promise<void> {
+    await this.#db.create(`account.${record.id}`, record);
+  }
+
+  /** Compare-and-set until it holds. Returns the record that stands afterwards, or null when there is no account. */
+  async change(id: string, next: (record: AccountRecord) => AccountRecord): Promise<AccountRecord | null> {
+    return compareAndSet(async () => {
+      const found = await this.get(id);
+      if (found === null) return null;
+      const wanted = next(found.value);
+      await this.#db.update(`account.${id}`, wanted, found.revision);
+      return wanted;
+    });
+  }
+
+  /** A part of all accounts, newest first. */
+  async list(page: { readonly limit: number; readonly cursor?: string | undefined }): Promise<{
+    readonly items: readonly AccountRecord[];
+    readonly nextCursor: string | null;
+  }> {
+    const keys = await keysMatching(this.#session, 'db', 'account.*');
+    const { ids, nextCursor } = pageOf(
+      keys.map((key) => key.slice('account.'.length)),
+      page,
+    );
+    const records = await readMany<AccountRecord>(
+      this.#session,
+      'db',
+      ids.map((id) => `account.${id}`),
+    );
+    return { items: ids.flatMap((id) => records.get(`account.${id}`) ?? []), nextCursor };
+  }
+}
+
+/** The account with the operator's defaults in place of the limits that were not written down. */
+export function withDefaultLimits(record: AccountRecord, defaults: AccountLimits): Account {
+  return { ...defaults, ...record };
+}
+
+export const defaultLimitVariables = {
+  tokenQuota: integerVariable('WEBCAPTURE_DEFAULT_TOKEN_QUOTA', {
+    default: 100_000,
+    min: 0,
+    max: 1e12,
+    meaning: 'Tokens that an account may use in a calendar month (UTC).',
+  }),
+  ratePerMinute: integerVariable('WEBCAPTURE_DEFAULT_RATE_PER_MINUTE', {
+    default: 120,
+    min: 1,
+    max: 1e6,
+    meaning: 'Captures that an account may request per minute.',
+  }),
+  burst: integerVariable('WEBCAPTURE_DEFAULT_BURST', {
+    default: 120,
+    defaultText: '`WEBCAPTURE_DEFAULT_RATE_PER_MINUTE`',
+    min: 1,
+    max: 1e6,
+    meaning: 'Captures that an account may request at once before the rate applies.',
+  }),
+  maxInFlight: integerVariable('WEBCAPTURE_DEFAULT_MAX_IN_FLIGHT', {
+    default: 20,
+    min: 1,
+    max: 1e6,
+    meaning: 'Captures of an account that clients may wait for at the same time.',
+  }),
+  maxQueued: integerVariable('WEBCAPTURE_DEFAULT_MAX_QUEUED', {
+    default: 10_000,
+    min: 0,
+    max: 1e7,
+    meaning: 'Background captures of an account that may be queued at the same time.',
+  }),
+};
+
+/** Limits of an account for which none were chosen: fronts and controllers must be told the same. */
+export function readDefaultLimits(env: EnvReader): AccountLimits {
+  const ratePerMinute = defaultLimitVariables.ratePerMinute.read(env);
+  return {
+    tokenQuota: defaultLimitVariables.tokenQuota.read(env),
+    ratePerMinute,
+    burst: defaultLimitVariables.burst.read(env, ratePerMinute),
+    maxInFlight: defaultLimitVariables.maxInFlight.read(env),
+    maxQueued: defaultLimitVariables.maxQueued.read(env),
+  };
+}

@@ -1,0 +1,168 @@
+import { createHash, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Scope } from '../api/api-key.ts';
+import type { NatsSession } from '../nats/connect.ts';
+import { type BatchWrite, commitBatch, Entries, type Entry } from '../nats/entries.ts';
+import { isKeyPart, keysMatching, pageOf, readMany } from '../nats/read-many.ts';
+import { compareAndSet } from '../nats/retry.ts';
+
+export { scopes, type Scope } from '../api/api-key.ts';
+
+/** An API key as it is kept: the key itself is known to its holder only. Times are Unix milliseconds. */
+export interface KeyRecord {
+  readonly id: string;
+  readonly account: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly createdAt: number;
+  readonly expiresAt?: number;
+  readonly revokedAt?: number;
+}
+
+/** A key's record and what it is kept under. */
+export interface FoundKey extends Entry<KeyRecord> {
+  readonly hash: string;
+}
+
+/**
+ * API keys by the SHA-256 of the key (`key.<hash>`), and an index by account and id (`keyid.<account>.<id>`) that is
+ * written in the same atomic batch: who looks after keys knows their ids only.
+ */
+export class Keys {
+  readonly #session: NatsSession;
+  readonly #db: Entries;
+
+  constructor(session: NatsSession) {
+    this.#session = session;
+    this.#db = new Entries(session, 'db');
+  }
+
+  async get(hash: string): Promise<Entry<KeyRecord> | null> {
+    return this.#db.get<KeyRecord>(`key.${hash}`);
+  }
+
+  /** Those of the hashes that there are keys of, in one request; any replica may answer. */
+  async existing(hashes: readonly string[]): Promise<ReadonlySet<string>> {
+    const found = await readMany(
+      this.#session,
+      'db',
+      hashes.map((hash) => `key.${hash}`),
+    );
+    return new Set([...found.keys()].map((key) => key.slice('key.'.length)));
+  }
+
+  /** Writes a key and its index, whatever was there before. */
+  async put(hash: string, record: KeyRecord): Promise<void> {
+    await compareAndSet(async () => {
+      const indexKey = keyIdOf(record);
+      const [key, index] = await Promise.all([this.get(hash), this.#db.get(indexKey)]);
+      await commitBatch(this.#session.nc, [
+        this.#writing(indexKey, { hash }, index?.revision ?? 0),
+        this.#writing(`key.${hash}`, record, key?.revision ?? 0),
+      ]);
+    });
+  }
+
+  /** The key of that id, of one account, or with null of any; null when there is none. */
+  async find(account: string | null, id: string): Promise<FoundKey | null> {
+    if (!isKeyPart(id) || (account !== null && !isKeyPart(account))) return null;
+    const [indexKey] =
+      account === null ? await keysMatching(this.#session, 'db', `keyid.*.${id}`) : [`keyid.${account}.${id}`];
+    const index = indexKey === undefined ? null : await this.#db.get<{ hash: string }>(indexKey);
+    const found = index === null ? null : await this.get(index.value.hash);
+    return index === null || found === null ? null : { ...found, hash: index.value.hash };
+  }
+
+  /** Compare-and-set until it holds; `next` answers null to leave the record as it is. Null: there is no such key. */
+  async change(
+    account: string | null,
+    id: string,
+    next: (record: KeyRecord) => KeyRecord | null,
+  ): Promise<{ readonly hash: string; readonly record: KeyRecord } | null> {
+    return compareAndSet(async () => {
+      const found = await this.find(account, id);
+      if (found === null) return null;
+      const wanted = next(found.value);
+      if (wanted === null) return { hash: found.hash, record: found.value };
+      await this.#db.update(`key.${found.hash}`, wanted, found.revision);
+      return { hash: found.hash, record: wanted };
+    });
+  }
+
+  /**
+   * Puts a new key in the place of one that changes with it, all or nothing. Throws a write conflict when the old one
+   * has changed since it was found.
+   */
+  async replace(old: FoundKey, changed: KeyRecord, next: { hash: string; record: KeyRecord }): Promise<void> {
+    await commitBatch(this.#session.nc, [
+      this.#writing(`key.${old.hash}`, changed, old.revision),
+      this.#writing(keyIdOf(next.record), { hash: next.hash }, 0),
+      this.#writing(`key.${next.hash}`, next.record, 0),
+    ]);
+  }
+
+  /** A part of an account's keys, newest first. */
+  async list(
+    account: string,
+    page: { readonly limit: number; readonly cursor?: string | undefined },
+  ): Promise<{ readonly items: readonly KeyRecord[]; readonly nextCursor: string | null }> {
+    const prefix = `keyid.${account}.`;
+    const keys = await keysMatching(this.#session, 'db', `${prefix}*`);
+    const { ids, nextCursor } = pageOf(
+      keys.map((key) => key.slice(prefix.length)),
+      page,
+    );
+    const indexes = await readMany<{ hash: string }>(
+      this.#session,
+      'db',
+      ids.map((id) => prefix + id),
+    );
+    const hashes = ids.flatMap((id) => indexes.get(prefix + id)?.hash ?? []).map((hash) => `key.${hash}`);
+    const records = await readMany<KeyRecord>(this.#session, 'db', hashes);
+    return { items: hashes.flatMap((hash) => records.get(hash) ?? []), nextCursor };
+  }
+
+  /** Whether the account has ever had a key. */
+  async hasAny(account: string): Promise<boolean> {
+    return (await keysMatching(this.#session, 'db', `keyid.${account}.*`)).length > 0;
+  }
+
+  #writing(key: string, value: unknown, expectedSequence: number): BatchWrite {
+    return { subject: this.#db.subject(key), data: JSON.stringify(value), expectedSequence };
+  }
+}
+
+/** Where writes of keys are heard. */
+export const keySubjects = '$KV.db.key.*';
+
+/** The hash in a subject where a write of a key was heard. */
+export const keyHashOf = (subject: string): string => subject.slice('$KV.db.key.'.length);
+
+const keyIdOf = ({ account, id }: KeyRecord) => `keyid.${account}.${id}`;
+
+/** What a key is kept under: lower-case hex. */
+export function hashKey(key: string): string {
+  return createHash('sha256').update(key, 'utf8').digest('hex');
+}
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/**
+ * A new API key: `wc_live_`, 32 random base62 characters (190 bits), and 6 more that are the CRC-32 of those 32 in base62.
+ * Scanners for leaked secrets go by the prefix and tell a mistyped key from a real one by the checksum; the service
+ * itself never looks at the form of a key.
+ */
+export function newApiKey(): string {
+  const random = Array.from({ length: 32 }, () => base62[randomInt(base62.length)]).join('');
+  return `wc_live_${random}${checksum(random)}`;
+}
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let i = 0; i < 6; i++) {
+    digits = (base62[rest % 62] ?? '') + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}

@@ -1,0 +1,70 @@
+import { type Static, Type } from 'typebox';
+
+/** What a key may do: make captures; read captures and usage; manage the account's keys. */
+export const scopes = ['capture', 'read', 'manage'] as const;
+export type Scope = (typeof scopes)[number];
+
+const scopeSchema = Type.Unsafe<Scope>({ type: 'string', enum: [...scopes] });
+
+const nameSchema = Type.String({ pattern: '^(?=.*\\S)[^\\x00-\\x1f\\x7f]{1,200}$', examples: ['Build server'] });
+
+const expirySchema = Type.Union([Type.String({ description: 'ISO 8601, in the future.' }), Type.Null()], {
+  examples: ['2030-01-31T00:00:00Z'],
+  description: 'When the key ends; null for never.',
+});
+
+const newKeyFields = {
+  name: nameSchema,
+  scopes: Type.Optional(
+    Type.Array(scopeSchema, {
+      minItems: 1,
+      maxItems: 10,
+      description: 'By default capture and read; the first key that an operator makes for an account has all.',
+    }),
+  ),
+  expiresAt: Type.Optional(expirySchema),
+};
+
+/** The body of POST /keys. */
+export const createKeySchema = Type.Object(newKeyFields, { additionalProperties: false });
+export type CreateKey = Static<typeof createKeySchema>;
+
+/** The body of POST /admin/keys. */
+export const createAccountKeySchema = Type.Object(
+  { accountId: Type.String({ minLength: 1, maxLength: 64 }), ...newKeyFields },
+  { additionalProperties: false },
+);
+export type CreateAccountKey = Static<typeof createAccountKeySchema>;
+
+/** The body of POST /keys/{id}/rotate. */
+export const rotateKeySchema = Type.Object(
+  {
+    graceSeconds: Type.Integer({
+      minimum: 0,
+      maximum: 2_592_000,
+      default: 3600,
+      description: 'For how long the old key still works.',
+    }),
+  },
+  { additionalProperties: false },
+);
+export type RotateKey = Static<typeof rotateKeySchema>;
+
+const keyFields = {
+  id: Type.String(),
+  accountId: Type.String(),
+  name: Type.String(),
+  scopes: Type.Array(scopeSchema),
+  status: Type.Unsafe<'active' | 'expired' | 'revoked'>({ type: 'string', enum: ['active', 'expired', 'revoked'] }),
+  createdAt: Type.String({ format: 'date-time' }),
+  expiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  revokedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+};
+
+/** An API key as it is shown: all but the key itself. */
+export const keySchema = Type.Object(keyFields);
+export type KeyView = Static<typeof keySchema>;
+
+/** A key that has just been made: the only time that it is shown. */
+export const newKeySchema = Type.Object({ ...keyFields, key: Type.String({ description: 'Shown this once only.' }) });
+export type NewKeyView = Static<typeof newKeySchema>;

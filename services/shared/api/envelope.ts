@@ -1,0 +1,28 @@
+import { Type, type TSchema } from 'typebox';
+import { errorCodes, errorTable, type ErrorCode } from '../runtime/errors.ts';
+
+/** The envelope of every successful JSON answer but the status endpoints'. */
+export const successSchema = <T extends TSchema>(data: T) =>
+  Type.Object({ success: Type.Literal(true), error: Type.Null(), data });
+
+/** The envelope of a failure; `codes` are those that the answer can carry. */
+export const failureSchema = (codes: readonly ErrorCode[] = errorCodes) =>
+  Type.Object({
+    success: Type.Literal(false),
+    error: Type.Object({
+      code: Type.Unsafe<ErrorCode>({ type: 'string', enum: [...codes] }),
+      message: Type.String({ description: 'What was wrong and what to do.' }),
+    }),
+    data: Type.Null(),
+  });
+
+export function success<T>(data: T): { success: true; error: null; data: T } {
+  return { success: true, error: null, data };
+}
+
+export function failure(
+  code: ErrorCode,
+  message: string = errorTable[code].message,
+): { success: false; error: { code: ErrorCode; message: string }; data: null } {
+  return { success: false, error: { code, message }, data: null };
+}

@@ -1,0 +1,62 @@
+import { Gauge, type Registry } from 'prom-client';
+import { type Static, Type } from 'typebox';
+
+/** Status values of the interface, from best to worst. */
+export const statusValues = ['operational', 'degraded_performance', 'partial_outage', 'major_outage'] as const;
+export type StatusValue = (typeof statusValues)[number];
+
+const status = () => Type.Unsafe<StatusValue>({ type: 'string', enum: [...statusValues] });
+
+export const componentStatusSchema = Type.Object({
+  name: Type.String({ description: 'api, queue, storage, engine, or engine.<region>.' }),
+  status: status(),
+  responseTimeMs: Type.Optional(Type.Integer({ minimum: 0 })),
+  message: Type.Optional(Type.String()),
+  lastCheckedAt: Type.String({ format: 'date-time' }),
+});
+
+export const overallStatusSchema = Type.Object({
+  status: status(),
+  components: Type.Optional(Type.Array(componentStatusSchema)),
+  lastCheckedAt: Type.String({ format: 'date-time' }),
+});
+
+export type ComponentStatus = Static<typeof componentStatusSchema>;
+export type OverallStatus = Static<typeof overallStatusSchema>;
+
+/** The worse of the two. */
+export function worse(a: StatusValue, b: StatusValue): StatusValue {
+  return statusValues.indexOf(a) >= statusValues.indexOf(b) ? a : b;
+}
+
+/** What the controller's fleet leader writes under `status` in `KV_live`: the word that every front serves. */
+export interface StatusReport {
+  /** Queue, storage, engine and engine.<region>; the front adds `api`, which it knows best itself. */
+  readonly components: readonly ComponentStatus[];
+  /** Captures that wait, by region: what `auto` goes by when no slot is free. */
+  readonly queued: Readonly<Record<string, number>>;
+  readonly overall: StatusValue;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+/** How often it is written, and how old it may be before a front says that it no longer knows. */
+export const statusIntervalMs = 5000;
+export const statusStaleMs = 30_000;
+
+/**
+ * The metric of a service's view of the components, a number for each. `read`: the components now; of those that it does
+ * not name nothing is said.
+ */
+export function createComponentStatus(registry: Registry, read: () => readonly ComponentStatus[]): void {
+  void new Gauge({
+    name: 'webcapture_component_status',
+    help: 'State of a component: 0 operational, 1 degraded, 2 partial outage, 3 major outage. Of a front, as its GET /status tells it; of a controller, what it sees itself: no api, and nothing of how old its word is.',
+    labelNames: ['component'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { name, status } of read()) this.set({ component: name }, statusValues.indexOf(status));
+    },
+  });
+}

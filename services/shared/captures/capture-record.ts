@@ -1,0 +1,119 @@
+import type { ErrorCode } from '../runtime/errors.ts';
+import type { Lane } from '../nats/streams.ts';
+import type { CaptureReport, CaptureStatus } from '../api/capture.ts';
+import type { MimeType } from '../api/formats.ts';
+import type { Isolation } from '../api/account.ts';
+import type { Region } from '../runtime/regions.ts';
+import type { RenderOptions } from '../api/capture-request.ts';
+import type { WebhookEvent, WebhookState } from '../api/webhook.ts';
+
+/** Where a completed capture answers for equal requests, and for how many seconds after it was taken. */
+export interface CachePlace {
+  readonly name: string;
+  readonly ttl: number;
+}
+
+/** What a renderer found out about a finished capture. */
+export interface CaptureOutcome {
+  readonly region: Region;
+  readonly mimeType: MimeType;
+  readonly fileSizeBytes: number;
+  readonly width: number;
+  readonly height: number;
+  readonly capturedAt: number;
+  readonly report: CaptureReport;
+  /** What the renderer called the file: tells its result when it comes again. Absent in records of version 0.1. */
+  readonly object?: string;
+}
+
+export interface CaptureFailure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  /** Nobody waited for it any more: it says nothing about the page. */
+  readonly cancelled?: true;
+}
+
+/** The latest refresh of a capture: rendering it again into the same file. All times are Unix milliseconds. */
+export interface CaptureRefresh {
+  /** Refreshes of a capture are numbered from 1. */
+  readonly revision: number;
+  readonly state: 'queued' | 'rendering' | 'completed' | 'failed';
+  readonly by: 'request' | 'interval';
+  readonly region: Region;
+  readonly acceptedAt: number;
+  /** Rendering must have begun by `startBy` and ended by `deadline`. */
+  readonly startBy: number;
+  readonly deadline: number;
+  /** That of the account when the refresh was asked for; absent: `context`. */
+  readonly isolation?: Isolation;
+  readonly endedAt?: number;
+  /** With state `failed`, also when it could not even begin (quota, suspension). The file is as it was. */
+  readonly failure?: CaptureFailure;
+}
+
+/** The delivery of the notice about the latest event of a capture. All times are Unix milliseconds. */
+export interface WebhookDelivery {
+  readonly url: string;
+  /** `waiting`: nothing has happened yet that is to be told. */
+  readonly state: WebhookState;
+  readonly event?: WebhookEvent;
+  /** The revision that the event is about: 0 for the capture itself, then the number of the refresh. */
+  readonly revision?: number;
+  readonly occurredAt?: number;
+  readonly attempts: number;
+  readonly lastAttemptAt?: number;
+  /** HTTP status of the last answer; absent when there was none. */
+  readonly lastStatus?: number;
+  /** Why the last attempt did not succeed. */
+  readonly lastError?: string;
+  readonly nextAttemptAt?: number;
+}
+
+/** Tokens and captures that were charged. */
+interface Charge {
+  readonly tokens: number;
+  readonly captures: number;
+}
+
+/** The state of one capture: the truth about it, kept in `KV_db`. All times are Unix milliseconds. */
+export interface CaptureRecord {
+  readonly uuid: string;
+  readonly account: string;
+  readonly status: CaptureStatus;
+  readonly lane: Lane;
+  /** As asked for; `about:blank` for html. */
+  readonly url: string;
+  /** Name of the parcel in which supplied html is kept: to be rendered later, or again. */
+  readonly html?: string;
+  readonly options: RenderOptions;
+  /** What completing it charges, and each refresh of it. */
+  readonly tokenCost: number;
+  readonly fileName: string;
+  readonly askedRegion: Region | 'auto';
+  readonly region: Region;
+  readonly acceptedAt: number;
+  /** Rendering must have begun by `startBy` and ended by `deadline`. */
+  readonly startBy: number;
+  readonly deadline: number;
+  /** That of the account when the capture was asked for; absent: `context`. */
+  readonly isolation?: Isolation;
+  /** How long its file is kept. */
+  readonly lifetimeMs: number;
+  /** When the file is removed. Until the capture completes: acceptance plus the lifetime. */
+  readonly expiresAt: number;
+  readonly endedAt?: number;
+  /** The cache entry that it answers from: gone when its file goes. */
+  readonly cache?: CachePlace;
+  /** Long-term storage: 0 is never refreshed by itself. */
+  readonly persistence?: { readonly refreshIntervalMs: number };
+  /** When it is refreshed by itself next; absent: never. */
+  readonly nextRefreshAt?: number;
+  readonly refresh?: CaptureRefresh;
+  /** What its refreshes were charged, by the month (`yyyymm`, UTC) in which each was accepted. */
+  readonly refreshCharges?: Readonly<Record<string, Charge>>;
+  readonly webhook?: WebhookDelivery;
+  /** What the file shows, once there is one; kept when it is gone. */
+  readonly outcome?: CaptureOutcome;
+  /** With status `failed`. */
+  readonly failure?: CaptureFailure;
+}

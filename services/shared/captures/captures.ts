@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import type { CaptureFailure, CaptureRecord } from './capture-record.ts';
+import { isWriteConflict } from '../nats/api-errors.ts';
+import type { NatsSession } from '../nats/connect.ts';
+import { Entries, type Entry } from '../nats/entries.ts';
+import { compareAndSet, type CallLimits } from '../nats/retry.ts';
+import { Ledger } from './ledger.ts';
+import { begin, cancelQueued, fail, type Transition } from './transitions.ts';
+import { difference, usageKey, usageOf } from './usage.ts';
+import { timeOfUuid } from './uuid.ts';
+
+/** A capture, or with a `revision` its refresh of that number: a job or a record is one too. */
+export interface CaptureRef {
+  readonly account: string;
+  readonly uuid: string;
+  readonly revision?: number;
+}
+
+/** How a capture stands after somebody wanted to change it. */
+export interface Changed {
+  /** Null: there is none. */
+  readonly record: CaptureRecord | null;
+  /** Whether it is this change that made it so. */
+  readonly changed: boolean;
+}
+
+/** A record without a file is kept for so long, for the books and for whoever asks: 90 days. */
+const retentionSeconds = 90 * 86_400;
+
+/** The records of captures, and the one place where they change and where captures are charged. */
+export class Captures {
+  readonly #session: NatsSession;
+  readonly #db: Entries;
+  readonly #ledger: Ledger;
+
+  constructor(session: NatsSession) {
+    this.#session = session;
+    this.#db = new Entries(session, 'db');
+    this.#ledger = new Ledger(session);
+  }
+
+  /** Writes a new record, with what it sets aside in the books. Writing it twice is harmless. */
+  async create(record: CaptureRecord, limits?: CallLimits): Promise<void> {
+    await compareAndSet(async (timeoutMs) => {
+      try {
+        await this.#write(null, record, timeoutMs);
+      } catch (error) {
+        // Nobody else has this uuid: an earlier attempt, whose answer was lost, has written it.
+        if (!isWriteConflict(error) || (await this.get(record.account, record.uuid)) === null) throw error;
+      }
+    }, limits);
+  }
+
+  /** The record, or null when the account has no capture of that uuid. */
+  async get(account: string, uuid: string): Promise<Entry<CaptureRecord> | null> {
+    if (timeOfUuid(uuid) === null) return null;
+    return this.#db.get<CaptureRecord>(captureKey(account, uuid));
+  }
+
+  /**
+   * Marks a queued capture as being rendered. Returns the record as it stands afterwards: if it is not open, there is
+   * nothing to do (cancelled, already ended); null: there is no record.
+   */
+  begin(ref: CaptureRef, limits?: CallLimits): Promise<CaptureRecord | null> {
+    return this.change(ref, begin(ref.revision ?? 0), limits);
+  }
+
+  /** Ends an open capture as failed, uncharged. Returns the record that stands afterwards. */
+  fail(ref: CaptureRef, failure: CaptureFailure, limits?: CallLimits): Promise<CaptureRecord | null> {
+    return this.change(ref, fail(ref.revision ?? 0, failure), limits);
+  }
+
+  /** As `fail`, but only while nobody has begun to render it. */
+  cancelQueued(ref: CaptureRef, failure: CaptureFailure): Promise<CaptureRecord | null> {
+    return this.change(ref, cancelQueued(ref.revision ?? 0, failure));
+  }
+
+  /** Forgets a capture altogether: for test captures of the service itself, which nobody is to see. */
+  async remove(account: string, uuid: string): Promise<void> {
+    await this.#db.delete(captureKey(account, uuid));
+  }
+
+  /**
+   * Lets a record become what the transition makes of it, by compare-and-set until it holds. Returns the record that
+   * stands afterwards, whoever made it so; null when there is none. `known`: as somebody has read it, which saves a
+   * reading where it still stands so.
+   */
+  async change(
+    ref: CaptureRef,
+    transition: Transition,
+    options: CallLimits & { readonly known?: Entry<CaptureRecord> } = {},
+  ): Promise<CaptureRecord | null> {
+    return (await this.#change(ref, transition, options)).record;
+  }
+
+  /**
+   * Ends a capture, or a refresh, as the transition says. An interactive capture has no record before: it is made of its
+   * `draft`. However often, and by however many processes, it ends once, and is charged once.
+   */
+  end(
+    ref: CaptureRef & { readonly draft?: CaptureRecord },
+    transition: Transition,
+    limits: CallLimits = {},
+  ): Promise<Changed> {
+    return this.#change(ref, transition, { ...limits, draft: ref.draft });
+  }
+
+  #change(
+    { account, uuid }: CaptureRef,
+    transition: Transition,
+    options: CallLimits & { readonly known?: Entry<CaptureRecord>; readonly draft?: CaptureRecord | undefined },
+  ): Promise<Changed> {
+    const { known, draft, ...limits } = options;
+    const wantedOf = (found: Entry<CaptureRecord> | null) => {
+      const stands = found?.value ?? draft;
+      return stands === undefined ? null : transition(stands, this.#session.now());
+    };
+    // What is known may no longer stand, and a draft may have a record by now: a conflict tells.
+    let guess = known ?? (draft === undefined ? undefined : null);
+    return compareAndSet(async (timeoutMs) => {
+      const guessed = guess;
+      guess = undefined;
+      let found = guessed === undefined ? await this.get(account, uuid) : guessed;
+      let wanted = wantedOf(found);
+      if (wanted === null && guessed !== undefined) {
+        found = await this.get(account, uuid);
+        wanted = wantedOf(found);
+      }
+      if (wanted === null) return { record: found?.value ?? null, changed: false };
+      await this.#write(found, wanted, timeoutMs);
+      return { record: wanted, changed: true };
+    }, limits);
+  }
+
+  /**
+   * Writes a record, and in the same atomic batch what the change means for the account's usage.
+   */
+  async #write(found: Entry<CaptureRecord> | null, wanted: CaptureRecord, timeoutMs: number): Promise<void> {
+    const { account, uuid, status } = wanted;
+    const key = captureKey(account, uuid);
+    const revision = found?.revision ?? 0;
+    const ttl = ['failed', 'expired', 'deleted'].includes(status) ? { ttlSeconds: retentionSeconds } : {};
+    const changes = difference(usageOf(wanted), found === null ? new Map() : usageOf(found.value));
+    if (changes.length === 0) {
+      await this.#db.update(key, wanted, revision, ttl);
+      return;
+    }
+    await this.#ledger.book(
+      {
+        record: { subject: this.#db.subject(key), data: JSON.stringify(wanted), expectedSequence: revision, ...ttl },
+        changes: changes.map(({ month, change }) => ({ shard: usageKey(account, month, uuid), change })),
+      },
+      timeoutMs,
+    );
+  }
+}
+
+/** `capture.<account>.<yyyymmdd>.<uuid>`: the day is the one that the UUIDv7 itself tells. */
+export function captureKey(account: string, uuid: string): string {
+  return capturesOfDay(account, timeOfUuid(uuid) ?? 0) + uuid;
+}
+
+/** What the keys of an account's captures of one day in UTC begin with; any `time` (Unix ms) of that day. */
+export function capturesOfDay(account: string, time: number): string {
+  const day = new Date(time).toISOString().slice(0, 10).replaceAll('-', '');
+  return `capture.${account}.${day}.`;
+}
+
+/** The background shard of an account: its captures wait in one of `shards` queues. */
+export function backgroundShardOf(account: string, shards: number): number {
+  return createHash('sha256').update(account).digest().readUInt32BE(0) % shards;
+}

@@ -1,0 +1,133 @@
+import { isWriteConflict } from '../nats/api-errors.ts';
+import type { NatsSession } from '../nats/connect.ts';
+import { type BatchWrite, commitBatch, Entries } from '../nats/entries.ts';
+import { DeadlineError, withDeadline } from '../runtime/deadline.ts';
+import { noUsage, sum, type Usage } from './usage.ts';
+
+/** A record to be written, together with what it means for the usage of its account. */
+export interface Booking {
+  readonly record: BatchWrite;
+  /** By key of the shard; at least one. */
+  readonly changes: readonly { readonly shard: string; readonly change: Usage }[];
+}
+
+interface Waiting extends Booking {
+  /** By the monotonic clock. */
+  readonly end: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Records in one batch, besides the shard; the server allows a thousand. */
+const maxGroup = 50;
+
+/**
+ * Writes records and the shards of the ledger that they change in atomic batches. Captures that end at the same time would
+ * each read a shard and find it changed when they write: of a thousand, all but sixteen in vain. So within a process each
+ * shard is written by one batch at a time, and what comes meanwhile goes into the next one together.
+ */
+export class Ledger {
+  readonly #session: NatsSession;
+  readonly #db: Entries;
+  readonly #waiting = new Map<string, Waiting[]>();
+
+  constructor(session: NatsSession) {
+    this.#session = session;
+    this.#db = new Entries(session, 'db');
+  }
+
+  /** Throws a JetStreamApiError, for which `isWriteConflict` tells that the record was changed; or a transient error. */
+  book(booking: Booking, timeoutMs: number): Promise<void> {
+    const [first] = booking.changes;
+    if (first === undefined) throw new RangeError('a booking changes at least one shard');
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiting = this.#waiting.get(first.shard) ?? [];
+    waiting.push({ ...booking, end: performance.now() + timeoutMs, resolve, reject });
+    if (!this.#waiting.has(first.shard)) {
+      this.#waiting.set(first.shard, waiting);
+      // What comes in the same turn goes along.
+      queueMicrotask(() => void this.#work(first.shard, waiting));
+    }
+    return promise;
+  }
+
+  async #work(shard: string, waiting: Waiting[]): Promise<void> {
+    while (waiting.length > 0) await this.#write(nextGroup(waiting));
+    this.#waiting.delete(shard);
+  }
+
+  /** Never throws. */
+  async #write(group: readonly Waiting[]): Promise<void> {
+    const now = performance.now();
+    const [late, current] = [group.filter(({ end }) => end <= now), group.filter(({ end }) => end > now)];
+    // Whoever waited for longer has been given up, and is tried again.
+    for (const { reject } of late) reject(new DeadlineError('waiting to book a capture', 0));
+    if (current.length === 0) return;
+    const leftMs = Math.max(...current.map(({ end }) => end)) - now;
+    try {
+      await withDeadline(this.#commit(current, leftMs), leftMs, 'booking captures');
+      for (const { resolve } of current) resolve();
+    } catch (error) {
+      if (current.length === 1 || !isWriteConflict(error)) {
+        for (const { reject } of current) reject(error);
+        return;
+      }
+      // It must not keep the others.
+      const half = current.length >> 1;
+      await this.#write(current.slice(0, half));
+      await this.#write(current.slice(half));
+    }
+  }
+
+  /** Until it holds; throws a conflict only when one of the records was changed, and not just a shard by another process. */
+  async #commit(group: readonly Booking[], timeoutMs: number): Promise<void> {
+    const end = performance.now() + timeoutMs;
+    const records = group.map(({ record }) => record);
+    for (let before = '', conflict: unknown; ;) {
+      const shards = await this.#shardsWith(group);
+      const revisions = shards.map(({ expectedSequence }) => expectedSequence).join();
+      if (revisions === before) throw conflict;
+      try {
+        await commitBatch(this.#session.nc, [...shards, ...records], Math.max(1, end - performance.now()));
+        return;
+      } catch (error) {
+        if (!isWriteConflict(error) || performance.now() >= end) throw error;
+        conflict = error;
+        before = revisions;
+      }
+    }
+  }
+
+  /** The shards of the ledger as they will be with these bookings. */
+  #shardsWith(group: readonly Booking[]): Promise<BatchWrite[]> {
+    const changes = new Map<string, Usage>();
+    for (const { shard, change } of group.flatMap((booking) => booking.changes)) {
+      changes.set(shard, sum(changes.get(shard) ?? noUsage, change));
+    }
+    const write = async ([shard, change]: [string, Usage]): Promise<BatchWrite> => {
+      const found = await this.#db.get<Usage>(shard);
+      return {
+        subject: this.#db.subject(shard),
+        data: JSON.stringify(sum({ ...noUsage, ...found?.value }, change)),
+        expectedSequence: found?.revision ?? 0,
+      };
+    };
+    return Promise.all([...changes].map(write));
+  }
+}
+
+/** Takes out what can be written at once: no record twice, since the second would be in vain. */
+function nextGroup(waiting: Waiting[]): readonly Waiting[] {
+  const group: Waiting[] = [];
+  const left: Waiting[] = [];
+  const subjects = new Set<string>();
+  for (const each of waiting) {
+    if (group.length >= maxGroup || subjects.has(each.record.subject)) left.push(each);
+    else {
+      subjects.add(each.record.subject);
+      group.push(each);
+    }
+  }
+  waiting.splice(0, waiting.length, ...left);
+  return group;
+}

@@ -1,0 +1,36 @@
+import type { RenderOptions } from '../api/capture-request.ts';
+
+/** Rendering a background capture, or a refresh, must have begun within so long: 24 hours. */
+export const backgroundWaitMs = 86_400_000;
+
+/** For so long a background capture, or a refresh, holds its place: until the books have what it sets aside. */
+export const bookingMs = 60_000;
+
+/** Whoever ends what is overdue in the usual ways has had its turn after this. */
+const overdueMs = 60_000;
+
+/** When the leader ends what is still open, whatever has become of its job; Unix milliseconds. */
+export const overdueAt = (deadline: number): number => deadline + overdueMs;
+
+/** The leader queues a job that its front, or a leader before it, could not queue, after this. */
+export const dispatchAfterMs = 20_000;
+
+/** Beyond the waits that the request allows: shooting a long page, storing it, and a second try after a death. */
+const marginMs = 60_000;
+
+/** When a capture that may be begun until `startBy` must have ended; Unix milliseconds. */
+export function deadlineOf(options: RenderOptions, startBy: number): number {
+  return startBy + options.timeout + options.imageTimeout + options.delay + marginMs;
+}
+
+/** `yyyymm` in UTC. */
+export function monthOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 7).replace('-', '');
+}
+
+/** The first instants of the month in UTC that `time` lies in, and of the next one; Unix milliseconds. */
+export function periodOf(time: number): { readonly start: number; readonly end: number } {
+  const date = new Date(time);
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+  return { start: Date.UTC(year, month), end: Date.UTC(year, month + 1) };
+}

@@ -1,0 +1,178 @@
+import type { CaptureStatus } from '../api/capture.ts';
+import type { WebhookEvent } from '../api/webhook.ts';
+import type {
+  CaptureFailure,
+  CaptureOutcome,
+  CaptureRecord,
+  CaptureRefresh,
+  WebhookDelivery,
+} from './capture-record.ts';
+import { backgroundWaitMs, deadlineOf, monthOf } from './times.ts';
+
+/**
+ * What becomes of a record, decided from the record alone; null leaves it as it is. `revision` says what of it is meant:
+ * 0 the capture itself, else the refresh of that number. `now` in Unix milliseconds.
+ */
+export type Transition = (record: CaptureRecord, now: number) => CaptureRecord | null;
+
+/** Whether the capture, or the refresh of that number, has still to end. */
+export function isOpen(record: CaptureRecord, revision = 0): boolean {
+  return ['queued', 'rendering'].includes(stateOf(record, revision));
+}
+
+/** `none`: there is no such refresh, or no longer anything to refresh. */
+export function stateOf({ status, refresh }: CaptureRecord, revision: number): CaptureStatus | 'none' {
+  if (revision === 0) return status;
+  return status === 'completed' && refresh?.revision === revision ? refresh.state : 'none';
+}
+
+/** How the capture failed, or with a number of a refresh the last one; undefined when it did not. */
+export function failureOf({ failure, refresh }: CaptureRecord, revision: number): CaptureFailure | undefined {
+  return revision === 0 ? failure : refresh?.failure;
+}
+
+/** Rendering begins, if nobody has begun it. */
+export function begin(revision: number): Transition {
+  return (record) => {
+    if (stateOf(record, revision) !== 'queued') return null;
+    return revision === 0
+      ? { ...record, status: 'rendering' }
+      : { ...record, ...refreshed(record, { state: 'rendering' }) };
+  };
+}
+
+/** A renderer has given it back before its end. */
+export function requeue(revision: number): Transition {
+  return (record) => {
+    if (stateOf(record, revision) !== 'rendering') return null;
+    return revision === 0 ? { ...record, status: 'queued' } : { ...record, ...refreshed(record, { state: 'queued' }) };
+  };
+}
+
+/** The file is stored: it completes once, however many renderers have finished it. `expiresAt` is that of the file. */
+export function complete(revision: number, outcome: CaptureOutcome, expiresAt: number): Transition {
+  return (record, now) => {
+    if (!isOpen(record, revision)) return null;
+    const shown = { ...record, outcome, expiresAt };
+    if (revision === 0) {
+      const interval = record.persistence?.refreshIntervalMs ?? 0;
+      return {
+        ...shown,
+        status: 'completed',
+        endedAt: now,
+        ...(interval === 0 ? {} : { nextRefreshAt: outcome.capturedAt + interval }),
+        ...toTell(record, { event: 'capture.completed', revision, now }),
+      };
+    }
+    return {
+      ...shown,
+      ...refreshed(record, { state: 'completed', endedAt: now }),
+      refreshCharges: withCharge(record),
+      ...toTell(record, { event: 'capture.refreshed', revision, now }),
+    };
+  };
+}
+
+/** It ends without a file, or, of a refresh, without a new one; uncharged. */
+export function fail(revision: number, failure: CaptureFailure): Transition {
+  return (record, now) => (isOpen(record, revision) ? failed(record, revision, failure, now) : null);
+}
+
+/** As {@link fail}, but only while nobody has begun to render it. */
+export function cancelQueued(revision: number, failure: CaptureFailure): Transition {
+  return (record, now) => (stateOf(record, revision) === 'queued' ? failed(record, revision, failure, now) : null);
+}
+
+function failed(record: CaptureRecord, revision: number, failure: CaptureFailure, now: number): CaptureRecord {
+  if (revision !== 0) return { ...record, ...refreshed(record, { state: 'failed', failure, endedAt: now }) };
+  return {
+    ...record,
+    status: 'failed',
+    failure,
+    endedAt: now,
+    // What nobody waits for any more was never accepted, as far as the client knows.
+    ...(failure.cancelled === true ? {} : toTell(record, { event: 'capture.failed', revision, now })),
+  };
+}
+
+/** What whoever asks for a refresh decides about it. */
+export type RefreshOrder = Pick<
+  CaptureRefresh,
+  'revision' | 'by' | 'region' | 'acceptedAt' | 'startBy' | 'deadline' | 'isolation'
+>;
+
+/** The refresh of that number is queued, unless it is not the next one, one is under way or there is nothing to refresh. */
+export function startRefresh(order: RefreshOrder, nextRefreshAt?: number): Transition {
+  return (record, now) => {
+    if (!isRefreshable(record) || order.revision !== nextRevision(record) || record.expiresAt <= now) return null;
+    const refresh: CaptureRefresh = { ...order, state: 'queued' };
+    return { ...record, refresh, ...(nextRefreshAt === undefined ? {} : { nextRefreshAt }) };
+  };
+}
+
+/** The next refresh is not even queued (quota, suspension): `failure` tells why, and when the one after is due. */
+export function refuseRefresh(order: RefreshOrder, failure: CaptureFailure, nextRefreshAt: number): Transition {
+  return (record) => {
+    if (!isRefreshable(record) || order.revision !== nextRevision(record)) return null;
+    const refresh: CaptureRefresh = { ...order, state: 'failed', failure, endedAt: order.acceptedAt };
+    return { ...record, refresh, nextRefreshAt };
+  };
+}
+
+/** The number that the next refresh will have. */
+export const nextRevision = ({ refresh }: CaptureRecord) => (refresh?.revision ?? 0) + 1;
+
+/** Whether a refresh could be queued now. */
+export function isRefreshable(record: CaptureRecord): boolean {
+  return record.status === 'completed' && !isOpen(record, record.refresh?.revision ?? -1);
+}
+
+/** The time of its file is over. */
+export const expire: Transition = (record, now) =>
+  record.status === 'completed' && record.expiresAt <= now ? ended(record, 'expired') : null;
+
+/** The account holder does not want it any more: cancelled when it is queued; one that is being rendered ends first. */
+export const remove: Transition = (record, now) => {
+  if (record.status === 'rendering' || record.status === 'deleted') return null;
+  return { ...ended(record, 'deleted'), endedAt: record.endedAt ?? now };
+};
+
+function ended({ nextRefreshAt: _none, ...record }: CaptureRecord, status: 'expired' | 'deleted'): CaptureRecord {
+  return { ...record, status };
+}
+
+/** How the delivery of the notice about a revision stands; nothing when a later event is to be told already. */
+export function noteDelivery(revision: number, delivery: WebhookDelivery): Transition {
+  return (record) => {
+    const isLatest = record.webhook?.revision === revision && record.status !== 'deleted';
+    return isLatest ? { ...record, webhook: delivery } : null;
+  };
+}
+
+function refreshed({ refresh }: CaptureRecord, changes: Partial<CaptureRefresh>): Pick<CaptureRecord, 'refresh'> {
+  return refresh === undefined ? {} : { refresh: { ...refresh, ...changes } };
+}
+
+/** A refresh is charged to the month in which it was accepted. */
+function withCharge({ refresh, refreshCharges = {}, tokenCost, acceptedAt }: CaptureRecord) {
+  const month = monthOf(refresh?.acceptedAt ?? acceptedAt);
+  const { tokens, captures } = refreshCharges[month] ?? { tokens: 0, captures: 0 };
+  return { ...refreshCharges, [month]: { tokens: tokens + tokenCost, captures: captures + 1 } };
+}
+
+function toTell(
+  { webhook }: CaptureRecord,
+  { event, revision, now }: { event: WebhookEvent; revision: number; now: number },
+): Pick<CaptureRecord, 'webhook'> {
+  if (webhook === undefined) return {};
+  return { webhook: { url: webhook.url, state: 'pending', event, revision, occurredAt: now, attempts: 0 } };
+}
+
+/** The order for the next refresh of a capture, which has as long as a background capture. */
+export function refreshOrderOf(
+  record: CaptureRecord,
+  order: Pick<RefreshOrder, 'by' | 'region' | 'acceptedAt' | 'isolation'>,
+): RefreshOrder {
+  const startBy = order.acceptedAt + backgroundWaitMs;
+  return { ...order, revision: nextRevision(record), startBy, deadline: deadlineOf(record.options, startBy) };
+}

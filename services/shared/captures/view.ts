@@ -1,0 +1,163 @@
+import type {
+  CaptureResult,
+  CaptureState,
+  CaptureStatus,
+  DeletedCapture,
+  FailedCapture,
+  PendingCapture,
+  RefreshView,
+  WebhookView,
+} from '../api/capture.ts';
+import type { CaptureRecord } from './capture-record.ts';
+
+export interface ViewOptions {
+  /** Files are at `<cdnUrl>/<name>`. */
+  readonly cdnUrl: string;
+  /** Unix milliseconds. */
+  readonly now: number;
+  /** It answers a request that was not rendered for: how long that request took, in milliseconds. */
+  readonly fromCacheMs?: number | undefined;
+}
+
+/** What a client is told of a capture, whatever its state. */
+export function captureView(record: CaptureRecord, options: ViewOptions): CaptureState {
+  switch (record.status) {
+    case 'queued':
+    case 'rendering':
+      return pendingView(record, options);
+    case 'failed':
+      return failedView(record);
+    case 'completed':
+    case 'expired':
+      return resultView(record, options);
+    case 'deleted':
+      return record.outcome === undefined ? deletedView(record) : resultView(record, options);
+  }
+}
+
+/** The status that a client is told: a file whose time has passed is as good as gone. `now` in Unix milliseconds. */
+export function statusOf({ status, expiresAt }: CaptureRecord, now: number): CaptureStatus {
+  return status === 'completed' && expiresAt <= now ? 'expired' : status;
+}
+
+/** The `data` of a capture that has completed; `expired` once its file is gone. */
+export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: ViewOptions): CaptureResult {
+  const { outcome } = record;
+  if (outcome === undefined) throw new TypeError(`the record of ${record.uuid} has no outcome`);
+  const { mimeType, fileSizeBytes, width, height, capturedAt } = outcome;
+  return {
+    uuid: record.uuid,
+    status: statusOf(record, now),
+    fileUrl: fileUrl(record, cdnUrl),
+    fromCache: fromCacheMs !== undefined,
+    tokenCost: fromCacheMs === undefined ? record.tokenCost : 0,
+    fileSizeBytes,
+    processingTimeMs: fromCacheMs ?? processingTime(record),
+    region: outcome.region,
+    metadata: {
+      url: record.url,
+      capturedAt: new Date(capturedAt).toISOString(),
+      createdAt: Math.floor(capturedAt / 1000),
+      format: record.options.format,
+      mimeType,
+      fileSizeBytes,
+      width,
+      height,
+      viewport: record.options.viewport,
+      fullPage: record.options.isFullPage,
+      expiresAt: new Date(record.expiresAt).toISOString(),
+    },
+    report: outcome.report,
+    ...refreshView(record),
+    ...webhookView(record),
+  };
+}
+
+/** The `data` of a capture that has still to end. */
+export function pendingView(record: CaptureRecord, { cdnUrl }: Pick<ViewOptions, 'cdnUrl'>): PendingCapture {
+  return {
+    uuid: record.uuid,
+    status: record.status === 'rendering' ? 'rendering' : 'queued',
+    fileUrl: fileUrl(record, cdnUrl),
+    fromCache: false,
+    tokenCost: record.tokenCost,
+    region: record.region,
+    acceptedAt: new Date(record.acceptedAt).toISOString(),
+    metadata: asked(record),
+    ...webhookView(record),
+  };
+}
+
+function failedView(record: CaptureRecord): FailedCapture {
+  const { code, message } = record.failure ?? { code: 'INTERNAL_ERROR', message: 'The capture failed.' };
+  return {
+    uuid: record.uuid,
+    status: 'failed',
+    fromCache: false,
+    tokenCost: 0,
+    region: record.region,
+    processingTimeMs: processingTime(record),
+    acceptedAt: new Date(record.acceptedAt).toISOString(),
+    error: { code, message },
+    metadata: asked(record),
+    ...webhookView(record),
+  };
+}
+
+function deletedView(record: CaptureRecord): DeletedCapture {
+  return {
+    uuid: record.uuid,
+    status: 'deleted',
+    fromCache: false,
+    tokenCost: 0,
+    region: record.region,
+    acceptedAt: new Date(record.acceptedAt).toISOString(),
+    metadata: asked(record),
+  };
+}
+
+function refreshView(record: CaptureRecord): { readonly refresh?: RefreshView } {
+  const { refresh, persistence, nextRefreshAt, refreshCharges = {} } = record;
+  if (refresh === undefined && persistence === undefined) return {};
+  const { code, message } = refresh?.failure ?? {};
+  return {
+    refresh: {
+      state: refresh?.state ?? 'idle',
+      error: code === undefined || message === undefined ? null : { code, message },
+      acceptedAt: isoOrNull(refresh?.acceptedAt),
+      endedAt: isoOrNull(refresh?.endedAt),
+      nextAt: isoOrNull(nextRefreshAt),
+      tokensCharged: Object.values(refreshCharges).reduce((sum, { tokens }) => sum + tokens, 0),
+    },
+  };
+}
+
+function webhookView({ webhook }: CaptureRecord): { readonly webhook?: WebhookView } {
+  if (webhook === undefined) return {};
+  const { url, state, event, attempts, lastStatus, lastError, nextAttemptAt } = webhook;
+  return {
+    webhook: {
+      url,
+      state,
+      event: event ?? null,
+      attempts,
+      lastStatus: lastStatus ?? null,
+      lastError: lastError ?? null,
+      nextAttemptAt: isoOrNull(nextAttemptAt),
+    },
+  };
+}
+
+const isoOrNull = (time: number | undefined) => (time === undefined ? null : new Date(time).toISOString());
+
+const asked = ({ url, options: { format, viewport, isFullPage } }: CaptureRecord) => ({
+  url,
+  format,
+  viewport,
+  fullPage: isFullPage,
+});
+
+const fileUrl = ({ fileName }: CaptureRecord, cdnUrl: string) => `${cdnUrl}/${fileName}`;
+
+/** Front and renderer each have a clock of their own: never less than nothing. */
+const processingTime = ({ acceptedAt, endedAt }: CaptureRecord) => Math.max(0, (endedAt ?? acceptedAt) - acceptedAt);

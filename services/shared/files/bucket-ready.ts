@@ -1,0 +1,197 @@
+import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { backoffMs, delay } from '../runtime/deadline.ts';
+import { ServiceError } from '../runtime/errors.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { newFileName } from './file-name.ts';
+import type { NewFile } from './file-store.ts';
+import type { BucketNeed, GcsLimits } from './gcs-client.ts';
+import { deniedPermission, GcsError, isBucketMissing, isObjectMissing, mayBeMissing } from './gcs-error.ts';
+import type { GcsStore } from './gcs-store.ts';
+
+/** A right that the bucket does not give. */
+class NeedRefused extends Error {
+  readonly need: BucketNeed;
+
+  constructor(need: BucketNeed, cause: GcsError) {
+    super(`storage.objects.${need} is refused`, { cause });
+    this.need = need;
+  }
+}
+
+/**
+ * What a try left behind, because it was interrupted, has expired after this. Then a comparison of the bucket with the
+ * records removes it, or the bucket's own rule, a day later.
+ */
+const leftoverMs = 5 * 60_000;
+
+/** For so long the file of a try that failed is tried to be removed. */
+const cleanUpMs = 2000;
+
+/**
+ * Tries out what a service needs of a bucket: with a file of its own where it may create one, else with a name that is not
+ * there. To whoever may not list, that name is refused; then the bucket has to tell which rights it gives. Throws a
+ * NeedRefused, or what the calls of the store throw.
+ */
+async function tryBucket(store: GcsStore, needs: readonly BucketNeed[], limits: GcsLimits): Promise<void> {
+  const name = newFileName(randomUUIDv7(), 'png');
+  if (needs.every((need) => need === 'create')) return openSession(store, name, limits);
+  const refusal = await askForMissing(store, name, limits);
+  if (needs.includes('list')) await store.list(null, 1, limits);
+  if (needs.includes('create')) await useFile(store, name, needs, limits);
+  if (refusal !== null) await askForRights(store, needs, refusal, limits);
+  // Whoever may not delete is refused before the name is looked for.
+  else if (!needs.includes('create') && needs.includes('delete')) await store.remove(name, limits);
+}
+
+/**
+ * Opens a resumable upload, which needs the right to create an object, and sends nothing: whoever may not delete must not
+ * leave an object behind at each start. The bucket forgets the session after a week.
+ */
+async function openSession({ client }: GcsStore, name: string, limits: GcsLimits): Promise<void> {
+  await client.call('create', limits, (bucket) =>
+    bucket.file(name).createResumableUpload({
+      metadata: { contentType: 'image/png' },
+      preconditionOpts: { ifGenerationMatch: 0 },
+    }),
+  );
+}
+
+/** Asks for an object that is not there; the refusal, where that is told by one. */
+function askForMissing({ client }: GcsStore, name: string, limits: GcsLimits): Promise<GcsError | null> {
+  return client.retry('get', limits, async (signal) => {
+    try {
+      await client.attempt('get', signal, (bucket) => bucket.file(name).getMetadata());
+      return null;
+    } catch (error) {
+      if (!(error instanceof GcsError)) throw error;
+      if (isObjectMissing(error)) return null;
+      if (mayBeMissing(error)) return error;
+      throw error;
+    }
+  });
+}
+
+async function useFile(store: GcsStore, name: string, needs: readonly BucketNeed[], limits: GcsLimits): Promise<void> {
+  const file: NewFile = {
+    object: name,
+    // Any one: a bucket does not tell regions apart.
+    region: 'us-east',
+    account: 'probe',
+    bytes: randomBytes(64),
+    contentType: 'image/png',
+    expiresAt: Date.now() + leftoverMs,
+    width: 1,
+    height: 1,
+    deadline: limits.deadline,
+  };
+  await store.create(file, limits);
+  try {
+    if (needs.includes('get') && (await store.stat(name, limits)) === null) {
+      throw new Error('the bucket does not find an object that it has just stored');
+    }
+  } catch (error) {
+    await store.remove(name, { deadline: Date.now() + cleanUpMs }).catch(() => undefined);
+    throw error;
+  }
+  if (needs.includes('delete')) await store.remove(name, limits);
+}
+
+/** Throws unless the bucket says that it gives the rights by which a name that is refused is known to be missing. */
+async function askForRights(
+  { client }: GcsStore,
+  needs: readonly BucketNeed[],
+  refusal: GcsError,
+  limits: GcsLimits,
+): Promise<void> {
+  const granted = await client.rights.ask(limits);
+  const lacking = needs.find((need) => granted?.has(`storage.objects.${need}`) !== true);
+  if (lacking === undefined) return;
+  // A file of its own has shown that they are there, under a condition: only whoever may list is told what is missing.
+  throw new NeedRefused(needs.includes('create') ? 'list' : lacking, refusal);
+}
+
+/** The bucket cannot be used like this, and waiting does not help; the message is for the operator. */
+export class BucketError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'BucketError';
+  }
+}
+
+/**
+ * Resolves when a service can do what it needs with the bucket. One that is away is waited for, as long as it takes.
+ *
+ * @param options.onWait gets what is waited for, each time
+ * @throws BucketError that says what is wrong: no bucket, no credentials, a right that is missing
+ */
+export async function bucketReady(
+  store: GcsStore,
+  needs: readonly BucketNeed[],
+  options: {
+    readonly signal: AbortSignal;
+    readonly log: Logger;
+    readonly onWait: (what: string) => void;
+    /** How long a bucket that does not answer well is asked before that is told. By default 5 s. */
+    readonly tryMs?: number;
+  },
+): Promise<void> {
+  const { signal, log, onWait, tryMs = 5000 } = options;
+  for (let attempt = 1; ; attempt++) {
+    signal.throwIfAborted();
+    try {
+      await tryBucket(store, needs, { deadline: Date.now() + tryMs, signal });
+      return;
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const error = thrown instanceof ServiceError ? thrown.cause : thrown;
+      if (!(error instanceof GcsError) || !error.transient) throw explain(error, store, needs);
+      onWait(`waiting for the bucket ${store.client.bucket}: ${error.detail}`);
+      log.warn({ err: error, bucket: store.client.bucket }, 'waiting for the bucket');
+      await delay(backoffMs(attempt, 500, 5000), signal);
+    }
+  }
+}
+
+/** What is wrong with a bucket and what to do about it. */
+function explain(error: unknown, { client }: GcsStore, needs: readonly BucketNeed[]): BucketError {
+  const { bucket } = client;
+  const say = (message: string) => new BucketError(message, { cause: error });
+  if (error instanceof NeedRefused) {
+    const all = [...new Set([...needs, error.need])];
+    return say(`${refusal(bucket, `storage.objects.${error.need}`, all)} ${saidBy(error.cause as GcsError)}`);
+  }
+  if (!(error instanceof GcsError)) return say(`the bucket ${bucket} cannot be used: ${String(error)}`);
+  if (error.failure === 'credentials') {
+    return say(
+      `no credentials for the bucket ${bucket}: name a key file in GOOGLE_APPLICATION_CREDENTIALS, or run with a service ` +
+        `account (Workload Identity); an emulator is named by WEBCAPTURE_GCS_ENDPOINT. Google's library says: ${error.detail}`,
+    );
+  }
+  if (isBucketMissing(error)) {
+    return say(`there is no bucket ${bucket}: create it, or correct WEBCAPTURE_GCS_BUCKET. ${saidBy(error)}`);
+  }
+  if (error.status === 401) {
+    return say(
+      `the bucket ${bucket} refuses the credentials, which have expired or were revoked: renew them. ${saidBy(error)}`,
+    );
+  }
+  if (error.status === 403 && (error.reason ?? 'forbidden') === 'forbidden') {
+    const right = deniedPermission(error) ?? `storage.objects.${error.operation}`;
+    return say(`${refusal(bucket, right, needs)} ${saidBy(error)}`);
+  }
+  return say(`the bucket ${bucket} cannot be used: ${error.message}`);
+}
+
+function refusal(bucket: string, right: string, needs: readonly BucketNeed[]): string {
+  const all = needs.map((need) => `storage.objects.${need}`).join(', ');
+  const isCreator = needs.every((need) => need === 'create');
+  const isWriter = needs.includes('create') || needs.includes('delete');
+  const role = isCreator ? 'storage.objectCreator' : isWriter ? 'storage.objectUser' : 'storage.objectViewer';
+  return (
+    `the right ${right} on the bucket ${bucket} is missing: grant this service's account roles/${role} there, ` +
+    `or a role of your own with ${all} (docs/storage.md).`
+  );
+}
+
+const saidBy = ({ status, reason, detail }: GcsError) =>
+  `The answer was${status === undefined ? '' : ` ${status}`}${reason === undefined ? '' : ` ${reason}`}: ${detail}`;

@@ -1,0 +1,105 @@
+import type { StoredMsg } from '@nats-io/jetstream';
+import type { Region } from '../runtime/regions.ts';
+import type { ListedFile, StoredFile } from './file-store.ts';
+
+/** Bytes of a part: well below the smallest max_payload, and 0.5 ms for a file of 300 KB. */
+export const partSize = 256 * 1024;
+
+/** Parts outlive their head by this, so that a reading that has begun can end. */
+export const partGraceSeconds = 300;
+
+/** Where the parts of one writing of a file are; they are numbered from 0. */
+export interface PartsLocation {
+  /** Of the renderer that wrote them. Absent: they were written by the version before this one. */
+  readonly region?: Region;
+  readonly object: string;
+  /** One writing's own. */
+  readonly generation: string;
+}
+
+/** The message that makes parts a file of the embedded store. */
+export interface Head extends StoredFile {
+  readonly parts: number;
+  readonly location: PartsLocation;
+  /** What this file replaced: its parts are kept until the next replacement, for those who are reading them. */
+  readonly previous?: PartsLocation;
+}
+
+/** As the version before this one wrote it. */
+interface FormerHead extends StoredFile {
+  readonly parts: number;
+  readonly generation: string;
+  readonly previousGeneration?: string;
+}
+
+/** The head that a message holds, unless its file has expired by `now`. */
+export function headOf(message: StoredMsg | null, now: number): Head | null {
+  if (message === null || message.data.length === 0) return null;
+  const head = message.json<Head | FormerHead>();
+  if (head.expiresAt <= now) return null;
+  return 'location' in head ? head : headOfFormer(head);
+}
+
+function headOfFormer({ generation, previousGeneration, ...head }: FormerHead): Head {
+  const location = { object: head.name, generation };
+  if (previousGeneration === undefined) return { ...head, location };
+  return { ...head, location, previous: { object: head.name, generation: previousGeneration } };
+}
+
+/** As a listing shows the file of a head that is there. */
+export function listedFileOf(message: StoredMsg): ListedFile {
+  const { name, size, storedAt, expiresAt } = message.json<StoredFile>();
+  return { name, size, storedAt, expiresAt };
+}
+
+/** A file name holds one dot; in a subject it would part two tokens. */
+const token = (name: string) => name.replaceAll('.', '_');
+
+/** Of a head that the version before this one wrote, under the name of its file alone. */
+export const formerHeadSubject = (name: string) => `files.head.${token(name)}`;
+
+/**
+ * The subjects of the heads of a file. No message can be overwritten, so that each replacement has a subject of its own
+ * with the next number; the last one that was written is true, and those before are purged.
+ */
+export const headVersions = (name: string) => `files.head.${token(name)}.*`;
+
+export const headSubject = (name: string, version: number) => `files.head.${token(name)}.${version}`;
+
+/** The number of a head by its subject; 0 for one of the version before this one. */
+export const versionOf = (subject: string) => Number(subject.split('.')[3] ?? 0);
+
+/** The subjects of all heads. */
+export const headsFilter = 'files.head.>';
+
+const partsPrefix = ({ region, object }: Pick<PartsLocation, 'region' | 'object'>) =>
+  region === undefined ? `files.part.${token(object)}` : `files.part.${region}.${token(object)}`;
+
+export const partSubject = (location: PartsLocation, part: number) =>
+  `${partsPrefix(location)}.${location.generation}.${part}`;
+
+/** The subjects of the parts of one writing. */
+export const partsFilter = (location: PartsLocation) => `${partsPrefix(location)}.${location.generation}.*`;
+
+/** The subjects of all parts of an object. */
+export const objectFilter = (location: Pick<PartsLocation, 'region' | 'object'>) => `${partsPrefix(location)}.>`;
+
+/** The same, whatever region wrote them. */
+export const objectFilters = (object: string) => [`files.part.${token(object)}.>`, `files.part.*.${token(object)}.>`];
+
+export const isSameLocation = (a: PartsLocation | undefined, b: PartsLocation) =>
+  a?.region === b.region && a?.object === b.object && a?.generation === b.generation;
+
+/** A {@link PartsLocation} as an upload names it, with the number of parts. */
+export const uploadObject = ({ region, object, generation }: PartsLocation, parts: number) =>
+  `${region}/${object}/${generation}/${parts}`;
+
+const generationPattern = /^[0-9a-f-]{36}$/;
+
+/** Null when an upload names none. What it names need not be there. */
+export function parseUploadObject(text: string, expected: { region: Region; object: string }) {
+  const [region, object, generation = '', parts = '', ...rest] = text.split('/');
+  if (region !== expected.region || object !== expected.object || rest.length > 0) return null;
+  if (!generationPattern.test(generation) || !/^[1-9]\d{0,5}$/.test(parts)) return null;
+  return { location: { region: expected.region, object: expected.object, generation }, parts: Number(parts) };
+}

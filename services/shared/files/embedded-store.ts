@@ -1,0 +1,383 @@
+import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import type { NatsSession } from '../nats/connect.ts';
+import { retryTransient } from '../nats/retry.ts';
+import { backoffMs, DeadlineError, delay, localDeadline, withDeadline } from '../runtime/deadline.ts';
+import { ServiceError } from '../runtime/errors.ts';
+import {
+  formerHeadSubject,
+  type Head,
+  headOf,
+  headsFilter,
+  headSubject,
+  headVersions,
+  isSameLocation,
+  listedFileOf,
+  objectFilter,
+  objectFilters,
+  parseUploadObject,
+  partsFilter,
+  partSize,
+  type PartsLocation,
+  partSubject,
+  versionOf,
+} from './embedded-head.ts';
+import { EmbeddedUploader } from './embedded-uploader.ts';
+import { FileMessages } from './file-messages.ts';
+import { uuidOf } from './file-name.ts';
+import {
+  type AcceptedFile,
+  type ByteRange,
+  type CallLimits,
+  type ExpectedUpload,
+  type FilePage,
+  FileReplacedError,
+  type FileStore,
+  type NewFile,
+  type StoredFile,
+  type Upload,
+} from './file-store.ts';
+import { isSamePicture, mayShowSame } from './same-picture.ts';
+import { expiryToleranceMs, signatureBytes, UploadRejectedError, verifyClaim, verifySignature } from './upload.ts';
+
+/** Parts read ahead of the reader. */
+const readAhead = 8;
+
+const writeTimeoutMs = 30_000;
+
+/** A result may be quicker than the parts of its file, which another stream stores. */
+const partsTimeoutMs = 2000;
+
+/** Whoever replaces a file at the same time is another delivery of the job, or a job of somebody else. */
+const maxAttempts = 5;
+
+/** A file in place, and what a compare-and-set of its head must name. */
+interface Place {
+  /** Null when there is none, or no longer. */
+  readonly head: Head | null;
+  readonly sequence: number;
+  readonly version: number;
+}
+
+/**
+ * The embedded store: files as messages of a JetStream stream, so that a laptop needs no bucket. Renderers write the parts,
+ * under a generation of their own; a trusted service then writes the head that makes them a file. The server removes what
+ * has expired.
+ */
+export class EmbeddedStore implements FileStore {
+  readonly #messages: FileMessages;
+  readonly #uploader: EmbeddedUploader;
+  readonly #now: () => number;
+
+  /** @param now Unix milliseconds: the server's time, by which parts expire */
+  constructor(session: NatsSession, now: () => number = Date.now) {
+    this.#messages = new FileMessages(session);
+    this.#uploader = new EmbeddedUploader(session, now);
+    this.#now = now;
+  }
+
+  create(file: NewFile): Promise<StoredFile> {
+    return this.#call(async () => {
+      const deadline = file.deadline ?? this.#now() + writeTimeoutMs;
+      const upload = await this.#uploader.upload(file).stored;
+      const { object: name, region, expiresAt, cacheSeconds } = file;
+      const location = locationOf(upload, { region, object: name });
+      const wanted = { name, expiresAt, cacheSeconds };
+      const placed = await this.#place(upload, location, wanted, deadline, (head) =>
+        head === null ? 'write' : 'keep',
+      );
+      // Either our own head, whose acknowledgement was lost, or that of another file of the name.
+      if (!isSameLocation(placed.location, location)) await this.#drop(partsFilter(location));
+      return placed;
+    });
+  }
+
+  accept(upload: Upload, expected: ExpectedUpload, limits?: CallLimits): Promise<AcceptedFile> {
+    return this.#call(async () => {
+      verifyClaim(upload, expected);
+      const location = locationOf(upload, expected);
+      const deadline = limits?.deadline ?? this.#now() + writeTimeoutMs;
+      // What needs no comparison is verified while the place is looked at.
+      const early = expected.isRefresh ? null : this.#verify(upload, location, { ...expected, deadline }, false);
+      early?.catch(() => undefined);
+      let isSame = false;
+      const file = await this.#place(upload, location, expected, deadline, async (head) => {
+        if (isSameLocation(head?.location, location)) return 'keep';
+        if (head !== null && !expected.isRefresh) return 'keep';
+        const isCompared = head !== null && upload.etag !== head.etag && mayShowSame(head, upload);
+        const bytes = await (early ?? this.#verify(upload, location, { ...expected, deadline }, isCompared));
+        isSame = head !== null && (upload.etag === head.etag || (bytes !== null && (await this.#shows(head, bytes))));
+        if (!isSame || head === null) return 'write';
+        return head.expiresAt === expected.expiresAt && head.cacheSeconds === expected.cacheSeconds ? 'keep' : 'extend';
+      });
+      return { file, isSame };
+    }, limits);
+  }
+
+  discard(name: string, upload: Upload, limits?: CallLimits): Promise<void> {
+    return this.#call(async () => {
+      const [region, object] = upload.object.split('/');
+      const parsed = parseUploadObject(upload.object, { region, object } as Pick<NewFile, 'region' | 'object'>);
+      if (parsed === null || uuidOf(parsed.location.object) !== uuidOf(name)) return;
+      const { head } = await this.#placeOf(name, limits?.deadline ?? this.#now() + writeTimeoutMs);
+      const { location } = parsed;
+      if (isSameLocation(head?.location, location) || isSameLocation(head?.previous, location)) return;
+      await this.#messages.purge(partsFilter(location));
+    }, limits);
+  }
+
+  stat(name: string, limits?: CallLimits): Promise<StoredFile | null> {
+    return this.#call(async () => {
+      const message =
+        (await this.#messages.last(headVersions(name))) ?? (await this.#messages.last(formerHeadSubject(name)));
+      return headOf(message, this.#now());
+    }, limits);
+  }
+
+  async *read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array> {
+    const { location, size } = file as Head;
+    const { start, end } = range ?? { start: 0, end: size - 1 };
+    const [first, last] = [Math.floor(start / partSize), Math.floor(end / partSize)];
+    const partOf = async (part: number) => {
+      const message = await this.#call(() => this.#messages.last(partSubject(location, part)), limits);
+      if (message === null) throw new FileReplacedError();
+      return message.data;
+    };
+    let offset = first * partSize;
+    for await (const bytes of ahead(partOf, first, last)) {
+      yield bytes.subarray(Math.max(0, start - offset), end - offset + 1);
+      offset += partSize;
+    }
+  }
+
+  remove(name: string, limits?: CallLimits): Promise<void> {
+    return this.#call(async () => {
+      const { head } = await this.#placeOf(name, limits?.deadline ?? this.#now() + writeTimeoutMs);
+      await this.#messages.purge(formerHeadSubject(name));
+      await this.#messages.purge(headVersions(name));
+      // Also those of earlier files of that name, and of writings that never came to a head.
+      for (const filter of objectFilters(name)) await this.#messages.purge(filter);
+      for (const location of [head?.location, head?.previous]) {
+        if (location !== undefined && location.object !== name) await this.#messages.purge(objectFilter(location));
+      }
+    }, limits);
+  }
+
+  /** In the order in which they were written, so that `next` is the sequence of the last head. */
+  list(after: string | null, limit: number): Promise<FilePage> {
+    return this.#call(async () => {
+      const sequence = Number(after ?? 0);
+      // The cursor of another store, which was in use before: from the begin.
+      const heads = await this.#messages.after(Number.isSafeInteger(sequence) ? sequence : 0, headsFilter, limit);
+      const last = heads.at(-1);
+      return { files: heads.map((head) => listedFileOf(head)), next: last === undefined ? null : String(last.seq) };
+    });
+  }
+
+  /**
+   * Makes an upload the file of a name, where `decide` says so of the file in place: `keep` that, `write` the upload in
+   * its place, or `extend` the life of its bytes. Decides anew when another file has come meanwhile.
+   */
+  async #place(
+    upload: Upload,
+    location: PartsLocation,
+    wanted: Pick<ExpectedUpload, 'name' | 'expiresAt'> & { readonly cacheSeconds?: number | undefined },
+    deadline: number,
+    decide: (head: Head | null) => 'keep' | 'write' | 'extend' | Promise<'keep' | 'write' | 'extend'>,
+  ): Promise<Head> {
+    for (let attempt = 1; ; attempt++) {
+      const place = await this.#placeOf(wanted.name, deadline);
+      const { head } = place;
+      const decision = await decide(head);
+      if (decision === 'keep' && head !== null) return head;
+      const next =
+        decision === 'extend' && head !== null
+          ? await this.#rewrite(head, location, wanted)
+          : newHead(upload, location, wanted, head, this.#now());
+      const sequence = await this.#writeHead(next, place, deadline);
+      if (sequence !== null) {
+        if (place.version > 0 || head !== null) await this.#dropFormer(next, sequence, head?.previous);
+        return next;
+      }
+      if (attempt === maxAttempts || this.#now() >= deadline)
+        throw new Error('others replaced the file again and again');
+      // Another write of the head may be under way, which the next reading does not show yet.
+      await delay(backoffMs(attempt, 50, 1000));
+    }
+  }
+
+  async #placeOf(name: string, deadline: number): Promise<Place> {
+    const until = localDeadline(deadline, this.#now());
+    const [message, former] = await Promise.all([
+      this.#messages.lastOfLeader(headVersions(name), until),
+      this.#messages.lastOfLeader(formerHeadSubject(name), until),
+    ]);
+    if (message !== null) {
+      return { head: headOf(message, this.#now()), sequence: message.seq, version: versionOf(message.subject) };
+    }
+    return { head: headOf(former, this.#now()), sequence: 0, version: 0 };
+  }
+
+  /** The sequence of the head once it is in place; null when another one is. */
+  async #writeHead(head: Head, place: Place, deadline: number): Promise<number | null> {
+    const until = localDeadline(deadline, this.#now());
+    const written = await this.#messages.swap(headSubject(head.name, place.version + 1), JSON.stringify(head), {
+      ttlSeconds: Math.max(1, Math.ceil((head.expiresAt - this.#now()) / 1000)),
+      deadline: until,
+      filter: headVersions(head.name),
+      expected: place.sequence,
+    });
+    if (written !== null) return written;
+    const message = await this.#messages.lastOfLeader(headVersions(head.name), until);
+    const found = headOf(message, this.#now());
+    // Our own, whose acknowledgement was lost.
+    return isSameLocation(found?.location, head.location) ? (message?.seq ?? null) : null;
+  }
+
+  /** The parts of the file before stay for those who are reading them; those of the file before it have had their time. */
+  async #dropFormer(
+    { name, location, previous }: Head,
+    sequence: number,
+    beforePrevious?: PartsLocation,
+  ): Promise<void> {
+    await this.#messages.purge(headVersions(name), sequence);
+    if (previous !== undefined && previous.region === undefined) await this.#drop(formerHeadSubject(name));
+    if (beforePrevious === undefined) return;
+    // Of an object that was made to replace a file: also what other deliveries of that job have left.
+    const isOwn = [location, previous].some((kept) => kept?.object === beforePrevious.object);
+    await this.#drop(
+      isOwn || beforePrevious.region === undefined ? partsFilter(beforePrevious) : objectFilter(beforePrevious),
+    );
+  }
+
+  /** The bytes of a file once more, to be kept for as long as is wanted now. */
+  async #rewrite(
+    head: Head,
+    { region, object }: PartsLocation,
+    { expiresAt, cacheSeconds }: { expiresAt: number; cacheSeconds?: number | undefined },
+  ): Promise<Head> {
+    if (region === undefined) throw new Error('an upload has a region');
+    const bytes = await buffer(this.read(head));
+    const { cacheSeconds: _, ...kept } = head;
+    const file = { ...kept, object, region, account: '', bytes, expiresAt };
+    const upload = await this.#uploader.upload(file).stored;
+    return newHead(upload, locationOf(upload, file), { name: head.name, expiresAt, cacheSeconds }, head, this.#now());
+  }
+
+  /**
+   * Reads an upload and holds it against its description. Returns its bytes when they are wanted, else null. Throws an
+   * {@link UploadRejectedError}.
+   */
+  async #verify(
+    upload: Upload,
+    location: PartsLocation,
+    { expiresAt, deadline }: ExpectedUpload & { readonly deadline: number },
+    wantsBytes: boolean,
+  ): Promise<Buffer | null> {
+    const parts = Math.ceil(upload.size / partSize);
+    const hash = createHash('sha256');
+    const kept: Uint8Array[] = [];
+    let size = 0;
+    const limits = { missingUntil: Date.now() + partsTimeoutMs, deadline: localDeadline(deadline, this.#now()) };
+    for await (const { data, header, time } of ahead((part) => this.#partOf(location, part, limits), 0, parts - 1)) {
+      if (size === 0) verifySignature(upload, Buffer.from(data.subarray(0, signatureBytes)));
+      const length = Math.min(partSize, upload.size - size);
+      if (data.length !== length) {
+        throw new UploadRejectedError('wrong_size', `a part of it has ${data.length} bytes, not ${length}`);
+      }
+      // One that is gone before its file would leave half of it, and room for other bytes.
+      const ttlSeconds = Number.parseInt(header.get('Nats-TTL'), 10);
+      if (!(time.getTime() + ttlSeconds * 1000 + expiryToleranceMs >= expiresAt)) {
+        throw new UploadRejectedError('expired', `a part of it lives for ${header.get('Nats-TTL')} s`);
+      }
+      hash.update(data);
+      size += data.length;
+      if (wantsBytes) kept.push(data);
+    }
+    if (hash.digest('hex').slice(0, 32) !== upload.etag) {
+      throw new UploadRejectedError('foreign', 'its bytes are not those that its tag tells of');
+    }
+    return wantsBytes ? Buffer.concat(kept) : null;
+  }
+
+  async #partOf(location: PartsLocation, part: number, limits: { missingUntil: number; deadline: number }) {
+    for (let attempt = 1; ; attempt++) {
+      const message = await retryTransient(() => this.#messages.last(partSubject(location, part)), limits);
+      if (message !== null) return message;
+      if (Date.now() >= limits.missingUntil) throw new UploadRejectedError('missing', `its part ${part} is not there`);
+      await delay(backoffMs(attempt, 20, 200));
+    }
+  }
+
+  /** Whether the file in place shows the same as an upload. One that cannot be read is of no use. */
+  async #shows(head: Head, bytes: Buffer): Promise<boolean> {
+    const present = await buffer(this.read(head)).catch(() => null);
+    return present !== null && (await isSamePicture(head.contentType, bytes, present));
+  }
+
+  /** Makes a call within its limits, and errors those of the store. */
+  async #call<T>(call: () => Promise<T>, { deadline }: CallLimits = {}): Promise<T> {
+    try {
+      if (deadline === undefined) return await call();
+      const leftMs = deadline - this.#now();
+      if (leftMs <= 0) throw new DeadlineError('what came before', 0);
+      return await withDeadline(call(), leftMs, 'the store');
+    } catch (error) {
+      if (error instanceof UploadRejectedError) throw error;
+      throw new ServiceError('STORAGE_FAILED', undefined, { cause: error });
+    }
+  }
+
+  /** What stays when this fails goes with the file, or expires. */
+  async #drop(filter: string): Promise<void> {
+    await this.#messages.purge(filter).catch(() => undefined);
+  }
+}
+
+function newHead(
+  { contentType, size, etag, width, height }: Upload,
+  location: PartsLocation,
+  { name, expiresAt, cacheSeconds }: { name: string; expiresAt: number; cacheSeconds?: number | undefined },
+  replaced: Head | null,
+  now: number,
+): Head {
+  return {
+    name,
+    contentType,
+    size,
+    etag,
+    storedAt: now,
+    expiresAt,
+    width,
+    height,
+    ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
+    parts: Math.ceil(size / partSize),
+    location,
+    ...(replaced === null ? {} : { previous: replaced.location }),
+  };
+}
+
+function locationOf({ object, size }: Upload, expected: Pick<ExpectedUpload, 'region' | 'object'>): PartsLocation {
+  const parsed = parseUploadObject(object, expected);
+  if (parsed === null) throw new UploadRejectedError('foreign', 'it is not the object that was asked for');
+  if (parsed.parts !== Math.ceil(size / partSize)) {
+    throw new UploadRejectedError('wrong_size', `it has ${parsed.parts} parts for ${size} bytes`);
+  }
+  return parsed.location;
+}
+
+/** What `get` gives for the numbers from `first` to `last`, in order, with some calls under way ahead of the reader. */
+async function* ahead<T>(get: (index: number) => Promise<T>, first: number, last: number): AsyncGenerator<T> {
+  const pending: Promise<T>[] = [];
+  let next = first;
+  for (let index = first; index <= last; index++) {
+    for (; next <= last && next < index + readAhead; next++) {
+      const reading = get(next);
+      // It may fail before its turn comes; it is awaited then.
+      reading.catch(() => undefined);
+      pending.push(reading);
+    }
+    const result = pending.shift();
+    if (result !== undefined) yield await result;
+  }
+}

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { ServiceError } from '../runtime/errors.ts';
+import { localDeadline } from '../runtime/deadline.ts';
+import type { NatsSession } from '../nats/connect.ts';
+import { partGraceSeconds, partSize, partSubject, uploadObject, type PartsLocation } from './embedded-head.ts';
+import { FileMessages } from './file-messages.ts';
+import type { FileUploader, NewFile, Upload } from './file-store.ts';
+import { contentTag, uploadOf } from './upload.ts';
+
+const writeTimeoutMs = 30_000;
+
+/**
+ * Uploads into the embedded store: the parts of a file as messages, under a generation of their own. It needs no right
+ * but to publish below `files.part.<region>`, and the parts of an upload that nobody accepts expire.
+ */
+export class EmbeddedUploader implements FileUploader {
+  readonly #messages: FileMessages;
+  readonly #now: () => number;
+
+  /** @param now Unix milliseconds */
+  constructor(session: NatsSession, now: () => number = Date.now) {
+    this.#messages = new FileMessages(session);
+    this.#now = now;
+  }
+
+  upload(file: NewFile): { readonly sent: Promise<Upload>; readonly stored: Promise<Upload> } {
+    const { object, region, bytes } = file;
+    const location: PartsLocation = { region, object, generation: randomUUID() };
+    const parts = Math.ceil(bytes.length / partSize);
+    const upload = uploadOf(file, uploadObject(location, parts), contentTag(bytes));
+    // The client hands each message to the connection before its call returns.
+    const writing = this.#write(location, file);
+    const stored = writing.then(
+      () => upload,
+      (error: unknown) => {
+        throw new ServiceError('STORAGE_FAILED', undefined, { cause: error });
+      },
+    );
+    // Whoever waits for `sent` alone must not be ended by what becomes of the rest.
+    stored.catch(() => undefined);
+    return { sent: Promise.resolve(upload), stored };
+  }
+
+  async #write(location: PartsLocation, { bytes, expiresAt, deadline: until }: NewFile): Promise<void> {
+    const now = this.#now();
+    const deadline = localDeadline(until ?? now + writeTimeoutMs, now);
+    // The time to live is relative: the server and this process need not agree on what time it is.
+    const ttlSeconds = Math.max(1, Math.ceil((expiresAt - now) / 1000)) + partGraceSeconds;
+    // A renderer far away needs the time that its line takes (2 MB/s); what got lost must be sent again before the deadline.
+    const timeout = Math.max(1, Math.min(5000 + bytes.length / 2048, (deadline - Date.now()) / 3));
+    const writing: Promise<unknown>[] = [];
+    for (let part = 0; part * partSize < bytes.length; part++) {
+      const slice = bytes.subarray(part * partSize, (part + 1) * partSize);
+      writing.push(this.#messages.create(partSubject(location, part), slice, { ttlSeconds, deadline, timeout }));
+    }
+    await Promise.all(writing);
+  }
+}

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import { type Format, formats, mimeTypes } from '../api/formats.ts';
+import type { StoredFile } from './file-store.ts';
+
+const fileName = new RegExp(`^[0-9a-f-]{36}-[0-9a-f]{32}\\.(?:${formats.join('|')})$`);
+
+/** The uuid, 128 random bits that nobody can guess, and the extension. */
+export function newFileName(uuid: string, format: Format): string {
+  return `${uuid}-${randomBytes(16).toString('hex')}.${format}`;
+}
+
+/**
+ * Another name for an object whose name is taken: by another delivery of the same job, or by an upload whose answer was
+ * lost, which a renderer can neither read nor write over.
+ */
+export const withSuffix = (object: string) => `${object}~${randomBytes(4).toString('hex')}`;
+
+const suffix = /~[0-9a-f]{8}$/;
+
+/** The name of an object as it was asked for, without the suffix that it may have got. */
+export const withoutSuffix = (object: string) => object.replace(suffix, '');
+
+/** Whether a name can be one of ours at all. */
+export function isFileName(name: string): boolean {
+  return fileName.test(name);
+}
+
+/** The uuid of the capture that a name of ours belongs to. */
+export function uuidOfFileName(name: string): string {
+  return name.slice(0, 36);
+}
+
+const uuidLength = 36;
+
+/** `capture-<uuid>.<format>`: the random part of the file's name is nobody's business on a disk. */
+export function downloadName(uuid: string, format: Format): string {
+  return `capture-${uuid}.${format}`;
+}
+
+function formatOf(mimeType: StoredFile['contentType']): Format {
+  const found = Object.entries(mimeTypes).find(([, type]) => type === mimeType);
+  return (found?.[0] ?? 'png') as Format;
+}
+
+/** The capture that a file of ours is of. */
+export const uuidOf = (fileName: string) => fileName.slice(0, uuidLength);
+
+/** The Content-Disposition header of a file: shown in place, and saved under {@link downloadName}. */
+export function contentDisposition({ name, contentType }: Pick<StoredFile, 'name' | 'contentType'>): string {
+  return `inline; filename="${downloadName(uuidOf(name), formatOf(contentType))}"`;
+}
+
+/** A year: no cache keeps anything for longer. */
+const mostSeconds = 31_536_000;
+
+/**
+ * The Cache-Control header of a file that is sent at `now` (Unix ms): copies end with it. One that may be replaced is
+ * asked for again after a while, which costs little where it is the same still.
+ */
+export function cacheControl(
+  { expiresAt, cacheSeconds }: Pick<StoredFile, 'expiresAt' | 'cacheSeconds'>,
+  now: number,
+): string {
+  const secondsLeft = Math.max(0, Math.floor((expiresAt - now) / 1000));
+  if (cacheSeconds === undefined) return `public, max-age=${Math.min(secondsLeft, mostSeconds)}`;
+  return `public, max-age=${Math.min(secondsLeft, cacheSeconds)}, must-revalidate`;
+}

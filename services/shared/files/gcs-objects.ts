@@ -1,0 +1,292 @@
+import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import type { Bucket, FileOptions } from '@google-cloud/storage';
+import { untilAborted } from '../runtime/deadline.ts';
+import { readStream } from './bounded-storage.ts';
+import { cacheControl, contentDisposition, uuidOf } from './file-name.ts';
+import type { ExpectedUpload, StoredFile, Upload } from './file-store.ts';
+import type { GcsClient, GcsLimits } from './gcs-client.ts';
+import { GcsError, type GcsOperation, isObjectMissing, mayBeMissing } from './gcs-error.ts';
+import { UploadRejectedError, verifyExpiry } from './upload.ts';
+
+/**
+ * What an attempt at an object resolves with; null when the object is not there. To whoever may not list, a bucket says 403
+ * instead of 404, so as not to tell which names there are. That is believed while the bucket grants what was refused.
+ */
+export async function orMissing<T>(client: GcsClient, attempt: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  try {
+    return await attempt;
+  } catch (error) {
+    if (!(error instanceof GcsError)) throw error;
+    if (isObjectMissing(error)) return null;
+    const right = `storage.objects.${error.operation}`;
+    if (mayBeMissing(error) && (await untilAborted(client.rights.has(right), signal))) return null;
+    throw error;
+  }
+}
+
+/** What an object is described by; null when it is not there. Throws a GcsError. */
+export function getObject(client: GcsClient, name: string, limits: GcsLimits): Promise<ObjectResource | null> {
+  return client.retry('get', limits, async (signal) => {
+    const asking = client.attempt('get', signal, (bucket) => bucket.file(name).getMetadata());
+    const answer = await orMissing(client, asking, signal);
+    return answer === null ? null : resourceIn('get', answer[0]);
+  });
+}
+
+/** The first bytes of an object, at most `length`; null when it is not there. Throws a GcsError. */
+export function readHead(
+  client: GcsClient,
+  { name, generation }: { readonly name: string; readonly generation: string },
+  length: number,
+  limits: GcsLimits,
+): Promise<Buffer | null> {
+  const range = { start: 0, end: length - 1 };
+  return client.retry('get', limits, async (signal) => {
+    const asking = client.attempt('get', signal, (bucket) =>
+      buffer(readStream(bucket.file(name, { generation }), range)),
+    );
+    try {
+      return await orMissing(client, asking, signal);
+    } catch (error) {
+      // Of an empty object there is no range.
+      if (error instanceof GcsError && error.status === 416) return Buffer.alloc(0);
+      throw error;
+    }
+  });
+}
+
+/** Deletes an object, of that generation if one is named; what is not there is no error. Throws a GcsError. */
+export function deleteObject(
+  client: GcsClient,
+  { name, generation }: { readonly name: string; readonly generation?: string },
+  limits: GcsLimits,
+): Promise<void> {
+  const options: FileOptions = generation === undefined ? {} : { preconditionOpts: { ifGenerationMatch: generation } };
+  return client.retry('delete', limits, async (signal) => {
+    const deleting = client.attempt('delete', signal, (bucket) => bucket.file(name, options).delete());
+    try {
+      await orMissing(client, deleting, signal);
+    } catch (error) {
+      if (!(error instanceof GcsError) || error.status !== 412) throw error;
+    }
+  });
+}
+
+type BucketRequest = Parameters<Bucket['request']>[0];
+
+export interface ObjectCopy {
+  /** The object to be copied, prefix and all, and the generation that it must have. */
+  readonly source: string;
+  readonly sourceGeneration: string;
+  readonly destination: string;
+  /** The generation that the destination must have now; `0`: there must be none. */
+  readonly expected: string;
+  /** What the copy is described by: nothing of the description of the source is kept. */
+  readonly description: object;
+}
+
+/**
+ * Copies an object within the bucket: no byte leaves it, and readers get the object of before or the new one. Resolves with
+ * the copy; `conflict` when the destination or the source has another generation, which may come of an attempt of
+ * this very call whose answer was lost, and `missing` when there is no source. Throws a GcsError.
+ */
+export function copyObject(
+  client: GcsClient,
+  { source, sourceGeneration, destination, expected, description }: ObjectCopy,
+  limits: GcsLimits,
+): Promise<ObjectResource | 'conflict' | 'missing'> {
+  const conditions = { ifGenerationMatch: expected, ifSourceGenerationMatch: sourceGeneration };
+  return client.retry('create', limits, async (signal) => {
+    try {
+      const [, answer] = await client.attempt('create', signal, ({ storage, name }) => {
+        const bucket = storage.bucket(name);
+        // A large object between places or storage classes is copied in several calls; of those that follow the first
+        // one, the library tells neither conditions nor description.
+        bucket.interceptors.push({
+          request: (options) =>
+            ({ ...options, qs: { ...options.qs, ...conditions }, json: description }) as BucketRequest,
+        });
+        return bucket.file(source, { generation: sourceGeneration }).copy(bucket.file(destination));
+      });
+      return resourceIn('create', (answer as { readonly resource?: unknown }).resource);
+    } catch (error) {
+      if (!(error instanceof GcsError)) throw error;
+      if (error.status === 412) return 'conflict';
+      // A missing bucket is told of at the start of a service: here it is the source.
+      if (error.status === 404) return 'missing';
+      throw error;
+    }
+  });
+}
+
+export type ListedObject = Pick<ObjectResource, 'name' | 'size' | 'timeCreated' | 'customTime' | 'metadata'>;
+
+/** The most that a bucket lists at a time. */
+const mostAtOnce = 1000;
+
+/**
+ * At most `limit` objects of a prefix by name, `from` that name on, and the name of the first one after them, null when
+ * there is none. The bucket may answer with fewer than it was asked for, though there are more.
+ */
+export async function listObjects(
+  client: GcsClient,
+  { prefix, from, limit }: { readonly prefix: string; readonly from: string; readonly limit: number },
+  limits: GcsLimits,
+): Promise<{ readonly objects: readonly ListedObject[]; readonly next: string | null }> {
+  const objects: ListedObject[] = [];
+  let pageToken: string | undefined;
+  do {
+    const query = {
+      autoPaginate: false,
+      prefix,
+      ...(from === prefix ? {} : { startOffset: from }),
+      maxResults: Math.min(limit + 1 - objects.length, mostAtOnce),
+      fields: 'items(name,size,timeCreated,customTime,metadata),nextPageToken',
+      ...(pageToken === undefined ? {} : { pageToken }),
+    };
+    const [files, next] = await client.call('list', limits, (bucket) => bucket.getFiles(query));
+    // Where fields are named, the library hands on what the bucket says.
+    objects.push(...(files as unknown as readonly ListedObject[]));
+    ({ pageToken } = (next ?? {}) as { pageToken?: string });
+  } while (pageToken !== undefined && pageToken !== '' && objects.length <= limit);
+  return { objects: objects.slice(0, limit), next: objects[limit]?.name ?? null };
+}
+
+/** A file of a bucket. */
+export interface GcsFile extends StoredFile {
+  /** The object's: a name, once replaced, is of another. */
+  readonly generation: string;
+  /** Of its bytes, in base64; null where the bucket does not tell it. */
+  readonly md5: string | null;
+  /** The upload that was put in place here by a copy; null where the file was created in its place. */
+  readonly upload: string | null;
+}
+
+/** What is told of an object, as far as it is of use here. */
+export interface ObjectResource {
+  readonly name: string;
+  readonly generation: string;
+  readonly size: string;
+  readonly contentType?: string;
+  readonly contentEncoding?: string;
+  readonly contentDisposition?: string;
+  readonly cacheControl?: string;
+  readonly customTime?: string;
+  readonly md5Hash?: string;
+  readonly timeCreated: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** The resource that an answer holds. Throws a GcsError when it is something else: a page of a proxy, half an answer. */
+export function resourceIn(operation: GcsOperation, answer: unknown): ObjectResource {
+  const { name, generation } = (answer ?? {}) as Partial<ObjectResource>;
+  if (typeof name === 'string' && typeof generation === 'string') return answer as ObjectResource;
+  throw new GcsError(operation, { failure: 'connection', detail: 'the answer is no object', transient: true });
+}
+
+/** What an object is described by. `name`: whose uuid it is of. */
+export type Described = Omit<StoredFile, 'storedAt' | 'size'> & { readonly account: string };
+
+/**
+ * What is told of a file with its object.
+ *
+ * Its Cache-Control counts from `now` and is the same for every download: a copy that a cache takes late may outlive
+ * the file, by its lifetime at most. `customTime` is the end of the file's life, for a lifecycle rule that removes what was
+ * left behind.
+ *
+ * @param upload the upload that is put in place by this writing
+ */
+export function describeObject(file: Described, now: number, upload?: string) {
+  const { name, account, contentType, etag, width, height, expiresAt, cacheSeconds } = file;
+  return {
+    contentType,
+    contentDisposition: contentDisposition(file),
+    cacheControl: cacheControl(file, now),
+    customTime: new Date(expiresAt).toISOString(),
+    metadata: {
+      uuid: uuidOf(name),
+      account: accountTag(account),
+      etag,
+      width: String(width),
+      height: String(height),
+      'expires-at': String(expiresAt),
+      ...(cacheSeconds === undefined ? {} : { 'cache-seconds': String(cacheSeconds) }),
+      ...(upload === undefined ? {} : { upload }),
+    },
+  };
+}
+
+/** Whose file an object is, in its description. */
+const accountTag = (account: string) => createHash('sha256').update(account).digest('hex').slice(0, 32);
+
+/** The file that an object is; null when it is none of ours. `prefix`: of the names of all files in the bucket. */
+export function fileOfObject(object: ObjectResource, prefix: string): GcsFile | null {
+  const { metadata = {}, md5Hash, contentType } = object;
+  const { etag, width, height, 'expires-at': expiresAt } = metadata;
+  if (etag === undefined || expiresAt === undefined) return null;
+  const cacheSeconds = metadata['cache-seconds'];
+  return {
+    name: object.name.slice(prefix.length),
+    contentType: contentType as StoredFile['contentType'],
+    size: Number(object.size),
+    etag,
+    storedAt: Date.parse(object.timeCreated),
+    expiresAt: Number(expiresAt),
+    width: Number(width),
+    height: Number(height),
+    ...(cacheSeconds === undefined ? {} : { cacheSeconds: Number(cacheSeconds) }),
+    generation: object.generation,
+    md5: md5Hash ?? null,
+    upload: metadata['upload'] ?? null,
+  };
+}
+
+/** The clock of a renderer may be off, and its upload may have taken a while. */
+const cacheToleranceSeconds = 600;
+
+/**
+ * Holds an object against what was asked for and what its uploader told. A renderer may describe what it creates as it
+ * likes, and under the address of a CDN a page of its own would be served as one of ours: so the description must be the
+ * one that we would have given. Throws an {@link UploadRejectedError}.
+ */
+export function verifyObject(object: ObjectResource, upload: Upload, expected: ExpectedUpload): void {
+  const { metadata = {}, contentType, contentEncoding, contentDisposition: disposition } = object;
+  if (contentType !== expected.contentType || (contentEncoding ?? '') !== '') {
+    throw new UploadRejectedError('wrong_type', `the object is described as ${contentType} ${contentEncoding ?? ''}`);
+  }
+  if (Number(object.size) !== upload.size) {
+    throw new UploadRejectedError('wrong_size', `the object has ${object.size} bytes, not ${upload.size}`);
+  }
+  const described: Readonly<Record<string, string | undefined>> = {
+    uuid: uuidOf(expected.name),
+    account: accountTag(expected.account),
+    etag: upload.etag,
+    width: String(upload.width),
+    height: String(upload.height),
+    'expires-at': String(upload.expiresAt),
+    'cache-seconds': expected.cacheSeconds === undefined ? undefined : String(expected.cacheSeconds),
+    upload: undefined,
+  };
+  for (const [field, value] of Object.entries(described)) {
+    if (metadata[field] === value) continue;
+    const reason = field === 'width' || field === 'height' ? 'wrong_size' : 'foreign';
+    throw new UploadRejectedError(reason, `the object says another ${field}`);
+  }
+  if (disposition !== contentDisposition({ name: expected.name, contentType })) {
+    throw new UploadRejectedError('foreign', 'the object says another Content-Disposition');
+  }
+  if (!isOurCacheControl(object, upload))
+    throw new UploadRejectedError('foreign', 'the object says another Cache-Control');
+  const end = Date.parse(object.customTime ?? '');
+  if (end !== upload.expiresAt) throw new UploadRejectedError('expired', 'the object says another end of its life');
+  verifyExpiry(end, expected.expiresAt);
+}
+
+/** It is ours but for the time that was left when the renderer wrote it. */
+function isOurCacheControl({ cacheControl: shown = '', timeCreated }: ObjectResource, file: Upload): boolean {
+  const longest = cacheControl(file, Date.parse(timeCreated) - cacheToleranceSeconds * 1000);
+  const seconds = /^public, max-age=(\d+)/.exec(shown)?.[1];
+  const most = Number(/max-age=(\d+)/.exec(longest)?.[1]);
+  return seconds !== undefined && Number(seconds) <= most && shown === longest.replace(/\d+/, seconds);
+}

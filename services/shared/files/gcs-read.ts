@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import { backoffMs, delay, untilAborted, withDeadline } from '../runtime/deadline.ts';
+import { readStream } from './bounded-storage.ts';
+import { type ByteRange, type CallLimits, FileReplacedError } from './file-store.ts';
+import type { Download, GcsClient } from './gcs-client.ts';
+import { GcsError } from './gcs-error.ts';
+import { type GcsFile, orMissing } from './gcs-objects.ts';
+
+/** A reader that gets no byte for so long, whatever is tried, is told so. */
+const stalledMs = 30_000;
+
+interface Reading {
+  readonly download: Download;
+  readonly parts: AsyncIterator<Uint8Array>;
+  readonly first: Uint8Array;
+}
+
+/**
+ * The bytes of one generation of an object, as fast as they are taken. A connection that breaks is followed by another
+ * one that goes on where it broke. Whole files are held against their MD5 before their last bytes are handed out.
+ *
+ * @param name of the object
+ * @throws FileReplacedError when that generation is gone; GcsError
+ */
+export async function* readObject(
+  client: GcsClient,
+  name: string,
+  file: GcsFile,
+  { range, deadline = Infinity }: { readonly range?: ByteRange | undefined } & CallLimits = {},
+): AsyncIterable<Uint8Array> {
+  const { start, end } = range ?? { start: 0, end: file.size - 1 };
+  const hash = start === 0 && end === file.size - 1 ? createHash('md5') : null;
+  let at = start;
+  for (let opened = 0; at <= end; opened++) {
+    if (opened > 0) await delay(backoffMs(opened, client.backoffMs / 4, 1000));
+    const { download, parts, first } = await openAt(client, { name, file, start: at, end, deadline });
+    try {
+      for (
+        let part: Uint8Array | null = first;
+        part !== null && at <= end;
+        part = await nextPart(client, parts, deadline)
+      ) {
+        const bytes = part.subarray(0, end - at + 1);
+        hash?.update(bytes);
+        at += bytes.length;
+        // The last part is held back until all of it is known to be right: without it nobody takes this for the file.
+        if (at > end && hash !== null && file.md5 !== null && hash.digest('base64') !== file.md5) throw damaged();
+        yield bytes;
+      }
+    } finally {
+      download.end();
+    }
+  }
+}
+
+/** Opens the object from a byte on and waits for the first bytes: only they tell that it is being read. */
+async function openAt(
+  client: GcsClient,
+  object: {
+    readonly name: string;
+    readonly file: GcsFile;
+    readonly start: number;
+    readonly end: number;
+    readonly deadline: number;
+  },
+): Promise<Reading> {
+  const limits = { deadline: Math.min(object.deadline, Date.now() + stalledMs) };
+  // The time limit is that of the first bytes; the rest takes as long as the reader does.
+  const reading = await client.retry('get', limits, (signal) => tryOpen(client, object, signal));
+  if (reading === null) throw new FileReplacedError();
+  return reading;
+}
+
+/** One attempt; null when the generation is gone. */
+async function tryOpen(
+  client: GcsClient,
+  { name, file, start, end }: { name: string; file: GcsFile; start: number; end: number },
+  signal: AbortSignal,
+): Promise<Reading | null> {
+  const { generation, size } = file;
+  const isWhole = start === 0 && end === size - 1;
+  const range = isWhole ? {} : { start, end };
+  const opening = client.open('get', signal, (bucket) => readStream(bucket.file(name, { generation }), range));
+  const download = await orMissing(client, opening, signal);
+  if (download === null) return null;
+  try {
+    const { status, headers, body } = download;
+    if ((headers['x-goog-generation'] ?? generation) !== generation) {
+      download.end();
+      return null;
+    }
+    if (!isWhole && status !== 206) throw broken(`a range was answered with status ${status}`);
+    const parts = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+    const first = await withDeadline(untilAborted(parts.next(), signal), client.silenceMs, 'the first bytes');
+    if (first.done === true) throw broken('the answer was empty');
+    return { download, parts, first: first.value };
+  } catch (error) {
+    download.end();
+    throw error;
+  }
+}
+
+/** Null at the end of the body, and when the connection broke or fell silent: what is missing then is asked for again. */
+async function nextPart(
+  client: GcsClient,
+  parts: AsyncIterator<Uint8Array>,
+  deadline: number,
+): Promise<Uint8Array | null> {
+  try {
+    const part = await withDeadline(
+      parts.next(),
+      Math.max(0, Math.min(client.silenceMs, deadline - Date.now())),
+      'the next bytes',
+    );
+    return part.done === true ? null : part.value;
+  } catch (error) {
+    client.noteRetry('get', error);
+    return null;
+  }
+}
+
+const damaged = () =>
+  new GcsError('get', { failure: 'checksum', detail: 'the bytes that came are not the file’s', transient: true });
+
+const broken = (detail: string) => new GcsError('get', { failure: 'connection', detail, transient: true });

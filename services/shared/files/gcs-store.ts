@@ -1,0 +1,333 @@
+import { buffer } from 'node:stream/consumers';
+import { backoffMs, delay, localDeadline, withDeadline } from '../runtime/deadline.ts';
+import { ServiceError } from '../runtime/errors.ts';
+import { isFileName, uuidOf, withoutSuffix } from './file-name.ts';
+import type {
+  AcceptedFile,
+  ByteRange,
+  CallLimits,
+  ExpectedUpload,
+  FilePage,
+  FileStore,
+  ListedFile,
+  NewFile,
+  StoredFile,
+  Upload,
+} from './file-store.ts';
+import type { GcsClient, GcsLimits } from './gcs-client.ts';
+import {
+  copyObject,
+  deleteObject,
+  type Described,
+  describeObject,
+  fileOfObject,
+  type GcsFile,
+  getObject,
+  listObjects,
+  type ObjectResource,
+  readHead,
+  verifyObject,
+} from './gcs-objects.ts';
+import { readObject } from './gcs-read.ts';
+import { createObject } from './gcs-uploader.ts';
+import { isSamePicture, mayShowSame } from './same-picture.ts';
+import { hashesOf, signatureBytes, UploadRejectedError, verifyClaim, verifySignature } from './upload.ts';
+
+/** Until when a call is tried again where nobody says otherwise. */
+const writeTimeoutMs = 30_000;
+const readTimeoutMs = 15_000;
+
+/** How often a file is put in place that others replace, or write and remove, at the same time. */
+const maxAttempts = 5;
+
+/** A cursor of the embedded store, which was in use before: the listing begins anew. */
+const foreignCursor = /^\d+$/;
+
+/** V4 links hold for seven days at most. */
+const longestLinkMs = 7 * 86_400_000;
+
+/** Files as objects of a bucket of Google Cloud Storage, below a prefix. */
+export class GcsStore implements FileStore {
+  readonly client: GcsClient;
+  readonly #prefix: string;
+  readonly #now: () => number;
+
+  /**
+   * @param prefix of the names of all files: `captures/`, or empty
+   * @param now Unix milliseconds
+   */
+  constructor(client: GcsClient, prefix: string, now: () => number = Date.now) {
+    this.client = client;
+    this.#prefix = prefix;
+    this.#now = now;
+  }
+
+  create(file: NewFile, { signal }: Pick<GcsLimits, 'signal'> = {}): Promise<StoredFile> {
+    return orStorageFailed(async () => {
+      const limits = this.#limitsOf({ ...file, signal }, writeTimeoutMs);
+      const { object: name } = file;
+      const [prefix, hashes] = [this.#prefix, hashesOf(file.bytes)];
+      let expected = '0';
+      for (let turn = 1; ; turn++) {
+        const creation = { file, object: name, prefix, hashes, expected, now: this.#now() };
+        const written = this.#described(await createObject(this.client, creation, limits));
+        if (written !== null) return written;
+        // One is there: of an attempt whose answer was lost, or of somebody else.
+        const object = await this.#get(name, limits);
+        const present = this.#fileOf(object);
+        if (present !== null) return present;
+        // It went meanwhile, or its time is over and nobody has removed it yet.
+        if (turn === maxAttempts || Date.now() >= limits.deadline) {
+          throw new Error('others wrote and removed the file again and again');
+        }
+        expected = object?.generation ?? '0';
+        await delay(backoffMs(turn, 50, 1000), signal);
+      }
+    });
+  }
+
+  accept(upload: Upload, expected: ExpectedUpload, limits: CallLimits = {}): Promise<AcceptedFile> {
+    return orStorageFailed(async () => {
+      verifyClaim(upload, expected);
+      const source = sourceOf(upload);
+      if (source === null || withoutSuffix(source.object) !== expected.object) {
+        throw new UploadRejectedError('foreign', 'it is not the object that was asked for');
+      }
+      const within = this.#limitsOf(limits, writeTimeoutMs);
+      for (let turn = 1; ; turn++) {
+        const accepted = await this.#tryAccept(upload, source, expected, within);
+        if (accepted !== null) return accepted;
+        if (turn === maxAttempts || Date.now() >= within.deadline) {
+          throw new Error('others replaced the file again and again');
+        }
+        await delay(backoffMs(turn, 50, 1000), within.signal);
+      }
+    });
+  }
+
+  discard(name: string, upload: Upload, limits: CallLimits = {}): Promise<void> {
+    return orStorageFailed(async () => {
+      const source = sourceOf(upload);
+      if (source === null || source.object === name || uuidOf(source.object) !== uuidOf(name)) return;
+      await this.#deleteSource(source, this.#limitsOf(limits, writeTimeoutMs));
+    });
+  }
+
+  stat(name: string, limits: CallLimits = {}): Promise<StoredFile | null> {
+    return orStorageFailed(async () => {
+      return this.#fileOf(await this.#get(name, this.#limitsOf(limits, readTimeoutMs)));
+    });
+  }
+
+  async *read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array> {
+    try {
+      yield* readObject(this.client, this.#prefix + file.name, file as GcsFile, { range, ...limits });
+    } catch (error) {
+      throw asStorageFailed(error);
+    }
+  }
+
+  remove(name: string, limits: CallLimits = {}): Promise<void> {
+    return orStorageFailed(() =>
+      deleteObject(this.client, { name: this.#prefix + name }, this.#limitsOf(limits, writeTimeoutMs)),
+    );
+  }
+
+  /** In the order of their names; `next` is the first name of the next page, so it never grows old. */
+  list(after: string | null, limit: number, limits: CallLimits = {}): Promise<FilePage> {
+    return orStorageFailed(async () => {
+      const prefix = this.#prefix;
+      const from = prefix + (after === null || foreignCursor.test(after) ? '' : after);
+      const { objects, next } = await listObjects(
+        this.client,
+        { prefix, from, limit },
+        this.#limitsOf(limits, writeTimeoutMs),
+      );
+      const files = objects.flatMap(({ name, size, timeCreated, customTime, metadata }): ListedFile[] => {
+        const own = name.slice(this.#prefix.length);
+        // An emulator loses the custom time of an object with its copy.
+        const end = customTime ?? metadata?.['expires-at'];
+        if (!isFileName(withoutSuffix(own)) || end === undefined) return [];
+        const expiresAt = customTime === undefined ? Number(end) : Date.parse(customTime);
+        return [{ name: own, size: Number(size), storedAt: Date.parse(timeCreated), expiresAt }];
+      });
+      return { files, next: next === null ? null : cursorOf(next.slice(prefix.length)) };
+    });
+  }
+
+  /**
+   * A V4 link that opens the file without any other right until `expiresAt` (Unix ms), but for no longer than the file
+   * is there, or seven days. Type, disposition and Cache-Control are those of the object. Signing is local with a key
+   * file; elsewhere it is a call of IAM, so keep the link.
+   */
+  signedUrl(file: StoredFile, { expiresAt }: { readonly expiresAt: number }): Promise<string> {
+    return orStorageFailed(() => {
+      const { credentials } = this.client;
+      if (credentials.isAnonymous) throw new Error('an endpoint that asks for no credentials has none to sign with');
+      const until = Math.min(expiresAt, file.expiresAt, Date.now() + longestLinkMs);
+      const link = credentials.signLink(this.#prefix + file.name, until);
+      return withDeadline(link, readTimeoutMs, 'signing a link');
+    });
+  }
+
+  /** Closes connections that are kept. */
+  close(): void {
+    this.client.close();
+  }
+
+  /** Verifies an upload and puts it in place. Null when another file has come into place meanwhile. */
+  async #tryAccept(
+    upload: Upload,
+    source: UploadSource,
+    expected: ExpectedUpload,
+    limits: GcsLimits,
+  ): Promise<AcceptedFile | null> {
+    const { name, isRefresh, expiresAt, cacheSeconds } = expected;
+    const isInPlace = source.object === name;
+    const [object, signature, placed] = await Promise.all([
+      this.#get(source.object, limits),
+      this.#signatureOf(source, limits),
+      isInPlace ? null : this.#get(name, limits),
+    ]);
+    const present = this.#fileOf(placed);
+    // It was put in place before.
+    if (present?.upload === upload.object) return { file: present, isSame: false };
+    if (object === null || signature === null || object.generation !== source.generation) {
+      throw new UploadRejectedError('missing', 'the object is not there');
+    }
+    verifyObject(object, upload, expected);
+    verifySignature(upload, signature);
+    const file = fileOfObject(object, this.#prefix);
+    if (file === null) throw new UploadRejectedError('foreign', 'the object is not described as a file');
+    if (isInPlace) return { file, isSame: false };
+
+    const kept = { ...file, name, account: expected.account, expiresAt, cacheSeconds };
+    if (present !== null && placed !== null) {
+      // Of another delivery of the job. Nobody may have verified it yet.
+      if (!isRefresh && (await this.#isSound(placed, present, expected, limits)))
+        return { file: present, isSame: false };
+      if (isRefresh && (await this.#isSame(file, present, limits))) {
+        if (present.expiresAt === expiresAt && present.cacheSeconds === cacheSeconds)
+          return { file: present, isSame: true };
+        const { etag, width, height } = present;
+        const from = { object: name, generation: present.generation };
+        const extended = await this.#copy(from, { ...kept, etag, width, height }, present.generation, upload, limits);
+        return extended === null ? null : { file: extended, isSame: true };
+      }
+    }
+    const replaced = await this.#copy(source, kept, placed?.generation ?? '0', upload, limits);
+    if (replaced === null) return null;
+    // What stays when this fails is found by `discard`, or by the comparison of all files with their records.
+    await this.#deleteSource(source, limits).catch(() => undefined);
+    return { file: replaced, isSame: false };
+  }
+
+  /** Copies an object into the place of a file. Null when the place has another generation than expected. */
+  async #copy(
+    source: UploadSource,
+    file: Omit<Described, 'cacheSeconds'> & { readonly cacheSeconds?: number | undefined },
+    expected: string,
+    upload: Upload,
+    limits: GcsLimits,
+  ): Promise<GcsFile | null> {
+    const { cacheSeconds, ...rest } = file;
+    const described = cacheSeconds === undefined ? rest : { ...rest, cacheSeconds };
+    const copy = await copyObject(
+      this.client,
+      {
+        source: this.#prefix + source.object,
+        sourceGeneration: source.generation,
+        destination: this.#prefix + file.name,
+        expected,
+        description: describeObject(described, this.#now(), upload.object),
+      },
+      limits,
+    );
+    return typeof copy === 'string' ? null : this.#described(copy);
+  }
+
+  /** Whether a refresh shows what the file in place shows. One that cannot be read is of no use. */
+  async #isSame(file: GcsFile, present: GcsFile, limits: GcsLimits): Promise<boolean> {
+    const { contentType, etag, size, md5 } = file;
+    if (contentType === present.contentType && etag === present.etag && size === present.size && md5 === present.md5) {
+      return true;
+    }
+    if (!mayShowSame(file, present)) return false;
+    const read = (each: GcsFile) =>
+      buffer(readObject(this.client, this.#prefix + each.name, each, limits)).catch(() => null);
+    const [next, old] = await Promise.all([read(file), read(present)]);
+    return next !== null && old !== null && (await isSamePicture(contentType, next, old));
+  }
+
+  /** Whether an object that another delivery created in its place is a file as it was asked for. */
+  async #isSound(object: ObjectResource, file: GcsFile, expected: ExpectedUpload, limits: GcsLimits): Promise<boolean> {
+    const upload = { ...file, object: '' };
+    try {
+      if (file.upload === null) verifyObject(object, upload, expected);
+      const signature = await this.#signatureOf({ object: file.name, generation: file.generation }, limits);
+      if (signature === null) return false;
+      verifySignature(upload, signature);
+      return true;
+    } catch (error) {
+      if (error instanceof UploadRejectedError) return false;
+      throw error;
+    }
+  }
+
+  /** The first bytes of an object; null when it is not there. */
+  #signatureOf({ object, generation }: UploadSource, limits: GcsLimits): Promise<Buffer | null> {
+    return readHead(this.client, { name: this.#prefix + object, generation }, signatureBytes, limits);
+  }
+
+  #deleteSource({ object, generation }: UploadSource, limits: GcsLimits): Promise<void> {
+    return deleteObject(this.client, { name: this.#prefix + object, generation }, limits);
+  }
+
+  /** The file that an object is; null when there is none, or it is none of ours. */
+  #described(object: ObjectResource | null): GcsFile | null {
+    return object === null ? null : fileOfObject(object, this.#prefix);
+  }
+
+  /** The file that an object is; null when there is none, or its time is over. */
+  #fileOf(object: ObjectResource | null): GcsFile | null {
+    const file = this.#described(object);
+    return file === null || file.expiresAt <= this.#now() ? null : file;
+  }
+
+  /** What a call may take, for the client of the bucket, which goes by the clock of this process. */
+  #limitsOf({ deadline, signal }: CallLimits, timeoutMs: number): GcsLimits {
+    const now = this.#now();
+    return { deadline: localDeadline(deadline ?? now + timeoutMs, now), ...(signal === undefined ? {} : { signal }) };
+  }
+
+  #get(name: string, limits: GcsLimits): Promise<ObjectResource | null> {
+    return getObject(this.client, this.#prefix + name, limits);
+  }
+}
+
+/** A name of somebody else's object must not look like the cursor of another store: what follows it is as good. */
+const cursorOf = (name: string) => (foreignCursor.test(name) ? `${name}!` : name);
+
+/** An object that a renderer created, by its name (without the prefix of all files). */
+interface UploadSource {
+  readonly object: string;
+  readonly generation: string;
+}
+
+/** What an upload names; null when it names nothing of ours. */
+function sourceOf({ object: text }: Upload): UploadSource | null {
+  const [, generation, object] = /^(\d{1,20})\/([^/]+)$/.exec(text) ?? [];
+  if (generation === undefined || object === undefined || !isFileName(withoutSuffix(object))) return null;
+  return { generation, object };
+}
+
+async function orStorageFailed<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw asStorageFailed(error);
+  }
+}
+
+const asStorageFailed = (error: unknown) =>
+  error instanceof ServiceError ? error : new ServiceError('STORAGE_FAILED', undefined, { cause: error });

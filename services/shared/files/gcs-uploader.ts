@@ -1,0 +1,172 @@
+import type { Bucket, PreconditionOptions } from '@google-cloud/storage';
+import { localDeadline } from '../runtime/deadline.ts';
+import { ServiceError } from '../runtime/errors.ts';
+import { withSuffix } from './file-name.ts';
+import type { FileUploader, NewFile, Upload } from './file-store.ts';
+import type { GcsClient, GcsLimits } from './gcs-client.ts';
+import { GcsError, isOverwriteRefused } from './gcs-error.ts';
+import { describeObject, type ObjectResource, resourceIn } from './gcs-objects.ts';
+import { type ContentHashes, hashesOf, uploadOf } from './upload.ts';
+
+export interface ObjectCreation {
+  readonly file: NewFile;
+  /** The object's, without the prefix. */
+  readonly object: string;
+  readonly prefix: string;
+  /** Of the bytes of the file. */
+  readonly hashes: ContentHashes;
+  /** The generation that the object must have now; `0`: there must be none. */
+  readonly expected: string;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+/** A 400 for bytes that were damaged on their way looks like one for a request that is wrong, which stays wrong. */
+const mostRefusals = 2;
+
+/** A resumable upload is gone: it expired, or the bucket lost it. */
+const sessionGone = [404, 410];
+
+/**
+ * Uploads a file in place of the expected generation, in as many attempts as the limits allow; a large one goes on where a
+ * broken connection left it. The bucket refuses bytes that do not have the MD5 of the file. Null when there is another
+ * generation, which may be one of an attempt of this very call whose answer was lost. Throws a GcsError; then the object
+ * is as it was, or whole.
+ */
+export async function createObject(
+  client: GcsClient,
+  { file, object, prefix, hashes, expected, now }: ObjectCreation,
+  limits: GcsLimits,
+): Promise<ObjectResource | null> {
+  const { bytes } = file;
+  const isLarge = bytes.length > client.mostBytesAtOnce;
+  const what: Sending = {
+    name: prefix + object,
+    bytes,
+    metadata: { md5Hash: hashes.md5, ...describeObject({ ...file, name: object, etag: hashes.etag }, now) },
+    preconditionOpts: { ifGenerationMatch: expected },
+  };
+  /** The address of a resumable upload, and whether the bucket may have bytes of it. */
+  let session: Session | null = null;
+  let refusals = 0;
+  return client.retry('create', limits, async (signal) => {
+    const sending = client.attempt(
+      'create',
+      signal,
+      async (bucket) => {
+        if (!isLarge) return sendAtOnce(bucket, what);
+        session ??= await openSession(bucket, what);
+        return sendTo(session, bucket, what);
+      },
+      bytes.length,
+    );
+    try {
+      return resourceIn('create', await sending);
+    } catch (error) {
+      if (!(error instanceof GcsError)) throw error;
+      if (error.status === 412 || isOverwriteRefused(error)) return null;
+      if (session !== null && sessionGone.includes(error.status ?? 0)) {
+        session = null;
+        const detail = 'the bucket has forgotten the upload';
+        throw new GcsError('create', { failure: 'connection', detail, transient: true });
+      }
+      if (error.status === 400) {
+        // The session has failed, and the next attempt sends all bytes anew.
+        session = null;
+        if (++refusals <= mostRefusals) throw asPassing(error);
+      }
+      throw error;
+    }
+  });
+}
+
+interface Sending {
+  /** Prefix and all. */
+  readonly name: string;
+  readonly bytes: Buffer;
+  readonly metadata: { readonly contentType: string; readonly md5Hash: string };
+  readonly preconditionOpts: PreconditionOptions;
+}
+
+async function sendAtOnce(bucket: Bucket, { name, bytes, ...options }: Sending): Promise<unknown> {
+  const target = bucket.file(name);
+  await target.save(bytes, { resumable: false, validation: false, ...options });
+  return target.metadata;
+}
+
+/** A resumable upload: nobody sees the object before its last byte is there, and what is left of one expires by itself. */
+interface Session {
+  readonly uri: string;
+  isBegun: boolean;
+}
+
+async function openSession(bucket: Bucket, { name, bytes, metadata, preconditionOpts }: Sending): Promise<Session> {
+  const described = { ...metadata, contentLength: bytes.length };
+  const [uri] = await bucket.file(name).createResumableUpload({ metadata: described, preconditionOpts });
+  return { uri, isBegun: false };
+}
+
+/** Sends what the bucket does not have. */
+async function sendTo(session: Session, bucket: Bucket, { name, bytes, metadata }: Sending): Promise<unknown> {
+  const target = bucket.file(name);
+  // The library names the type when it opens the session, where emulators do not look for it.
+  target.interceptors.push({
+    request: (options) => ({ ...options, headers: { 'content-type': metadata.contentType } }) as BucketRequest,
+  });
+  const options = { uri: session.uri, validation: false, metadata: { contentLength: bytes.length } };
+  // Without an offset, the library asks the bucket what it has.
+  const begin = session.isBegun ? {} : { offset: 0 };
+  session.isBegun = true;
+  await target.save(bytes, { ...options, ...begin });
+  return target.metadata;
+}
+
+type BucketRequest = Parameters<Bucket['request']>[0];
+
+function asPassing({ operation, failure, status = 400, reason, detail }: GcsError): GcsError {
+  return new GcsError(operation, { failure, status, reason, detail, transient: true });
+}
+
+const writeTimeoutMs = 30_000;
+
+/** An object with a random suffix is there already only when the answer to its upload was lost. */
+const maxNames = 5;
+
+/** Uploads into a bucket with the right to create objects (`roles/storage.objectCreator`), and no other one. */
+export class GcsUploader implements FileUploader {
+  readonly client: GcsClient;
+  readonly #prefix: string;
+  readonly #now: () => number;
+
+  /** @param prefix of the names of all files: `captures/`, or empty */
+  constructor(client: GcsClient, prefix: string, now: () => number = Date.now) {
+    this.client = client;
+    this.#prefix = prefix;
+    this.#now = now;
+  }
+
+  upload(file: NewFile): { readonly sent: Promise<Upload>; readonly stored: Promise<Upload> } {
+    const stored = this.#upload(file);
+    stored.catch(() => undefined);
+    return { sent: stored, stored };
+  }
+
+  async #upload(file: NewFile): Promise<Upload> {
+    try {
+      const now = this.#now();
+      const limits = { deadline: localDeadline(file.deadline ?? now + writeTimeoutMs, now) };
+      const [prefix, hashes] = [this.#prefix, hashesOf(file.bytes)];
+      let { object } = file;
+      for (let count = 1; count <= maxNames; count++) {
+        const creation = { file, object, prefix, hashes, expected: '0', now: this.#now() };
+        const created = await createObject(this.client, creation, limits);
+        if (created !== null) return uploadOf(file, `${created.generation}/${object}`, hashes.etag);
+        // There is an object of that name, which may come of this very call, its answer lost.
+        object = withSuffix(file.object);
+      }
+      throw new Error('all names for the object are taken');
+    } catch (error) {
+      throw new ServiceError('STORAGE_FAILED', undefined, { cause: error });
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type {
+  AcceptedFile,
+  ByteRange,
+  CallLimits,
+  ExpectedUpload,
+  FilePage,
+  FileStore,
+  FileUploader,
+  NewFile,
+  StoredFile,
+  Upload,
+} from './file-store.ts';
+import { type GcsFailure, type GcsOperation, gcsOperations } from './gcs-error.ts';
+import { UploadRejectedError, type UploadRejection, uploadRejections } from './upload.ts';
+
+/** A store whose calls are measured. */
+export class MeasuredStore implements FileStore {
+  readonly #store: FileStore;
+  readonly #metrics: StoreMetrics;
+
+  constructor(store: FileStore, metrics: StoreMetrics) {
+    this.#store = store;
+    this.#metrics = metrics;
+  }
+
+  create(file: NewFile): Promise<StoredFile> {
+    return this.#measure('create', () => this.#store.create(file));
+  }
+
+  accept(upload: Upload, expected: ExpectedUpload, limits?: CallLimits): Promise<AcceptedFile> {
+    return this.#measure('accept', () => this.#store.accept(upload, expected, limits));
+  }
+
+  discard(name: string, upload: Upload, limits?: CallLimits): Promise<void> {
+    return this.#measure('discard', () => this.#store.discard(name, upload, limits));
+  }
+
+  stat(name: string, limits?: CallLimits): Promise<StoredFile | null> {
+    return this.#measure('stat', () => this.#store.stat(name, limits));
+  }
+
+  async *read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array> {
+    const parts = this.#store.read(file, range, limits)[Symbol.asyncIterator]();
+    try {
+      // The pace of the rest is the reader's.
+      const first = await this.#measure('read', () => parts.next());
+      for (let part = first; part.done !== true; part = await parts.next()) yield part.value;
+    } finally {
+      await parts.return?.();
+    }
+  }
+
+  remove(name: string, limits?: CallLimits): Promise<void> {
+    return this.#measure('remove', () => this.#store.remove(name, limits));
+  }
+
+  list(after: string | null, limit: number): Promise<FilePage> {
+    return this.#measure('list', () => this.#store.list(after, limit));
+  }
+
+  #measure<T>(operation: StoreOperation, call: () => Promise<T>): Promise<T> {
+    return measure(this.#metrics, operation, call);
+  }
+}
+
+/** An uploader whose calls are measured. */
+export class MeasuredUploader implements FileUploader {
+  readonly #uploader: FileUploader;
+  readonly #metrics: StoreMetrics;
+
+  constructor(uploader: FileUploader, metrics: StoreMetrics) {
+    this.#uploader = uploader;
+    this.#metrics = metrics;
+  }
+
+  upload(file: NewFile): ReturnType<FileUploader['upload']> {
+    const upload = this.#uploader.upload(file);
+    const stored = measure(this.#metrics, 'upload', () => upload.stored);
+    stored.catch(() => undefined);
+    return { sent: upload.sent, stored };
+  }
+}
+
+async function measure<T>(metrics: StoreMetrics, operation: StoreOperation, call: () => Promise<T>): Promise<T> {
+  const start = performance.now();
+  try {
+    const result = await call();
+    metrics.called(operation, 'ok', performance.now() - start);
+    return result;
+  } catch (error) {
+    // The store did what it is for.
+    const isRejected = error instanceof UploadRejectedError;
+    if (isRejected) metrics.rejected(error.reason);
+    metrics.called(operation, isRejected ? 'ok' : 'failed', performance.now() - start);
+    throw error;
+  }
+}
+
+const storeOperations = ['upload', 'create', 'accept', 'discard', 'stat', 'read', 'remove', 'list'] as const;
+export type StoreOperation = (typeof storeOperations)[number];
+
+export interface StoreMetrics {
+  called(operation: StoreOperation, outcome: 'ok' | 'failed', ms: number): void;
+  /** An upload of a renderer was not what was asked for. */
+  rejected(reason: UploadRejection): void;
+  /** A request of a bucket is made again. */
+  retried(operation: GcsOperation, failure: GcsFailure): void;
+}
+
+/** What Prometheus learns of the store of files, in each service. All labels come from closed sets. */
+export function createStoreMetrics(registry: Registry): StoreMetrics {
+  const registers = [registry];
+  const seconds = new Histogram({
+    name: 'webcapture_store_seconds',
+    help: 'Calls of the store of files, with all their retries; read: until the first bytes.',
+    labelNames: ['operation', 'outcome'],
+    buckets: [0.002, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30],
+    registers,
+  });
+  // A first failure is to show in a rate, too.
+  for (const operation of storeOperations) seconds.zero({ operation, outcome: 'failed' });
+  const retries = new Counter({
+    name: 'webcapture_store_retries_total',
+    help: 'Requests of the bucket that were made again, by what failed (status, connection, checksum, credentials).',
+    labelNames: ['operation', 'failure'],
+    registers,
+  });
+  for (const operation of gcsOperations) retries.inc({ operation, failure: 'status' }, 0);
+  const rejections = new Counter({
+    name: 'webcapture_store_rejected_uploads_total',
+    help: 'Files of renderers that were not put in place, by what was wrong with them.',
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const reason of uploadRejections) rejections.inc({ reason }, 0);
+  return {
+    rejected: (reason) => rejections.inc({ reason }),
+    called: (operation, outcome, ms) => seconds.observe({ operation, outcome }, ms / 1000),
+    retried: (operation, failure) => retries.inc({ operation, failure }),
+  };
+}

@@ -1,0 +1,217 @@
+import { pipeline, Readable } from 'node:stream';
+import { createInflate } from 'node:zlib';
+import type { MimeType } from '../api/formats.ts';
+import type { StoredFile } from './file-store.ts';
+import { hasSignature } from './upload.ts';
+
+/** The most pixels of pictures that are taken apart: what is larger takes too long. */
+const maxPixels = 150_000_000;
+
+/** Pixels are decoded so many bytes at a time: little memory, and about two milliseconds before others have their turn. */
+const blockBytes = 256 * 1024;
+
+/** What each printing writes anew into a pdf: these entries, at once and always of the same length. */
+const printingTimes = ['/CreationDate (', '/ModDate ('] as const;
+
+/**
+ * Whether two files of a type show the same although their bytes may differ. The same page rendered twice is not always
+ * equal to the last bit: pixels of a png that differ by 1 of 255 in a channel count as equal, and a pdf says when it was
+ * printed. A jpeg or webp shows the same only when its bytes are equal: taking them apart needs a decoder in native code,
+ * to which a service that is trusted must not give a file of a hostile page. The same holds of a png that is not of the
+ * kind that our encoder writes, that cannot be read, or that has more than 150 million pixels.
+ */
+export async function isSamePicture(mimeType: MimeType, a: Buffer, b: Buffer): Promise<boolean> {
+  if (a.equals(b)) return true;
+  if (mimeType === 'application/pdf') return withoutTimes(a).equals(withoutTimes(b));
+  if (mimeType !== 'image/png') return false;
+  try {
+    return await haveSamePixels(a, b);
+  } catch {
+    return false;
+  }
+}
+
+/** Types of which files can show the same in other bytes. */
+const comparable: readonly MimeType[] = ['image/png', 'application/pdf'];
+
+/** Larger files are not compared with each other: both would be held in memory. */
+const maxComparedBytes = 64 * 1024 * 1024;
+
+type Described = Pick<StoredFile, 'contentType' | 'width' | 'height' | 'size'>;
+
+/** Whether it is worth while to compare the bytes of two files that are described so. */
+export const mayShowSame = (a: Described, b: Described): boolean =>
+  a.contentType === b.contentType &&
+  a.width === b.width &&
+  a.height === b.height &&
+  comparable.includes(a.contentType) &&
+  Math.max(a.size, b.size) <= maxComparedBytes;
+
+interface Header {
+  readonly width: number;
+  readonly height: number;
+  readonly bytesPerPixel: number;
+}
+
+async function haveSamePixels(a: Buffer, b: Buffer): Promise<boolean> {
+  const [left, right] = [readHeader(a), readHeader(b)];
+  if (left === null || right === null) return false;
+  const { width, height, bytesPerPixel } = left;
+  if (width !== right.width || height !== right.height || bytesPerPixel !== right.bytesPerPixel) return false;
+  const [ofA, ofB] = [pixelsOf(a, left), pixelsOf(b, right)];
+  try {
+    for (;;) {
+      const [one, other] = await Promise.all([ofA.next(), ofB.next()]);
+      if (one.done === true || other.done === true) return one.done === other.done;
+      if (!isAlmostEqual(one.value, other.value)) return false;
+    }
+  } finally {
+    await Promise.all([ofA.return(), ofB.return()]);
+  }
+}
+
+/** Null for a kind of png that our encoder does not write: a palette, 16 bits, interlaced. */
+function readHeader(png: Buffer): Header | null {
+  if (!hasSignature('image/png', png) || png.length < 33) return null;
+  const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
+  const [bitDepth, colourType, compression, filter, interlace] = png.subarray(24, 29);
+  const bytesPerPixel = colourType === 2 ? 3 : colourType === 6 ? 4 : 0;
+  if (bitDepth !== 8 || bytesPerPixel === 0 || compression !== 0 || filter !== 0 || interlace !== 0) return null;
+  return width === 0 || height === 0 || width * height > maxPixels ? null : { width, height, bytesPerPixel };
+}
+
+/** The pixels, some rows at a time: for equal headers always as many. Throws when there are fewer than the header says. */
+async function* pixelsOf(
+  png: Buffer,
+  { width, height, bytesPerPixel }: Header,
+): AsyncGenerator<Buffer, void, undefined> {
+  const stride = width * bytesPerPixel + 1;
+  const rowsPerBlock = Math.max(1, Math.floor(blockBytes / stride));
+  const inflate = createInflate({ chunkSize: blockBytes });
+  // An error destroys the stream that is read below, which then throws it.
+  pipeline(Readable.from(imageData(png)), inflate, () => undefined);
+  let previous: Buffer = Buffer.alloc(stride - 1);
+  let rowsLeft = height;
+  let block = Buffer.alloc(Math.min(rowsPerBlock, rowsLeft) * stride);
+  let filled = 0;
+  try {
+    for await (const chunk of inflate as AsyncIterable<Buffer>) {
+      for (let taken = 0; taken < chunk.length && rowsLeft > 0;) {
+        const copied = chunk.copy(block, filled, taken);
+        taken += copied;
+        filled += copied;
+        if (filled < block.length) continue;
+        const rows = block.length / stride;
+        const pixels = unfilter(block, { rows, stride, bytesPerPixel, previous });
+        previous = pixels.subarray(pixels.length - (stride - 1));
+        rowsLeft -= rows;
+        yield pixels;
+        block = Buffer.alloc(Math.min(rowsPerBlock, rowsLeft) * stride);
+        filled = 0;
+      }
+    }
+  } finally {
+    inflate.destroy();
+  }
+  if (rowsLeft > 0) throw new Error(`${rowsLeft} rows are missing`);
+}
+
+/** The contents of the chunks that hold the compressed pixels. */
+function* imageData(png: Buffer): Generator<Buffer> {
+  for (let at = 8; at + 12 <= png.length;) {
+    const length = png.readUInt32BE(at);
+    const type = png.toString('latin1', at + 4, at + 8);
+    if (type === 'IEND') return;
+    if (type === 'IDAT') yield png.subarray(at + 8, Math.min(at + 8 + length, png.length));
+    at += length + 12;
+  }
+}
+
+/**
+ * Undoes the filters of some rows (PNG specification, 9 Filtering). Each row is a byte that names its filter, then the
+ * bytes of its pixels as differences from those beside and above them.
+ */
+function unfilter(
+  block: Buffer,
+  { rows, stride, bytesPerPixel, previous }: { rows: number; stride: number; bytesPerPixel: number; previous: Buffer },
+): Buffer {
+  const length = stride - 1;
+  const pixels = Buffer.allocUnsafe(rows * length);
+  let above = previous;
+  for (let row = 0; row < rows; row++) {
+    const filtered = block.subarray(row * stride + 1, (row + 1) * stride);
+    const own = pixels.subarray(row * length, (row + 1) * length);
+    unfilterRow(block[row * stride] ?? 0, { filtered, above, own }, bytesPerPixel);
+    above = own;
+  }
+  return pixels;
+}
+
+/** The pixels left of the first one, and above the first row, count as 0. */
+function unfilterRow(
+  filter: number,
+  { filtered, above, own }: { filtered: Uint8Array; above: Uint8Array; own: Uint8Array },
+  bytesPerPixel: number,
+): void {
+  const { length } = own;
+  own.set(filtered);
+  // These loops go over each byte of each picture: they index plainly, since a call for each byte takes ten times as long.
+  switch (filter) {
+    case 0:
+      return;
+    case 1:
+      for (let i = bytesPerPixel; i < length; i++) own[i] = byte(own[i]) + byte(own[i - bytesPerPixel]);
+      return;
+    case 2:
+      for (let i = 0; i < length; i++) own[i] = byte(own[i]) + byte(above[i]);
+      return;
+    case 3:
+      for (let i = 0; i < bytesPerPixel; i++) own[i] = byte(own[i]) + (byte(above[i]) >> 1);
+      for (let i = bytesPerPixel; i < length; i++) {
+        own[i] = byte(own[i]) + ((byte(own[i - bytesPerPixel]) + byte(above[i])) >> 1);
+      }
+      return;
+    case 4:
+      for (let i = 0; i < bytesPerPixel; i++) own[i] = byte(own[i]) + byte(above[i]);
+      for (let i = bytesPerPixel; i < length; i++) {
+        own[i] = byte(own[i]) + paeth(byte(own[i - bytesPerPixel]), byte(above[i]), byte(above[i - bytesPerPixel]));
+      }
+      return;
+    default:
+      throw new Error(`there is no filter ${filter}`);
+  }
+}
+
+const byte = (value: number | undefined): number => value ?? 0;
+
+/** That of the three neighbours which is nearest to left + above - upper left. */
+function paeth(left: number, above: number, upperLeft: number): number {
+  const toLeft = Math.abs(above - upperLeft);
+  const toAbove = Math.abs(left - upperLeft);
+  const toUpperLeft = Math.abs(left + above - 2 * upperLeft);
+  if (toLeft <= toAbove && toLeft <= toUpperLeft) return left;
+  return toAbove <= toUpperLeft ? above : upperLeft;
+}
+
+/** Whether no two bytes at the same place differ by more than 1. */
+function isAlmostEqual(a: Buffer, b: Buffer): boolean {
+  if (a.equals(b)) return true;
+  if (a.length !== b.length) return false;
+  for (let index = 0; index < a.length; index++) {
+    const difference = (a[index] ?? 0) - (b[index] ?? 0);
+    if (difference > 1 || difference < -1) return false;
+  }
+  return true;
+}
+
+function withoutTimes(pdf: Buffer): Buffer {
+  const blanked = Buffer.from(pdf);
+  for (const key of printingTimes) {
+    for (let at = pdf.indexOf(key); at !== -1; at = pdf.indexOf(key, at + key.length)) {
+      const start = at + key.length;
+      const end = pdf.indexOf(')', start);
+      if (end !== -1) blanked.fill('0', start, end);
+    }
+  }
+  return blanked;
+}

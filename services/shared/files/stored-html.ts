@@ -1,0 +1,170 @@
+import type { StoredMsg } from '@nats-io/jetstream';
+import type { Region } from '../runtime/regions.ts';
+import { ServiceError } from '../runtime/errors.ts';
+import { backoffMs, delay } from '../runtime/deadline.ts';
+import { isMessageMissing } from '../nats/api-errors.ts';
+import type { NatsSession } from '../nats/connect.ts';
+import type { Reading } from '../nats/entries.ts';
+import { retryTransient } from '../nats/retry.ts';
+import { streamNames } from '../nats/streams.ts';
+import { FileMessages } from './file-messages.ts';
+
+/** Bytes of a part: well below the smallest max_payload. */
+const partSize = 256 * 1024;
+
+const writeTimeoutMs = 10_000;
+
+/**
+ * A replica that lags may not have a parcel yet whose job has been delivered already: it is asked again for so long, which
+ * is longer than a server that was cut off from the others needs to notice it and to catch up.
+ */
+const lagTimeoutMs = 15_000;
+
+/** Reading one message may take this long: over an election of the stream's leader. */
+const readTimeoutMs = 15_000;
+
+interface Head {
+  readonly parts: number;
+  readonly size: number;
+}
+
+/** Which html, and for whose renderers. */
+export interface ParcelAddress {
+  /** Absent: it was put there by the version before this one. */
+  readonly region?: Region;
+  /** One subject token, used once (the capture's uuid). */
+  readonly name: string;
+}
+
+/**
+ * Html on its way to a renderer that is too large for the message of its job: it lies in the stream of files under a
+ * name of its own until the job's deadline, where the renderers of its region can read it. Parts first, then the head that
+ * makes them whole.
+ *
+ * @param expiresAt Unix milliseconds
+ * @param now the same, by the clock of `expiresAt`
+ * @throws ServiceError STORAGE_FAILED
+ */
+export async function putHtml(
+  session: NatsSession,
+  address: ParcelAddress & { readonly region: Region },
+  html: string,
+  expiresAt: number,
+  now: number = session.now(),
+): Promise<void> {
+  const bytes = Buffer.from(html, 'utf8');
+  const messages = new FileMessages(session);
+  const limits = {
+    ttlSeconds: Math.max(1, Math.ceil((expiresAt - now) / 1000)),
+    deadline: Date.now() + writeTimeoutMs,
+    isShared: true,
+  };
+  const head: Head = { parts: Math.ceil(bytes.length / partSize), size: bytes.length };
+  try {
+    await Promise.all(
+      Array.from({ length: head.parts }, (_, part) =>
+        messages.create(subjectOf(address, part), bytes.subarray(part * partSize, (part + 1) * partSize), limits),
+      ),
+    );
+    await messages.create(subjectOf(address, 'head'), JSON.stringify(head), limits);
+  } catch (error) {
+    // What is there of it would stay for as long as the whole was to.
+    session.jsm.streams.purge(streamNames.files, { filter: subjectOf(address, '>') }).catch(() => undefined);
+    throw new ServiceError('STORAGE_FAILED', 'The html could not be handed on. Send the request again.', {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * The html of a parcel. It stays there, so that a second delivery of the job finds it too.
+ *
+ * @param reading `by-subject`: as the user of a region's renderers may
+ * @throws ServiceError STORAGE_FAILED when it is not there (any more) or not whole
+ */
+export async function takeHtml(
+  session: NatsSession,
+  address: ParcelAddress,
+  reading: Reading = 'from-leader',
+): Promise<string> {
+  try {
+    const read = (part: number | 'head') => readMessage(session, subjectOf(address, part), reading);
+    const head = (await read('head')).json<Head>();
+    const parts = await Promise.all(Array.from({ length: head.parts }, (_, part) => read(part)));
+    const bytes = Buffer.concat(parts.map(({ data }) => data));
+    if (bytes.length !== head.size) throw new RangeError(`${bytes.length} bytes in place of ${head.size}`);
+    return bytes.toString('utf8');
+  } catch (error) {
+    throw new ServiceError('STORAGE_FAILED', 'The supplied html could not be read back. Send the request again.', {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Makes a parcel that was put for renderers of one region readable for those of another. Version 0.1 knew no regions here:
+ * what it put is found as well.
+ *
+ * @param expiresAt Unix milliseconds, of the copy; `now`: by the same clock
+ * @throws HtmlMissingError; ServiceError STORAGE_FAILED
+ */
+export async function bringHtml(
+  session: NatsSession,
+  { name, region }: ParcelAddress & { readonly region: Region },
+  to: Region,
+  expiresAt: number,
+  now: number,
+): Promise<void> {
+  if (await isThere(session, { name, region: to })) return;
+  for (const from of [{ name, region }, { name }]) {
+    if (!(await isThere(session, from))) continue;
+    await putHtml(session, { region: to, name }, await takeHtml(session, from), expiresAt, now);
+    return;
+  }
+  throw new HtmlMissingError();
+}
+
+/** The html was not stored, or is not stored any more: nothing can be rendered from it. */
+export class HtmlMissingError extends ServiceError {
+  constructor() {
+    super('STORAGE_FAILED', 'The supplied html is not stored any more. Send the request again.');
+  }
+}
+
+async function isThere(session: NatsSession, address: ParcelAddress): Promise<boolean> {
+  try {
+    await readMessage(session, subjectOf(address, 'head'), 'from-leader');
+    return true;
+  } catch (error) {
+    if (error instanceof ParcelMissingError) return false;
+    throw error;
+  }
+}
+
+class ParcelMissingError extends Error {}
+
+/** Removes a parcel from all regions; one that is not there is no error. */
+export async function removeHtml(session: NatsSession, name: string): Promise<void> {
+  await session.jsm.streams.purge(streamNames.files, { filter: `files.html.*.${name}.*` });
+  await session.jsm.streams.purge(streamNames.files, { filter: `files.html.${name}.*` });
+}
+
+async function readMessage({ jsm }: NatsSession, subject: string, reading: Reading): Promise<StoredMsg> {
+  const isLagging = reading === 'by-subject';
+  const reader = isLagging ? jsm.direct : jsm.streams;
+  const ask = () =>
+    reader.getMessage(streamNames.files, { last_by_subj: subject }).catch((error: unknown) => {
+      if (isMessageMissing(error)) return null;
+      throw error;
+    });
+  const lagUntil = Date.now() + (isLagging ? lagTimeoutMs : 0);
+  for (let attempt = 1; ; attempt++) {
+    const message = await retryTransient(ask, { deadline: Date.now() + readTimeoutMs });
+    if (message !== null && message.data.length > 0) return message;
+    if (Date.now() >= lagUntil) throw new ParcelMissingError(`nothing is stored under ${subject}`);
+    await delay(backoffMs(attempt, 50, 400));
+  }
+}
+
+const subjectOf = ({ region, name }: ParcelAddress, part: number | 'head' | '>') =>
+  region === undefined ? `files.html.${name}.${part}` : `files.html.${region}.${name}.${part}`;

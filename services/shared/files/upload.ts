@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import type { MimeType } from '../api/formats.ts';
+import { ServiceError } from '../runtime/errors.ts';
+import type { ExpectedUpload, NewFile, Upload } from './file-store.ts';
+
+/** The strong validator of these bytes, the same in every store. */
+export function contentTag(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+}
+
+export interface ContentHashes {
+  /** See {@link contentTag}. */
+  readonly etag: string;
+  /** In base64, as a bucket is told it. */
+  readonly md5: string;
+}
+
+export const hashesOf = (bytes: Uint8Array): ContentHashes => ({
+  etag: contentTag(bytes),
+  md5: createHash('md5').update(bytes).digest('base64'),
+});
+
+/** What an uploader tells of a file that lies under `object`. */
+export function uploadOf(file: NewFile, object: string, etag: string): Upload {
+  const { bytes, contentType, width, height, expiresAt, cacheSeconds } = file;
+  return {
+    object,
+    contentType,
+    size: bytes.length,
+    etag,
+    width,
+    height,
+    expiresAt,
+    ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
+  };
+}
+
+/** Why an upload is not put in place. `foreign`: it is not the object that was asked for, or not described like it. */
+export const uploadRejections = ['missing', 'wrong_type', 'wrong_size', 'foreign', 'expired'] as const;
+export type UploadRejection = (typeof uploadRejections)[number];
+
+/** An upload is not what was asked for, so that no file of a capture can come of it. */
+export class UploadRejectedError extends ServiceError {
+  readonly reason: UploadRejection;
+
+  /** @param detail for the log */
+  constructor(reason: UploadRejection, detail: string) {
+    super('STORAGE_FAILED', undefined, { cause: new Error(`the upload was rejected: ${detail}`) });
+    this.name = 'UploadRejectedError';
+    this.reason = reason;
+  }
+}
+
+/** So many bytes tell what a file is. */
+export const signatureBytes = 32;
+
+/** How far the end of an upload's life may be from what was asked for: the clocks of renderers, and the wait in the queue. */
+export const expiryToleranceMs = 10 * 60_000;
+
+const defaultMaxBytes = 512 * 1024 * 1024;
+const maxPixelsOnSide = 1_000_000;
+
+const isCount = (value: unknown, max: number) =>
+  Number.isSafeInteger(value) && Number(value) > 0 && Number(value) <= max;
+
+/** Holds what a renderer says of its upload against what was asked for. Throws an {@link UploadRejectedError}. */
+export function verifyClaim(
+  upload: Upload,
+  { contentType, expiresAt, maxBytes = defaultMaxBytes }: ExpectedUpload,
+): void {
+  if (upload.contentType !== contentType) {
+    throw new UploadRejectedError('wrong_type', `it is said to be ${String(upload.contentType)}, not ${contentType}`);
+  }
+  if (!isCount(upload.size, maxBytes))
+    throw new UploadRejectedError('wrong_size', `it is said to have ${upload.size} bytes`);
+  if (!isCount(upload.width, maxPixelsOnSide) || !isCount(upload.height, maxPixelsOnSide)) {
+    throw new UploadRejectedError('wrong_size', `it is said to be of ${upload.width} × ${upload.height} px`);
+  }
+  // An array of strings, for instance, would be written into the description of the file.
+  if (typeof upload.etag !== 'string' || typeof upload.object !== 'string') {
+    throw new UploadRejectedError('foreign', 'its description is of another form');
+  }
+  verifyExpiry(upload.expiresAt, expiresAt);
+}
+
+/** Throws unless a file that ends at `end` ends about when it was asked to. Times in Unix milliseconds. */
+export function verifyExpiry(end: number, expiresAt: number): void {
+  if (!(Math.abs(end - expiresAt) <= expiryToleranceMs)) {
+    throw new UploadRejectedError('expired', `it ends at ${end}, not about ${expiresAt}`);
+  }
+}
+
+const signatures: Readonly<Record<MimeType, (head: Buffer) => boolean>> = {
+  'image/png': (head) =>
+    head.subarray(0, 8).toString('latin1') === '\x89PNG\r\n\x1a\n' && head.toString('latin1', 12, 16) === 'IHDR',
+  'image/jpeg': (head) => head[0] === 0xff && head[1] === 0xd8 && head[2] === 0xff,
+  'image/webp': (head) => head.toString('latin1', 0, 4) === 'RIFF' && head.toString('latin1', 8, 12) === 'WEBP',
+  'application/pdf': (head) => head.toString('latin1', 0, 5) === '%PDF-',
+};
+
+/** Whether the first bytes of a file are those of its type. */
+export const hasSignature = (contentType: MimeType, head: Buffer): boolean => signatures[contentType](head);
+
+/** Holds the first {@link signatureBytes} of an upload against its description. Throws an {@link UploadRejectedError}. */
+export function verifySignature({ contentType, width, height }: Upload, head: Buffer): void {
+  if (!hasSignature(contentType, head))
+    throw new UploadRejectedError('wrong_type', `it does not begin like ${contentType}`);
+  if (contentType !== 'image/png' || head.length < 24) return;
+  const [shownWidth, shownHeight] = [head.readUInt32BE(16), head.readUInt32BE(20)];
+  if (shownWidth !== width || shownHeight !== height) {
+    throw new UploadRejectedError(
+      'wrong_size',
+      `it shows ${shownWidth} × ${shownHeight} px, not ${width} × ${height} px`,
+    );
+  }
+}

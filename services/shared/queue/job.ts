@@ -1,0 +1,150 @@
+import type { Isolation } from '../api/account.ts';
+import type { RenderOptions } from '../api/capture-request.ts';
+import type { CaptureRecord } from '../captures/capture-record.ts';
+import { newFileName } from '../files/file-name.ts';
+import { type Lane, replySubject, sharedInbox } from '../nats/streams.ts';
+import type { Region } from '../runtime/regions.ts';
+import type { Ticket } from './tickets.ts';
+
+/**
+ * Version of {@link CaptureJob}. Whatever the version, a job has the fields of {@link JobEnvelope}: a renderer that does not
+ * know the version returns the job with the help of these.
+ */
+export const captureJobVersion = 2;
+
+/** What to show the browser: an address, or html (here, or as a parcel that was put for a region when it is too large). */
+export type CaptureSource =
+  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'html'; readonly html: string }
+  | { readonly kind: 'stored-html'; readonly fileName: string; readonly region: Region };
+
+/** Where a front listens for what becomes of a job (core NATS, so a message may get lost), and for what. */
+export interface JobReply {
+  readonly subject: string;
+  /** `start`: that rendering has begun. `result`, `bytes`: the result; `bytes`: with the file where it fits into a message. */
+  readonly wants: 'start' | 'result' | 'bytes';
+}
+
+/** The part of a job that is the same in every version. */
+export interface JobEnvelope {
+  readonly version: number;
+  readonly uuid: string;
+  /** 0 for the capture itself, then the number of the refresh. With the uuid it makes the `Nats-Msg-Id`. */
+  readonly revision: number;
+  readonly region: Region;
+  /** What the result must carry: see `Tickets`. */
+  readonly ticket: string;
+  readonly reply?: JobReply;
+  /** The queue of results forgets the result after so long: whoever needs it has the reply by then. Absent: never. */
+  readonly resultTtlSeconds?: number;
+}
+
+/**
+ * One capture on its way to a renderer, with all that the renderer must know: it reads nothing else. All times are Unix
+ * milliseconds by the clock of the NATS server. Readers ignore fields that they do not know.
+ */
+export interface CaptureJob extends JobEnvelope {
+  readonly version: typeof captureJobVersion;
+  readonly account: string;
+  readonly lane: Lane;
+  readonly acceptedAt: number;
+  /** Rendering must have begun by then, or the job is dropped and the capture fails. */
+  readonly startBy: number;
+  /** The capture must have ended by then, deliveries after a renderer's death included. */
+  readonly deadline: number;
+  /** The file to create. */
+  readonly file: JobFile;
+  readonly source: CaptureSource;
+  readonly options: RenderOptions;
+  /** Absent: `context`. */
+  readonly isolation?: Isolation;
+}
+
+interface JobFile {
+  /** Name of the object. The file of a refresh has one of its own: a trusted service puts it in place. */
+  readonly object: string;
+  /** How long it is kept, from its rendering on. */
+  readonly lifetimeMs: number;
+  /** Of a refresh: when it is removed, in place of `lifetimeMs`. */
+  readonly expiresAt?: number;
+  /** As in `StoredFile`. */
+  readonly cacheSeconds?: number;
+}
+
+/** For how long caches keep a copy of a file that may be replaced before they ask again. */
+const replaceableCacheSeconds = 300;
+
+/** What only a front that waits for the end knows of a job. */
+export interface JobDelivery {
+  /** By default, of a background job: fronts are told when its rendering begins. */
+  readonly reply?: JobReply;
+  /** Html that is kept nowhere else. */
+  readonly source?: CaptureSource;
+  /** As in `Ticket`. */
+  readonly attempt?: number;
+}
+
+/** A job but for the signature of its ticket. */
+export type UnsignedJob = Omit<CaptureJob, 'ticket'> & { readonly ticket: Ticket };
+
+/**
+ * The job of a capture (revision 0) or of its latest refresh: everything that it needs stands in the record, so whoever
+ * finds that a job is missing can make it again. An interactive capture has no record before it ends: its ticket carries
+ * it.
+ *
+ * @throws TypeError when the revision is neither 0 nor that of the latest refresh
+ */
+export function jobOf(record: CaptureRecord, revision = 0, { source, reply, attempt }: JobDelivery = {}): UnsignedJob {
+  const { uuid, account, refresh, options } = record;
+  const turn = revision === 0 ? record : refresh;
+  if (turn === undefined || (revision !== 0 && refresh?.revision !== revision)) {
+    throw new TypeError(`${uuid} has no revision ${revision}`);
+  }
+  const { region } = turn;
+  const lane = revision === 0 ? record.lane : 'background';
+  const file = fileOf(record, revision);
+  const started = { subject: replySubject(region, sharedInbox, uuid), wants: 'start' } as const;
+  const answer = reply ?? (lane === 'background' ? started : undefined);
+  const ticket = {
+    account,
+    uuid,
+    revision,
+    region,
+    object: file.object,
+    ...(attempt === undefined ? {} : { attempt }),
+  };
+  return {
+    version: captureJobVersion,
+    uuid,
+    revision,
+    region,
+    ticket: lane === 'interactive' ? { ...ticket, draft: record } : ticket,
+    ...(answer === undefined ? {} : { reply: answer }),
+    account,
+    lane,
+    acceptedAt: turn.acceptedAt,
+    startBy: turn.startBy,
+    deadline: turn.deadline,
+    file,
+    source: source ?? sourceOf(record),
+    options,
+    ...(turn.isolation === undefined ? {} : { isolation: turn.isolation }),
+  };
+}
+
+function fileOf(record: CaptureRecord, revision: number): JobFile {
+  const { uuid, fileName, options, lifetimeMs, expiresAt } = record;
+  const cache = cacheOf(record, revision);
+  if (revision === 0) return { object: fileName, lifetimeMs, ...cache };
+  // A renderer cannot overwrite: the new file is put in the place of the old one when it is there.
+  return { object: newFileName(uuid, options.format), lifetimeMs, expiresAt, ...cache };
+}
+
+/** For how long caches keep a copy of a file that may be replaced; nothing for one that is not. */
+export function cacheOf({ persistence }: CaptureRecord, revision: number): { readonly cacheSeconds?: number } {
+  return revision > 0 || persistence !== undefined ? { cacheSeconds: replaceableCacheSeconds } : {};
+}
+
+function sourceOf({ url, html, region }: CaptureRecord): CaptureSource {
+  return html === undefined ? { kind: 'url', url } : { kind: 'stored-html', fileName: html, region };
+}

@@ -1,0 +1,130 @@
+import { JetStreamApiError } from '@nats-io/jetstream';
+import { backgroundShardOf } from '../captures/captures.ts';
+import { bringHtml } from '../files/stored-html.ts';
+import { isMessageMissing, isNotProvisioned } from '../nats/api-errors.ts';
+import type { NatsSession } from '../nats/connect.ts';
+import { retryTransient } from '../nats/retry.ts';
+import { backgroundShards, captureDurable, captureSubject, signalSubject, streamNames } from '../nats/streams.ts';
+import type { Region } from '../runtime/regions.ts';
+import { type CaptureJob, captureJobVersion, type JobEnvelope, type UnsignedJob } from './job.ts';
+import type { Tickets } from './tickets.ts';
+
+/** Where a published job lies. */
+export interface QueuedJob {
+  readonly sequence: number;
+}
+
+export interface PublishOptions {
+  /** Unix milliseconds by the server's clock; by default ten seconds from now. */
+  readonly deadline?: number;
+  /** Absent unless it was queued before; else the name of this time. What has been queued under it is not queued again. */
+  readonly attempt?: string;
+  /** Its html may have been put for another region, or by version 0.1, which knew no regions there. */
+  readonly bringsHtml?: boolean;
+}
+
+const publishTimeoutMs = 10_000;
+
+/** The queue of captures, from the side that fills it. */
+export class Jobs {
+  readonly #session: NatsSession;
+  readonly #tickets: Pick<Tickets, 'sign'>;
+
+  constructor(session: NatsSession, tickets: Pick<Tickets, 'sign'>) {
+    this.#session = session;
+    this.#tickets = tickets;
+  }
+
+  /**
+   * Queues a capture. A publish that timed out may have landed; the message id makes sending it again harmless.
+   * Throws the server's error, or a timeout at the deadline.
+   */
+  async publish(job: UnsignedJob, { deadline, attempt, bringsHtml }: PublishOptions = {}): Promise<QueuedJob> {
+    const { js } = this.#session;
+    const shard = backgroundShardOf(job.account, backgroundShards);
+    const id = `${job.uuid}:${job.revision}`;
+    const { source } = job;
+    // A refresh may go to another region than the one whose renderers it was put for.
+    if (source.kind === 'stored-html' && (job.revision > 0 || bringsHtml === true)) {
+      const { fileName: name, region } = source;
+      await bringHtml(this.#session, { name, region }, job.region, job.deadline, this.#session.now());
+    }
+    const publishBy = deadline ?? this.#session.now() + publishTimeoutMs;
+    const queued = await retryTransient(
+      async (timeout) => {
+        const signed: CaptureJob = { ...job, ticket: await this.#tickets.sign(job.ticket) };
+        const ack = await js.publish(captureSubject(job.region, job.lane, shard), JSON.stringify(signed), {
+          msgID: attempt === undefined ? id : `${id}:${attempt}`,
+          timeout,
+          expect: { streamName: streamNames.captures },
+        });
+        return { sequence: ack.seq };
+      },
+      { deadline: publishBy, now: () => this.#session.now(), attemptTimeoutMs: 3000 },
+    );
+    if (job.lane === 'background') sendSignal(this.#session, job.region, { shards: [shard] });
+    return queued;
+  }
+
+  /** Whether a renderer was given the job, or it is gone. Throws what the server answers. */
+  async isTaken({ region, lane, account }: UnsignedJob, { sequence }: QueuedJob): Promise<boolean> {
+    const durable = captureDurable(region, lane, backgroundShardOf(account, backgroundShards));
+    try {
+      const { delivered } = await this.#session.jsm.consumers.info(streamNames.captures, durable);
+      return delivered.stream_seq >= sequence;
+    } catch (error) {
+      // Nobody can be given anything there.
+      if (isNotProvisioned(error)) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Takes a job out of the queue; one that a renderer holds already is not stopped by it, and one that is gone is no
+   * error.
+   */
+  async remove(job: QueuedJob): Promise<void> {
+    try {
+      await this.#session.jsm.streams.deleteMessage(streamNames.captures, job.sequence, false);
+    } catch (error) {
+      // The server has one error for every deletion that did not work.
+      if (!(error instanceof JetStreamApiError) || (await this.#isQueued(job))) throw error;
+    }
+  }
+
+  async #isQueued(job: QueuedJob): Promise<boolean> {
+    try {
+      return (await this.#session.jsm.streams.getMessage(streamNames.captures, { seq: job.sequence })) !== null;
+    } catch (error) {
+      if (isMessageMissing(error)) return false;
+      throw error;
+    }
+  }
+}
+
+/**
+ * A job out of a message, or of one of another version what all versions have. Throws when it is no job at all.
+ */
+export function parseJob(data: Uint8Array): CaptureJob | (JobEnvelope & { readonly isUnknown: true }) {
+  const job = JSON.parse(new TextDecoder().decode(data)) as CaptureJob | null;
+  if (typeof job !== 'object' || job === null || typeof job.uuid !== 'string') {
+    throw new TypeError('the message is not a capture job');
+  }
+  return job.version === captureJobVersion ? job : { ...(job as JobEnvelope), isUnknown: true };
+}
+
+/**
+ * What renderers of a region are told on `signals.<region>` (core NATS, so a message may get lost): by whoever queues a
+ * background capture, and every few seconds by the leader of the fleet.
+ */
+export interface RegionSignal {
+  /** Background shards in which something waits. */
+  readonly shards: readonly number[];
+  /** Unix milliseconds by the clock of the NATS server, from the leader alone. */
+  readonly now?: number;
+}
+
+/** Tells the renderers of a region; core NATS. Throws when the connection is closed. */
+export function sendSignal({ nc }: Pick<NatsSession, 'nc'>, region: Region, signal: RegionSignal): void {
+  nc.publish(signalSubject(region), JSON.stringify(signal));
+}

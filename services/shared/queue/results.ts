@@ -1,0 +1,114 @@
+import { Type, type Static } from 'typebox';
+import { Value } from 'typebox/value';
+import { reportSchema } from '../api/capture.ts';
+import { mimeTypes } from '../api/formats.ts';
+import type { ErrorCode } from '../runtime/errors.ts';
+
+/** Ways in which a capture fails on a renderer. */
+export const renderFailures = [
+  'URL_BLOCKED',
+  'NAVIGATION_FAILED',
+  'CAPTURE_TIMEOUT',
+  'CAPTURE_FAILED',
+  'PAGE_TOO_LARGE',
+  'STORAGE_FAILED',
+  'INTERNAL_ERROR',
+] as const satisfies readonly ErrorCode[];
+
+/** Why a renderer gives a job back that it has not rendered. */
+export const returnReasons = ['shutting_down', 'unknown_version', 'no_free_slot'] as const;
+
+const enumOf = <const T extends readonly string[]>(values: T) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...values] });
+
+/** No file or page of a capture is longer on a side than this, in pixels of any scale. */
+const maxPixels = 1_000_000;
+const maxMs = 8 * 86_400_000;
+
+/** Characters of a message that says why a capture failed. */
+export const maxFailureLength = 2000;
+
+const uploadSchema = Type.Object({
+  object: Type.String({ minLength: 1, maxLength: 512 }),
+  contentType: enumOf(Object.values(mimeTypes)),
+  size: Type.Integer({ minimum: 1, maximum: 2 ** 40 }),
+  etag: Type.String({ minLength: 1, maxLength: 128 }),
+  width: Type.Integer({ minimum: 1, maximum: maxPixels }),
+  height: Type.Integer({ minimum: 1, maximum: maxPixels }),
+  expiresAt: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+  cacheSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000 })),
+});
+
+/** What a renderer says of a job. It runs other people's pages: nothing of this is believed before it was checked. */
+const jobResultSchema = Type.Object({
+  /** Of the job: proves that the renderer was given it. */
+  ticket: Type.String({ maxLength: 65_536 }),
+  pod: Type.String({ maxLength: 253 }),
+  /** How often the job had been delivered, this time included. */
+  delivery: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+  /** From the delivery of the job to this result. */
+  elapsedMs: Type.Number({ minimum: 0, maximum: maxMs }),
+  outcome: Type.Union([
+    Type.Object({ kind: enumOf(['started']) }),
+    Type.Object({
+      kind: enumOf(['completed']),
+      upload: uploadSchema,
+      report: reportSchema,
+      /** From the picture to this result. */
+      ageMs: Type.Number({ minimum: 0, maximum: maxMs }),
+    }),
+    Type.Object({
+      kind: enumOf(['failed']),
+      code: enumOf(renderFailures),
+      message: Type.String({ minLength: 1, maxLength: maxFailureLength }),
+    }),
+    Type.Object({ kind: enumOf(['returned']), reason: enumOf(returnReasons) }),
+  ]),
+});
+
+export type JobResult = Static<typeof jobResultSchema>;
+export type JobOutcome = JobResult['outcome'];
+export type ReturnReason = (typeof returnReasons)[number];
+export type RenderFailure = (typeof renderFailures)[number];
+
+/** Texts of a report are shown as they are: a page decides about them, so they are bounded. */
+export const maxTextLength = 16_384;
+
+/** A result of bytes that came over the network; null when they are none, or say what no result can. */
+export function parseResult(data: Uint8Array): JobResult | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8'));
+  } catch {
+    return null;
+  }
+  if (!Value.Check(jobResultSchema, value)) return null;
+  const { outcome } = value;
+  if (outcome.kind !== 'completed') return value;
+  const { title, finalUrl, softTimeouts } = outcome.report;
+  return Math.max(title.length, finalUrl.length, softTimeouts.length) > maxTextLength ? null : value;
+}
+
+/** A result as a front hears it: it may bring the file along. */
+export interface Reply {
+  readonly result: JobResult;
+  readonly bytes: Buffer | null;
+}
+
+const newline = 0x0a;
+
+/** The result as one line of JSON, then the bytes. `limit` is the server's max_payload; what is larger goes without. */
+export function encodeReply(result: JobResult, bytes: Buffer | null, limit: number): Buffer {
+  const line = Buffer.from(`${JSON.stringify(result)}\n`);
+  return bytes === null || line.length + bytes.length > limit ? line : Buffer.concat([line, bytes]);
+}
+
+/** Null for what is no reply. */
+export function decodeReply(data: Uint8Array): Reply | null {
+  const buffer = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  const end = buffer.indexOf(newline);
+  const result = end === -1 ? null : parseResult(buffer.subarray(0, end));
+  if (result === null) return null;
+  const bytes = buffer.subarray(end + 1);
+  return { result, bytes: bytes.length === 0 ? null : bytes };
+}

@@ -1,0 +1,92 @@
+import type { WebhookEvent } from '../api/webhook.ts';
+import type { NatsSession } from '../nats/connect.ts';
+import { isKeyPart } from '../nats/read-many.ts';
+import { retryTransient } from '../nats/retry.ts';
+import { laterSubject, streamNames, taskKinds, taskSubject } from '../nats/streams.ts';
+
+interface CaptureTask {
+  readonly account: string;
+  readonly uuid: string;
+}
+
+/**
+ * Work that the leader of the fleet does at its time. A task names a capture and leaves it to the record what is to be
+ * done, so that doing it twice, or late, is harmless. Times are Unix milliseconds.
+ */
+export type Task =
+  /** Sees to it that the job of an accepted capture (revision 0), or of a refresh, lies in the queue. */
+  | (CaptureTask & { readonly kind: 'dispatch'; readonly revision: number })
+  /** Clears away what is left of a capture whose time is over, or that was deleted. */
+  | (CaptureTask & { readonly kind: 'expiry' })
+  /** Refreshes a capture whose interval has passed. */
+  | (CaptureTask & { readonly kind: 'refresh' })
+  /** Tells the account holder's webhook of an event. `attempt` counts from 1; the first one was due at `firstAt`. */
+  | (CaptureTask & {
+      readonly kind: 'webhook';
+      readonly revision: number;
+      readonly event: WebhookEvent;
+      readonly occurredAt: number;
+      readonly attempt: number;
+      readonly firstAt: number;
+      /** Host and port that it goes to; absent in tasks of the version before. */
+      readonly receiver?: string;
+    });
+
+/** How long handing a task over may take while the server is away. */
+const patienceMs = 10_000;
+
+/** Hands tasks over to the leader, now or later. Times and deadlines are Unix milliseconds by the server's clock. */
+export class Tasks {
+  readonly #session: NatsSession;
+
+  constructor(session: NatsSession) {
+    this.#session = session;
+  }
+
+  /** To be done at once. */
+  async publish(task: Task, deadline = this.#session.now() + patienceMs): Promise<void> {
+    const options = { expect: { streamName: streamNames.tasks } };
+    const subject = taskSubject(task.kind, nameOf(task));
+    const body = JSON.stringify(task);
+    await retryTransient((timeout) => this.#session.js.publish(subject, body, { ...options, timeout }), {
+      deadline,
+      now: this.#session.now,
+    });
+  }
+
+  /** To be done at a time, or soon afterwards. One of the same capture and kind that was to come is replaced. */
+  async schedule(task: Task, at: number, deadline = this.#session.now() + patienceMs): Promise<void> {
+    const name = nameOf(task);
+    const schedule = { specification: new Date(at), target: taskSubject(task.kind, name) };
+    const options = { expect: { streamName: streamNames.tasks }, schedule };
+    const subject = laterSubject(task.kind, name);
+    const body = JSON.stringify(task);
+    await retryTransient((timeout) => this.#session.js.publish(subject, body, { ...options, timeout }), {
+      deadline,
+      now: this.#session.now,
+    });
+  }
+}
+
+/** Who hears what is sent to an address of a webhook: its host and port; null when it is no address. */
+export function receiverOf(url: string): string | null {
+  return URL.canParse(url) ? new URL(url).host : null;
+}
+
+/** What the subjects of a task end with: one of the same name replaces it. */
+export const nameOf = ({ account, uuid, revision = 0 }: CaptureTask & { readonly revision?: number }) =>
+  `${account}.${uuid}.${revision}`;
+
+/** Throws when the message is no task that this process knows. */
+export function parseTask(data: Uint8Array): Task {
+  const task = JSON.parse(new TextDecoder().decode(data)) as Task | null;
+  if (typeof task !== 'object' || task === null || !taskKinds.includes(task.kind)) throw new TypeError('not a task');
+  const { account, uuid } = task;
+  if (typeof uuid !== 'string' || typeof account !== 'string' || !isKeyPart(account)) {
+    throw new TypeError('a task that names no capture');
+  }
+  if ((task.kind === 'dispatch' || task.kind === 'webhook') && !Number.isInteger(task.revision)) {
+    throw new TypeError('a task that names no revision');
+  }
+  return task;
+}

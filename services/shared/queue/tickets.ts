@@ -1,0 +1,119 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { CaptureRecord } from '../captures/capture-record.ts';
+import type { Region } from '../runtime/regions.ts';
+import { isTransient, isWriteConflict } from '../nats/api-errors.ts';
+import type { NatsSession } from '../nats/connect.ts';
+import { Entries } from '../nats/entries.ts';
+
+/** What a trusted service wrote into a job, and reads again in its result, whatever the renderer in between is. */
+export interface Ticket {
+  readonly account: string;
+  readonly uuid: string;
+  /** 0 for the capture itself, then the number of the refresh. */
+  readonly revision: number;
+  readonly region: Region;
+  /** Name of the object that the renderer was told to create. */
+  readonly object: string;
+  /** Counts how often the job was queued because a renderer gave it back: each ticket does so once. Absent: 1. */
+  readonly attempt?: number;
+  /** An interactive capture as it was accepted: it has no record until it ends. */
+  readonly draft?: CaptureRecord;
+}
+
+/** Where the secret is kept in the bucket `db`: no renderer can read it. */
+const secretKey = 'secret.tickets';
+
+/** A secret that does not open a ticket is read again, but not more often than this, whatever renderers send. */
+const minReadIntervalMs = 1000;
+
+/**
+ * Signs what a job is about (HMAC-SHA-256), so that a result proves that its renderer was given the job. The secret is
+ * made when it is needed for the first time, and is the same for all fronts and controllers of the fleet.
+ */
+export class Tickets {
+  readonly #db: Entries;
+  #secret: Buffer | null = null;
+  #reading: Promise<Buffer> | null = null;
+  #readAt = -Infinity;
+
+  constructor(session: NatsSession) {
+    this.#db = new Entries(session, 'db');
+  }
+
+  /** Throws what NATS answers when the secret is not known yet. */
+  async sign(ticket: Ticket): Promise<string> {
+    const secret = this.#secret ?? (await this.#read());
+    const body = Buffer.from(JSON.stringify(ticket)).toString('base64url');
+    return `${body}.${signature(body, secret)}`;
+  }
+
+  /**
+   * What a trusted service signed; null for anything else. A secret that does not fit is read again: the server may have
+   * come back with an empty disk. Throws what NATS answers when the secret cannot be read.
+   */
+  async open(signed: string): Promise<Ticket | null> {
+    const [body = '', given = '', ...rest] = signed.split('.');
+    if (rest.length > 0) return null;
+    const known = this.#secret;
+    if (known !== null && isSignedWith(known, body, given)) return parse(body);
+    // While it is not known, everybody waits for the reading: what is true must not be taken for forged.
+    if (known !== null && performance.now() - this.#readAt < minReadIntervalMs) return null;
+    return isSignedWith(await this.#read(), body, given) ? parse(body) : null;
+  }
+
+  /** Has the secret read again by whoever needs it next: for after a reconnection. */
+  forget(): void {
+    this.#secret = null;
+    this.#readAt = -Infinity;
+  }
+
+  #read(): Promise<Buffer> {
+    this.#readAt = performance.now();
+    this.#reading ??= this.#readOrCreate()
+      .then((secret) => (this.#secret = secret))
+      .finally(() => (this.#reading = null));
+    return this.#reading;
+  }
+
+  async #readOrCreate(): Promise<Buffer> {
+    const found = await this.#db.get<{ secret: string }>(secretKey);
+    if (found !== null) return Buffer.from(found.value.secret, 'base64');
+    const secret = randomBytes(32);
+    try {
+      await this.#db.create(secretKey, { secret: secret.toString('base64') });
+      return secret;
+    } catch (error) {
+      // Another service was quicker, or the answer got lost: what stands there counts.
+      if (!isWriteConflict(error) && !isTransient(error)) throw error;
+      const stands = await this.#db.get<{ secret: string }>(secretKey);
+      if (stands === null) throw error;
+      return Buffer.from(stands.value.secret, 'base64');
+    }
+  }
+}
+
+const signature = (body: string, secret: Buffer) => createHmac('sha256', secret).update(body).digest('base64url');
+
+function isSignedWith(secret: Buffer, body: string, given: string): boolean {
+  const [expected, found] = [Buffer.from(signature(body, secret)), Buffer.from(given)];
+  return expected.length === found.length && timingSafeEqual(expected, found);
+}
+
+const parse = (body: string) => JSON.parse(Buffer.from(body, 'base64url').toString()) as Ticket;
+
+/** The ticket in a job that comes from the queue itself, which only trusted services fill: its signature is not looked at. */
+export function ticketOf({ ticket }: { readonly ticket: string }): Ticket {
+  return parse(ticket.split('.')[0] ?? '');
+}
+
+/** The attempt that follows when the job of a ticket is given back. */
+export const attemptAfter = ({ attempt = 1 }: Ticket): number => attempt + 1;
+
+/** Whether it seems to be an interactive capture's: for deciding when to look at a result, not whether to believe it. */
+export function seemsInteractive(ticket: string): boolean {
+  try {
+    return ticketOf({ ticket }).draft !== undefined;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,191 @@
+import { hostname } from 'node:os';
+import type { EnvReader } from './env.ts';
+import { type InstalledRegion, parseRegions } from './regions.ts';
+import {
+  choiceVariable,
+  optionalVariable,
+  parsedVariable,
+  portVariable,
+  textVariable,
+  urlVariable,
+} from './variables.ts';
+
+/** What every process is told. */
+export interface CommonConfig {
+  readonly nats: { readonly url: string; readonly user?: string; readonly password?: string };
+  /** The operations port: /metrics, /livez, /readyz. */
+  readonly ops: { readonly host: string; readonly port: number };
+  readonly logLevel: string;
+  /** The name of this process in the fleet. */
+  readonly pod: string;
+  readonly regions: readonly InstalledRegion[];
+}
+
+export const defaultRegions = 'us-east:1,eu-west:1';
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+
+/** What every service reads. */
+export const commonVariables = {
+  natsUrl: textVariable('WEBCAPTURE_NATS_URL', {
+    default: 'nats://127.0.0.1:4222',
+    meaning: 'Addresses of the NATS servers, separated by commas. They must be version 2.14 or newer, with JetStream.',
+  }),
+  natsUser: optionalVariable('WEBCAPTURE_NATS_USER', {
+    meaning: 'NATS user of this service. Set it together with `WEBCAPTURE_NATS_PASSWORD`.',
+  }),
+  natsPassword: optionalVariable('WEBCAPTURE_NATS_PASSWORD', { meaning: 'Password of the NATS user.' }),
+  regions: parsedVariable('WEBCAPTURE_REGIONS', {
+    type: 'list such as `us-east:1,eu-west:2`',
+    default: defaultRegions,
+    parse: parseRegions,
+    meaning:
+      'The installed regions, each with the number of renderers that it always keeps. A region with 0 may have no renderer; its captures then wait for one. Set it to the same value on all services.',
+  }),
+  pod: textVariable('WEBCAPTURE_POD', {
+    default: hostname().replaceAll(/[^A-Za-z0-9_-]/g, '-'),
+    defaultText: 'the host name',
+    meaning: 'Name of this process in logs, heartbeats and leases. It must be unique in the fleet.',
+  }),
+  logLevel: choiceVariable('WEBCAPTURE_LOG_LEVEL', logLevels, {
+    default: 'info',
+    meaning: 'Lowest level that is logged. Logs are JSON lines on standard output.',
+  }),
+  opsHost: textVariable('WEBCAPTURE_OPS_HOST', {
+    default: '0.0.0.0',
+    meaning: 'Address that the operations port listens on.',
+  }),
+  opsPort: portVariable('WEBCAPTURE_OPS_PORT', {
+    default: 9090,
+    defaultText: 'front `9090`, renderer `9091`, controller `9092`',
+    meaning: 'The operations port: `/metrics`, `/livez` and `/readyz`. Do not expose it to clients.',
+  }),
+};
+
+/** Reads the variables that all services share. Call it before `env.finish`. */
+export function readCommonConfig(env: EnvReader, defaults: { opsPort: number }): CommonConfig {
+  const user = commonVariables.natsUser.read(env);
+  const password = commonVariables.natsPassword.read(env);
+  if ((user === undefined) !== (password === undefined)) {
+    env.problem('WEBCAPTURE_NATS_USER', 'and WEBCAPTURE_NATS_PASSWORD must be set together');
+  }
+  const pod = commonVariables.pod.read(env);
+  if (!/^[A-Za-z0-9_-]{1,128}$/.test(pod)) {
+    env.problem('WEBCAPTURE_POD', 'must be 1 to 128 letters, digits, "-" or "_"');
+  }
+  return {
+    nats: {
+      url: commonVariables.natsUrl.read(env),
+      ...(user !== undefined && password !== undefined ? { user, password } : {}),
+    },
+    ops: { host: commonVariables.opsHost.read(env), port: commonVariables.opsPort.read(env, defaults.opsPort) },
+    logLevel: commonVariables.logLevel.read(env),
+    pod,
+    regions: commonVariables.regions.read(env) ?? [],
+  };
+}
+
+/** How clients reach the service; without a slash at the end. Fronts and controllers must be told the same. */
+export interface Addresses {
+  readonly publicUrl: string;
+  /** Files are at `<cdnUrl>/<name>`. */
+  readonly cdnUrl: string;
+}
+
+export const addressVariables = {
+  port: portVariable('PORT', {
+    default: 3000,
+    meaning:
+      'Port on which the front serves clients. The controller uses it for the default of `WEBCAPTURE_PUBLIC_URL` only.',
+  }),
+  publicUrl: urlVariable('WEBCAPTURE_PUBLIC_URL', {
+    default: 'http://localhost:3000',
+    defaultText: '`http://localhost:<PORT>`',
+    meaning: 'Address at which clients reach the fronts. Set it to the same value on fronts and controllers.',
+  }),
+  cdnUrl: urlVariable('WEBCAPTURE_CDN_URL', {
+    default: 'http://localhost:3000/files',
+    defaultText: '`<WEBCAPTURE_PUBLIC_URL>/files`',
+    meaning:
+      'Address at which clients fetch files: every `fileUrl` is this address, a slash and the name of the file. Set it to the same value on fronts and controllers.',
+  }),
+};
+
+/** `port` is the one that the front listens on, for where nothing else is said. */
+export function readAddresses(env: EnvReader, port: number): Addresses {
+  const publicUrl = addressVariables.publicUrl.read(env, `http://localhost:${port}`);
+  return { publicUrl, cdnUrl: addressVariables.cdnUrl.read(env, `${publicUrl}/files`) };
+}
+
+/** A bucket of Google Cloud Storage that files are kept in. */
+export interface BucketConfig {
+  readonly bucket: string;
+  /** Of the names of all files in it: `captures/`, or empty. */
+  readonly prefix: string;
+  /** Another server than Google's, without a slash at its end: an emulator, which asks for no credentials. */
+  readonly endpoint?: string;
+  /** Told to Google's library, where it cannot find out by itself. */
+  readonly project?: string;
+}
+
+export interface StorageConfig {
+  /** Undefined: files are kept in NATS. */
+  readonly bucket: BucketConfig | undefined;
+}
+
+export const storageVariables = {
+  bucket: optionalVariable('WEBCAPTURE_GCS_BUCKET', {
+    defaultText: 'none: files are kept in NATS',
+    meaning:
+      'Name of the Google Cloud Storage bucket that keeps the files, without `gs://`. See [storage](storage.md).',
+  }),
+  prefix: textVariable('WEBCAPTURE_GCS_PREFIX', {
+    default: '',
+    meaning: 'Prefix of the names of all objects, such as `captures/`.',
+  }),
+  project: optionalVariable('WEBCAPTURE_GCS_PROJECT', {
+    defaultText: 'from the credentials',
+    meaning: 'Google Cloud project, where the credentials do not name one.',
+  }),
+  endpoint: urlVariable('WEBCAPTURE_GCS_ENDPOINT', {
+    default: '',
+    defaultText: "Google's",
+    meaning: 'Address of another server with the same JSON API, such as an emulator. It is called without credentials.',
+  }),
+};
+
+/** Reads where files are kept, the same for every service: a bucket, or without one the embedded store. */
+export function readStorage(env: EnvReader): StorageConfig {
+  const bucket = storageVariables.bucket.read(env);
+  const prefix = storageVariables.prefix.read(env);
+  const endpoint = storageVariables.endpoint.read(env);
+  const project = storageVariables.project.read(env);
+  if (bucket === undefined) {
+    const others = {
+      WEBCAPTURE_GCS_PREFIX: prefix,
+      WEBCAPTURE_GCS_ENDPOINT: endpoint,
+      WEBCAPTURE_GCS_PROJECT: project,
+    };
+    for (const [name, value] of Object.entries(others)) {
+      if (value) env.problem(name, 'needs WEBCAPTURE_GCS_BUCKET beside it: without a bucket, files are kept in NATS');
+    }
+    return { bucket: undefined };
+  }
+  if (!/^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$/.test(bucket)) {
+    env.problem('WEBCAPTURE_GCS_BUCKET', `must be the name of a bucket, without gs:// or a path, not "${bucket}"`);
+  }
+  if (prefix !== '' && !/^(?:[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}\/){1,8}$/.test(prefix)) {
+    env.problem(
+      'WEBCAPTURE_GCS_PREFIX',
+      `must be like captures/ or a/b/ (letters, digits, "-", "_", "."; a slash at its end, none at its start), not "${prefix}"`,
+    );
+  }
+  return {
+    bucket: {
+      bucket,
+      prefix,
+      ...(endpoint === '' ? {} : { endpoint }),
+      ...(project === undefined ? {} : { project }),
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** An await took longer than it may. */
+export class DeadlineError extends Error {
+  constructor(what: string, ms: number) {
+    super(`${what} took longer than ${Math.round(ms)} ms`);
+    this.name = 'DeadlineError';
+  }
+}
+
+/**
+ * The promise's result, or a {@link DeadlineError} after `ms`. The work itself goes on: the caller ends it (closes the
+ * page, destroys the socket) when it can be ended. A late rejection is swallowed.
+ */
+export function withDeadline<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new DeadlineError(what, ms)), ms);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+/**
+ * When a deadline by another clock is there by the clock of this process, both in Unix milliseconds.
+ *
+ * @param now by that other clock
+ */
+export const localDeadline = (deadline: number, now: number): number => Date.now() + (deadline - now);
+
+/** Waits; returns early, and false, when the signal aborts. */
+export async function delay(ms: number, signal?: AbortSignal): Promise<boolean> {
+  try {
+    await sleep(ms, undefined, signal === undefined ? {} : { signal });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Milliseconds to wait before attempt `n` (1, 2, 3…): doubling from `baseMs` up to `maxMs`, a quarter of it random. */
+export function backoffMs(attempt: number, baseMs: number, maxMs: number, random: () => number = Math.random): number {
+  const full = Math.min(maxMs, baseMs * 2 ** (attempt - 1));
+  return Math.round(full * (0.75 + 0.25 * random()));
+}
+
+/**
+ * The promise's result, or the signal's reason once that aborts. The work itself goes on; a late rejection is swallowed.
+ */
+export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason as Error);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

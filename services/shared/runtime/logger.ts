@@ -1,0 +1,97 @@
+import { type Logger, pino } from 'pino';
+
+export type { Logger } from 'pino';
+
+/**
+ * The log of a process: JSON lines on stdout. Whatever is logged, no query string, userinfo, html, bearer token or
+ * webhook address gets out: secrets are removed by path, addresses in any string are cut by {@link redactUrls}.
+ */
+export function createLogger(options: { service: string; pod: string; level: string }): Logger {
+  return pino({
+    level: options.level,
+    base: { service: options.service, pod: options.pod },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    // Errors are described below, with their causes apart; the built-in serialiser would come first.
+    serializers: { err: (error: unknown) => error },
+    redact: {
+      paths: ['html', '*.html', 'authorization', '*.authorization', 'apiKey', '*.apiKey', 'webhook', '*.webhook'],
+      censor: '[redacted]',
+    },
+    formatters: {
+      level: (label) => ({ level: label }),
+      log: (fields) => redactFields(fields),
+    },
+    hooks: {
+      logMethod(args, method) {
+        method.apply(this, args.map((arg) => (typeof arg === 'string' ? redactUrls(arg) : arg)) as typeof args);
+      },
+    },
+  });
+}
+
+function redactFields(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, redactValue(value, 0)]));
+}
+
+function redactValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return redactUrls(value);
+  if (value instanceof Error) return describeError(value, depth);
+  if (depth < 4 && Array.isArray(value)) return value.map((item) => redactValue(item, depth + 1));
+  if (depth < 4 && value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype) {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactValue(item, depth + 1)]));
+  }
+  return value;
+}
+
+function describeError(error: Error, depth: number): Record<string, unknown> {
+  return {
+    type: error.name,
+    message: redactUrls(error.message),
+    ...('code' in error ? { code: error.code } : {}),
+    ...(error.stack === undefined ? {} : { stack: redactUrls(error.stack) }),
+    ...(error.cause === undefined || depth >= 4 ? {} : { cause: redactValue(error.cause, depth + 1) }),
+  };
+}
+
+const address = /\b(?:https?|wss?):\/\/[^\s"'<>`)\]}]+/gi;
+/** Servers come in lists with commas, which an address of the web may hold. */
+const broker = /\b(?:nats|tls):\/\/[^\s"'<>`)\]},]+/gi;
+const bearer = /\bBearer\s+[^\s"',]+/gi;
+
+/** The text with every address in it, of the web or of a broker, cut to scheme, host and path, and every bearer token removed. */
+export function redactUrls(text: string): string {
+  if (!text.includes('://') && !/bearer/i.test(text)) return text;
+  return text.replace(address, redactUrl).replace(broker, redactUrl).replace(bearer, 'Bearer [redacted]');
+}
+
+/** Scheme, host and path of an address: no userinfo, no query, no fragment. */
+function redactUrl(value: string): string {
+  const url = URL.parse(value);
+  if (url === null) return value.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//');
+  return `${url.protocol}//${url.host}${url.pathname}`;
+}
+
+/** A renderer that lies may do so thousands of times a second; the log tells of one of them in so long. */
+const intervalMs = 10_000;
+
+/** A log of what others can cause at will: of each message one line in ten seconds, with how many were left out before. */
+export class RareLog {
+  readonly #log: Pick<Logger, 'warn'>;
+  readonly #told = new Map<string, { readonly at: number; unsaid: number }>();
+
+  constructor(log: Pick<Logger, 'warn'>) {
+    this.#log = log;
+  }
+
+  /** `message` is one of few. */
+  warn(fields: object, message: string): void {
+    const now = performance.now();
+    const last = this.#told.get(message);
+    if (last !== undefined && now - last.at < intervalMs) {
+      last.unsaid++;
+      return;
+    }
+    this.#told.set(message, { at: now, unsaid: 0 });
+    this.#log.warn(last === undefined ? fields : { ...fields, unsaid: last.unsaid }, message);
+  }
+}

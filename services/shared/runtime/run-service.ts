@@ -1,0 +1,76 @@
+import process from 'node:process';
+import { ConfigError, type Environment } from './env.ts';
+import { createLogger, type Logger } from './logger.ts';
+import { Shutdown } from './shutdown.ts';
+
+export interface ServiceDefinition<Config extends { readonly logLevel: string; readonly pod: string }> {
+  readonly name: string;
+  readonly readConfig: (env: Environment) => Config;
+  /** Builds and starts everything; what it starts registers its stop with `shutdown`, in the order of starting. */
+  readonly start: (config: Config, deps: { log: Logger; shutdown: Shutdown }) => Promise<void>;
+  /** The most milliseconds that draining may take. */
+  readonly drainMs: (config: Config) => number;
+}
+
+/**
+ * The life of a process: read the configuration, start, wait for SIGTERM or SIGINT, drain in reverse order, exit.
+ * Exit code 0 after a drain, 1 when the start failed or something broke that nobody handled, 78 when the configuration
+ * is refused.
+ */
+export async function runService<Config extends { readonly logLevel: string; readonly pod: string }>(
+  service: ServiceDefinition<Config>,
+): Promise<void> {
+  const config = readConfigOrExit(service);
+  const log = createLogger({ service: service.name, pod: config.pod, level: config.logLevel });
+  const shutdown = new Shutdown(log, service.drainMs(config));
+  let stopping = false;
+  const stop = (reason: string, code: number) => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ reason }, 'stopping');
+    void shutdown.run().then((clean) => exitAfterFlush(log, clean ? code : 1));
+  };
+  process.on('SIGTERM', () => stop('SIGTERM', 0));
+  process.on('SIGINT', () => stop('SIGINT', 0));
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'uncaught exception');
+    stop('uncaught exception', 1);
+  });
+  process.on('unhandledRejection', (error) => {
+    log.fatal({ err: error }, 'unhandled rejection');
+    stop('unhandled rejection', 1);
+  });
+  try {
+    await service.start(config, { log, shutdown });
+  } catch (error) {
+    // A start that a signal interrupted ends by the signal's drain.
+    if (stopping) return;
+    log.fatal({ err: error }, 'the start failed');
+    stop('the start failed', 1);
+  }
+}
+
+function readConfigOrExit<Config extends { readonly logLevel: string; readonly pod: string }>(
+  service: ServiceDefinition<Config>,
+): Config {
+  try {
+    return service.readConfig(process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${service.name} cannot start:\n${error.message.replaceAll(/^/gm, '  ')}\n`);
+    process.exit(configExitCode);
+  }
+}
+
+function exitAfterFlush(log: Logger, code: number): void {
+  log.info({ code }, 'stopped');
+  log.flush(() => process.exit(code));
+}
+
+/** A process that refuses its configuration ends with this (EX_CONFIG of sysexits.h): starting it again does not help. */
+export const configExitCode = 78;
+
+import manifest from '../package.json' with { type: 'json' };
+
+/** The version of the software, the same for all services. */
+export const version: string = manifest.version;

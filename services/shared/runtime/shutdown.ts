@@ -1,0 +1,45 @@
+import type { Logger } from './logger.ts';
+import { withDeadline } from './deadline.ts';
+
+interface Step {
+  readonly name: string;
+  readonly stop: () => Promise<unknown> | void;
+}
+
+/** What has to be stopped, last started first, all of it within one time limit. */
+export class Shutdown {
+  readonly #steps: Step[] = [];
+  readonly #aborter = new AbortController();
+  readonly #log: Logger;
+  readonly #limitMs: number;
+
+  constructor(log: Logger, limitMs: number) {
+    this.#log = log;
+    this.#limitMs = limitMs;
+  }
+
+  /** Aborts as soon as the stop begins: loops and waits end by it. */
+  get signal(): AbortSignal {
+    return this.#aborter.signal;
+  }
+
+  add(name: string, stop: Step['stop']): void {
+    this.#steps.push({ name, stop });
+  }
+
+  /** Runs every step even when one fails; false when one failed or the time ran out. */
+  async run(): Promise<boolean> {
+    this.#aborter.abort(new Error('the process is stopping'));
+    const end = performance.now() + this.#limitMs;
+    let clean = true;
+    for (const { name, stop } of this.#steps.toReversed()) {
+      try {
+        await withDeadline(Promise.resolve(stop()), Math.max(1, end - performance.now()), `stopping ${name}`);
+      } catch (error) {
+        clean = false;
+        this.#log.error({ err: error, step: name }, 'a part did not stop in order');
+      }
+    }
+    return clean;
+  }
+}
