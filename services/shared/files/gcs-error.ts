@@ -46,6 +46,9 @@ export class GcsError extends Error {
 /** Reasons of a 403 that say what a 429 says. */
 const tooMuch = ['rateLimitExceeded', 'userRateLimitExceeded', 'quotaExceeded'];
 
+/** How errors of a connection begin, in words of the HTTP client; the log has names of its own. */
+const address = /^(?:request to \S+ failed, reason|Invalid response body while trying to fetch \S+): /;
+
 /** What Google's library throws, in each of its ways: an ApiError, an error of gaxios, or of the connection. */
 interface LibraryError {
   readonly code?: unknown;
@@ -63,7 +66,7 @@ export function toGcsError(operation: GcsOperation, thrown: unknown): GcsError {
   if (thrown instanceof GcsError) return thrown;
   const { code, status = code, message = String(thrown) } = thrown as LibraryError;
   if (typeof status === 'number' && status >= 300) return errorOfAnswer(operation, status, answerIn(thrown as object));
-  const reason = message.replace(/^request to .* failed, reason: /s, '');
+  const reason = message.replace(address, '');
   const detail = [typeof code === 'string' ? code : '', reason].filter(Boolean).join(', ') || String(thrown);
   return new GcsError(operation, { failure: 'connection', detail, transient: true });
 }

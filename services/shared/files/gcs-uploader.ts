@@ -103,6 +103,8 @@ interface Session {
 async function openSession(bucket: Bucket, { name, bytes, metadata, preconditionOpts }: Sending): Promise<Session> {
   const described = { ...metadata, contentLength: bytes.length };
   const [uri] = await bucket.file(name).createResumableUpload({ metadata: described, preconditionOpts });
+  // The library takes any answer of 2xx for a session.
+  if (typeof uri !== 'string') throw new Error('the bucket named no address to upload to');
   return { uri, isBegun: false };
 }
 

@@ -86,6 +86,14 @@ describe('a large upload', () => {
     expect(on().retries).toEqual(['create status']);
   });
 
+  test('is not sent to a page of somebody else', async () => {
+    const file = large();
+    on().proxy.next(uploads, { kind: 'answer', status: 200, body: '{}' });
+    await on().store.create(file);
+    expect(await on().isStored(file)).toBe(true);
+    expect(on().retries).toEqual(['create connection']);
+  });
+
   test('begins anew when the bucket has forgotten it', async () => {
     const file = large();
     on().proxy.next(puts, { kind: 'answer', status: 410 });

@@ -1,0 +1,56 @@
+// A process that makes two hundred calls of a bucket that does not answer, and says what became of them and what it holds then.
+import process from 'node:process';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
+import { loadStorage } from '@webcapture/shared/files/bounded-storage.ts';
+import { GcsClient } from '@webcapture/shared/files/gcs-client.ts';
+import { createLogger } from '@webcapture/shared/runtime/logger.ts';
+import { newFile } from './records.ts';
+import { until } from './until.ts';
+
+const [bucket = '', endpoint = '', call = '', mostBytesAtOnce = ''] = process.argv.slice(2);
+const size = 300_000;
+const log = createLogger({ service: 'calls', pod: 'test', level: 'silent' });
+const newStorage = await loadStorage();
+const open = () => newStorage({ apiEndpoint: endpoint });
+const store = new GcsStore(new GcsClient({ bucket, open, log, mostBytesAtOnce: Number(mostBytesAtOnce) }), '');
+const together = 20;
+
+const stored = call === 'create' ? null : await store.create(newFile(size));
+
+async function callOnce(): Promise<void> {
+  const deadline = Date.now() + 150;
+  if (stored === null) await store.create(newFile(size, { deadline }));
+  else if (call === 'stat') await store.stat(stored.name, { deadline });
+  else for await (const _ of store.read(stored, undefined, { deadline }));
+}
+
+async function burst(): Promise<number[]> {
+  const calls = Array.from({ length: together }, async () => {
+    const start = performance.now();
+    const error = await callOnce().then(
+      () => null,
+      (thrown: unknown) => thrown,
+    );
+    if (!(error instanceof ServiceError) || error.code !== 'STORAGE_FAILED') throw new Error(`ended with ${error}`);
+    return performance.now() - start;
+  });
+  return Promise.all(calls);
+}
+
+/** Of buffers, once what nobody refers to is gone. */
+function bytesHeld(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().arrayBuffers;
+}
+
+// What is loaded and kept with the first ones is no leak.
+await burst();
+const times: number[] = [];
+for (let turn = 0; turn < 200 / together; turn++) times.push(...(await burst()));
+// Buffers are counted until the collector has swept them, in its own time.
+await until('the bytes to be let go', () => bytesHeld() < 5 * size).catch(() => undefined);
+const held = bytesHeld();
+process.stdout.write(`${JSON.stringify({ calls: times.length, longestMs: Math.max(...times), held })}\n`);
+// Until it is killed: its connections are counted.
+setInterval(() => undefined, 1000);
