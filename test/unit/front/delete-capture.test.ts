@@ -113,7 +113,7 @@ describe('a completed capture', () => {
     const uuid = await until('hits on both fronts', async () => {
       const hits = [await holder.capture(body), await holder.capture(body, other)].map(({ body: { data } }) => data);
       const [first, second] = hits.map((hit) => (hit?.['fromCache'] === true ? hit['uuid'] : undefined));
-      return first !== undefined && first === second && String(first);
+      return typeof first === 'string' && first === second && first;
     });
     const state = await holder.state(uuid);
     expect(await fileStatus(stand, state)).toBe(200);
