@@ -3,27 +3,20 @@ import { type Format, formats } from '@webcapture/shared/api/formats.ts';
 import { type ComponentStatus, createComponentStatus } from '@webcapture/shared/api/status.ts';
 import { type ErrorCode, errorCodes } from '@webcapture/shared/runtime/errors.ts';
 import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions.ts';
-import type { InFlight } from './capture/regions.ts';
+import type { IdempotencyResult } from './capture/idempotency.ts';
+import type { CacheResult } from './capture/response-cache.ts';
 import { type SettlementOutcome, settlementOutcomes } from './capture/settlement.ts';
+import type { RequestMetrics } from './http/request-facts.ts';
 
 export type CaptureOutcomeLabel = 'completed' | 'queued' | 'client_gone' | ErrorCode;
 
-export interface FrontMetrics {
+export interface FrontMetrics extends RequestMetrics {
   /** A valid request of a known account has been answered. */
   capture(end: { outcome: CaptureOutcomeLabel; region: Region | 'none'; format: Format }): void;
   /** A renderer's result was looked at; `tokens`: what it charged. */
   settled(result: { outcome: SettlementOutcome; region: Region; tokens: number }): void;
   /** What a renderer published is no result. */
   malformedResult(): void;
-  /** `code`: of the error that was answered. */
-  request(end: {
-    method: string;
-    route: string;
-    status: number;
-    code?: ErrorCode | undefined;
-    totalMs: number;
-    ownMs: number;
-  }): void;
 }
 
 /** Refusals that are told from nothing on, so that the first ones show in a rate too. They come before a region is chosen. */
@@ -37,7 +30,8 @@ export function createFrontMetrics(
   registry: Registry,
   front: {
     readonly installed: readonly InstalledRegion[];
-    readonly inFlight: InFlight;
+    /** Captures of a region that clients of this front wait for. */
+    readonly inFlight: { of(region: Region): number };
     /** How old the leader's last word is; null before the first. */
     readonly statusAgeMs: () => number | null;
     /** What this front answers to GET /status. */
@@ -128,9 +122,6 @@ export function createFrontMetrics(
   };
 }
 
-/** How a request that may be answered from the cache was answered: from it, after an equal capture, or by rendering. */
-export type CacheResult = 'hit' | 'followed' | 'miss';
-
 const cacheResults = ['hit', 'followed', 'miss'] as const satisfies readonly CacheResult[];
 
 /** Counts requests with `responseCache.enabled`. */
@@ -144,12 +135,6 @@ export function createCacheMetrics(registry: Registry): (result: CacheResult) =>
   for (const result of cacheResults) requests.inc({ result }, 0);
   return (result) => requests.inc({ result });
 }
-
-/**
- * What became of a request with an Idempotency-Key: the first one, answered as an earlier one, answered as one that it
- * waited for, refused for another body, or begun in the place of one that brought no answer.
- */
-export type IdempotencyResult = 'first' | 'replayed' | 'waited' | 'mismatch' | 'taken_over';
 
 const idempotencyResults = [
   'first',

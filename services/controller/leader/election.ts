@@ -1,6 +1,5 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import type { LeaseTimes } from './lease.ts';
 
 /** One unbroken time as the leader. */
 export interface Term {
@@ -30,7 +29,8 @@ export interface ElectionOptions {
   readonly reachable?: () => boolean;
   /** Calls `wake` when the leadership may have become free; returns the way to stop that. */
   readonly onFree?: (wake: () => void) => () => void;
-  readonly times: Pick<LeaseTimes, 'renewMs' | 'retryMs' | 'pollMs'>;
+  /** As in `LeaseTimes`. */
+  readonly times: { readonly renewMs: number; readonly retryMs: number; readonly pollMs: number };
   readonly log: Logger;
   /** What the leader does; ends soon after the term's signal. The next term waits for it. */
   readonly lead: (term: Term) => Promise<void>;

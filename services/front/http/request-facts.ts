@@ -3,7 +3,6 @@ import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RateLimitFacts } from '../admission.ts';
 import type { Authenticator, Caller } from '../auth/authenticator.ts';
-import type { FrontMetrics } from '../metrics.ts';
 
 /** Adds up the time that a request spends waiting for a renderer, or for another request: no time of the front's own. */
 export class WaitClock {
@@ -78,11 +77,23 @@ export function clientGone({ raw }: FastifyReply): AbortSignal {
 /** What is counted in place of a status when the client did not wait for the answer. */
 const clientClosedRequest = 499;
 
+export interface RequestMetrics {
+  /** `code`: of the error that was answered. */
+  request(end: {
+    method: string;
+    route: string;
+    status: number;
+    code?: ErrorCode | undefined;
+    totalMs: number;
+    ownMs: number;
+  }): void;
+}
+
 /**
  * One log line and the metrics of a request, once its connection is done with it, also when the client went away.
  * Neither bodies nor addresses: the route, not the path.
  */
-export function recordRequest(request: FastifyRequest, reply: FastifyReply, metrics: FrontMetrics): void {
+export function recordRequest(request: FastifyRequest, reply: FastifyReply, metrics: RequestMetrics): void {
   const { facts, method } = request;
   const { code } = facts;
   const totalMs = performance.now() - facts.startedAt;

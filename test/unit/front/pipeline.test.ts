@@ -10,8 +10,8 @@ import type { AwaitedEnd } from '../../../services/front/capture/await-end.ts';
 import type { Dispatch } from '../../../services/front/capture/dispatcher.ts';
 import { CapturePipeline, type CapturePipelineDeps } from '../../../services/front/capture/pipeline.ts';
 import { RequestFacts, WaitClock } from '../../../services/front/http/request-facts.ts';
-import { LeaseLostError, type IdempotencyTurn } from '../../../services/front/idempotency.ts';
-import type { CacheTurn } from '../../../services/front/response-cache.ts';
+import { LeaseLostError, type IdempotencyTurn } from '../../../services/front/capture/idempotency.ts';
+import type { CacheTurn } from '../../../services/front/capture/response-cache.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
 /** As the schema lets a request through. */

@@ -8,11 +8,16 @@ import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { backoffMs, delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { answerOfRecord, type AnswerOptions } from './capture/answer.ts';
-import { readState } from './capture/capture-state.ts';
-import type { WaitClock } from './http/request-facts.ts';
-import type { IdempotencyResult } from './metrics.ts';
-import { callNats } from './nats.ts';
+import { answerOfRecord, type AnswerOptions } from './answer.ts';
+import { readState } from './capture-state.ts';
+import type { WaitClock } from '../http/request-facts.ts';
+import { callNats } from '../nats.ts';
+
+/**
+ * What became of a request with an Idempotency-Key: the first one, answered as an earlier one, answered as one that it
+ * waited for, refused for another body, or begun in the place of one that brought no answer.
+ */
+export type IdempotencyResult = 'first' | 'replayed' | 'waited' | 'mismatch' | 'taken_over';
 
 export interface IdempotencyDeps {
   readonly keys: IdempotencyKeys;

@@ -20,10 +20,12 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import type { Authenticator } from './auth/authenticator.ts';
-import type { WaitClock } from './http/request-facts.ts';
-import type { CacheResult } from './metrics.ts';
-import { WatchedReadCache } from './read-cache.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import type { WaitClock } from '../http/request-facts.ts';
+import { WatchedReadCache } from '../read-cache.ts';
+
+/** How a request that may be answered from the cache was answered: from it, after an equal capture, or by rendering. */
+export type CacheResult = 'hit' | 'followed' | 'miss';
 
 export interface ResponseCacheDeps {
   readonly session: NatsSession;
