@@ -110,12 +110,13 @@ async function openSession(bucket: Bucket, { name, bytes, metadata, precondition
 
 /** Sends what the bucket does not have. */
 async function sendTo(session: Session, bucket: Bucket, { name, bytes, metadata }: Sending): Promise<unknown> {
+  const { contentType } = metadata;
   const target = bucket.file(name);
   // The library names the type when it opens the session, where emulators do not look for it.
   target.interceptors.push({
-    request: (options) => ({ ...options, headers: { 'content-type': metadata.contentType } }) as BucketRequest,
+    request: (options) => ({ ...options, headers: { 'content-type': contentType } }) as BucketRequest,
   });
-  const options = { uri: session.uri, validation: false, metadata: { contentLength: bytes.length } };
+  const options = { uri: session.uri, validation: false, metadata: { contentType, contentLength: bytes.length } };
   // Without an offset, the library asks the bucket what it has.
   const begin = session.isBegun ? {} : { offset: 0 };
   session.isBegun = true;

@@ -26,7 +26,10 @@ test.each([
       args: [
         '--expose-gc',
         fileURLToPath(new URL('../../harness/given-up-calls-process.ts', import.meta.url)),
-        ...[on().bucket.bucket, on().proxy.url, call, String(mostBytesAtOnce)],
+        on().bucket.bucket,
+        on().proxy.url,
+        call,
+        String(mostBytesAtOnce),
       ],
       graceOnLossMs: 0,
       onLine: (line) => lines.push(line),
