@@ -118,7 +118,7 @@ export class GcsClient {
   async attempt<T>(
     operation: GcsOperation,
     signal: AbortSignal,
-    work: (bucket: Bucket) => Promise<T>,
+    work: (bucket: Bucket, authorization: string | null) => Promise<T>,
     sentBytes = 0,
   ): Promise<T> {
     const { bucket, token } = await this.#authorized(operation, signal);
@@ -126,7 +126,7 @@ export class GcsClient {
     const call = new Call({ silenceMs, idleMs: this.#idleMs });
     try {
       return await untilAborted(
-        call.run(() => work(bucket)),
+        call.run(() => work(bucket, token)),
         signal,
       );
     } catch (error) {

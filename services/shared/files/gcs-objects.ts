@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
-import type { Bucket, FileOptions } from '@google-cloud/storage';
+import type { Bucket } from '@google-cloud/storage';
 import { untilAborted } from '../runtime/deadline.ts';
-import { readStream } from './bounded-storage.ts';
+import { readStream, removeObject } from './bounded-storage.ts';
 import { cacheControl, contentDisposition, uuidOf } from './file-name.ts';
 import type { ExpectedUpload, StoredFile, Upload } from './file-store.ts';
 import type { GcsClient, GcsLimits } from './gcs-client.ts';
@@ -59,12 +59,13 @@ export function readHead(
 /** Deletes an object, of that generation if one is named; what is not there is no error. Throws a GcsError. */
 export function deleteObject(
   client: GcsClient,
-  { name, generation }: { readonly name: string; readonly generation?: string },
+  object: { readonly name: string; readonly generation?: string },
   limits: GcsLimits,
 ): Promise<void> {
-  const options: FileOptions = generation === undefined ? {} : { preconditionOpts: { ifGenerationMatch: generation } };
   return client.retry('delete', limits, async (signal) => {
-    const deleting = client.attempt('delete', signal, (bucket) => bucket.file(name, options).delete());
+    const deleting = client.attempt('delete', signal, (bucket, authorization) =>
+      removeObject(bucket, authorization, object),
+    );
     try {
       await orMissing(client, deleting, signal);
     } catch (error) {
