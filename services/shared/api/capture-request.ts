@@ -96,7 +96,10 @@ const pdfSchema = Type.Object(
   { additionalProperties: false, description: 'Page set-up; with format pdf only.' },
 );
 
-/** The body of `POST /capture`: the only definition of its fields, bounds and defaults. */
+/**
+ * The body of `POST /capture`: the only definition of its fields, bounds and defaults. A new field that decides pixels also
+ * goes into {@link RenderOptions} and `renderOptions` of the front; one that takes time, into `deadlineOf`.
+ */
 export const captureRequestSchema = Type.Object(
   {
     url: Type.Optional(

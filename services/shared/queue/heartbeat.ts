@@ -20,7 +20,7 @@ export interface RendererHeartbeat {
     readonly ended: number;
     readonly failedByUs: number;
     readonly queueWaitP95Ms: number;
-    /** From the start of rendering to the settled record; absent before the first. */
+    /** From the delivery of the job to the acknowledgement of its result; absent before the first. */
     readonly meanRenderMs?: number;
   };
   /** Jobs that it holds, each as {@link heldJobText} writes it: handed back when it dies. */
