@@ -15,7 +15,7 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { createHeartbeatFaults, Fleet } from '@webcapture/shared/queue/fleet.ts';
-import { clearAway, FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
+import { removeCaptureFiles, FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
@@ -119,7 +119,7 @@ export function buildParts({ config, times, session, store, registry, log, lates
     collectionLease: new OrphanCollectionLease(live, leaderHolder),
     orphanMetrics: new OrphanMetrics(registry),
     auditMetrics: new AuditMetrics(registry),
-    clearAway: (record: CaptureRecord) =>
-      clearAway(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
+    removeCaptureFiles: (record: CaptureRecord) =>
+      removeCaptureFiles(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
   };
 }

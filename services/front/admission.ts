@@ -7,7 +7,7 @@ import { periodOf } from '@webcapture/shared/captures/times.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
-import type { Lane as Priority } from '@webcapture/shared/nats/streams.ts';
+import type { Priority } from '@webcapture/shared/nats/streams.ts';
 import { backoffMs, delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { type ErrorCode, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';

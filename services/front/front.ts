@@ -13,10 +13,10 @@ import { CaptureList } from '@webcapture/shared/captures/list.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { SignLink } from '@webcapture/shared/files/open-store.ts';
-import { putHtml, removeHtml } from '@webcapture/shared/files/stored-html.ts';
+import { storeHtml, removeHtml } from '@webcapture/shared/files/stored-html.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { createHeartbeatFaults, Fleet } from '@webcapture/shared/queue/fleet.ts';
-import { clearAway, FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
+import { removeCaptureFiles, FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
@@ -29,7 +29,7 @@ import { UnknownKeys } from './auth/unknown-keys.ts';
 import { BackgroundQueue } from './capture/background-queue.ts';
 import { Dispatcher } from './capture/dispatcher.ts';
 import { CapturePipeline } from './capture/pipeline.ts';
-import type { HtmlParcels } from './capture/queue.ts';
+import type { HtmlStore } from './capture/queue.ts';
 import { InFlight, RegionBoard } from './capture/regions.ts';
 import { type ReceivedReply, ReplyInbox } from './capture/reply-inbox.ts';
 import { noteStart, ResultQueue } from './capture/result-queue.ts';
@@ -101,8 +101,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const jobs = new Jobs(session, tickets);
   const tasks = new Tasks(session);
   const followUps = new FollowUps(tasks, new ExpiryIndex(session, session.now));
-  const parcels: HtmlParcels = {
-    put: (parcel, html, expiresAt) => putHtml(session, parcel, html, expiresAt),
+  const parcels: HtmlStore = {
+    put: (parcel, html, expiresAt) => storeHtml(session, parcel, html, expiresAt),
     remove: (name) => removeHtml(session, name),
   };
   const authenticator = new Authenticator({
@@ -141,7 +141,9 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       log,
       onMalformed: () => frontMetrics.malformedResult(),
       onStarted: (reply) =>
-        void onStarted(reply).catch((error: unknown) => log.debug({ err: error }, 'a start was not noted')),
+        void onStarted(reply).catch((error: unknown) =>
+          log.debug({ err: error }, 'the start of a rendering could not be recorded'),
+        ),
     }),
     link,
     regions,
@@ -226,7 +228,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       regions,
       admission,
       backgroundQueue,
-      clearAway: (record) => clearAway(record, { store, cache, removeHtml: (name) => parcels.remove(name) }),
+      removeCaptureFiles: (record) =>
+        removeCaptureFiles(record, { store, cache, removeHtml: (name) => parcels.remove(name) }),
       now,
       log,
     },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { openUploader } from '@webcapture/shared/files/open-store.ts';
-import { takeHtml } from '@webcapture/shared/files/stored-html.ts';
+import { readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { closeNats, connectNats } from '@webcapture/shared/nats/connect.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import { heldSubject } from '@webcapture/shared/nats/streams.ts';
@@ -89,7 +89,7 @@ await runService({
       engine,
       uploader: files,
       results: new ResultPublisher(session, config.pod),
-      takeHtml: (name) => takeHtml(session, { region: config.region, name }, 'by-subject'),
+      readHtml: (name) => readHtml(session, { region: config.region, name }, 'by-subject'),
       clock: session.clock,
       onEnd: (end) => {
         const queueWaitMs = end.job.lane === 'interactive' ? end.queueMs : null;

@@ -8,13 +8,13 @@ import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { newFile } from './records.ts';
 import { until } from './until.ts';
 
-const [bucket = '', endpoint = '', call = '', mostBytesAtOnce = ''] = process.argv.slice(2);
+const [bucket = '', endpoint = '', call = '', maxRequestBytes = ''] = process.argv.slice(2);
 const size = 300_000;
 const log = createLogger({ service: 'calls', pod: 'test', level: 'silent' });
 const newStorage = await loadStorage();
 const open = () => newStorage({ apiEndpoint: endpoint });
 // Of silence, nothing is cut within the time of the test: only what is given up.
-const options = { bucket, open, log, mostBytesAtOnce: Number(mostBytesAtOnce), silenceMs: 120_000 };
+const options = { bucket, open, log, maxRequestBytes: Number(maxRequestBytes), silenceMs: 120_000 };
 const store = new GcsStore(new GcsClient(options), '');
 const together = 20;
 

@@ -7,7 +7,7 @@ import { Entries } from '@webcapture/shared/nats/entries.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
-import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/queue/fleet.ts';
+import { withdrawHeartbeat, publishHeartbeat } from '@webcapture/shared/queue/fleet.ts';
 import { parseJob } from '@webcapture/shared/queue/jobs.ts';
 import type { JobOutcome, RenderFailure } from '@webcapture/shared/queue/results.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
@@ -90,7 +90,7 @@ export class StandInRenderer {
   async stop(): Promise<void> {
     this.die();
     await this.#slots?.drain(0);
-    await sayGoodbye(new Entries(this.session, 'live'), this.region, this.pod).catch(() => undefined);
+    await withdrawHeartbeat(new Entries(this.session, 'live'), this.region, this.pod).catch(() => undefined);
   }
 
   /** Falls silent and takes no more. */
@@ -100,7 +100,7 @@ export class StandInRenderer {
   }
 
   async say(words: Partial<RendererHeartbeat> = {}): Promise<void> {
-    await sayHeartbeat(new Entries(this.session, 'live'), {
+    await publishHeartbeat(new Entries(this.session, 'live'), {
       pod: this.pod,
       region: this.region,
       version: '0',

@@ -1,4 +1,4 @@
-import type { Lane } from '@webcapture/shared/nats/streams.ts';
+import type { Priority } from '@webcapture/shared/nats/streams.ts';
 import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { StatusReport } from '@webcapture/shared/api/status.ts';
@@ -35,7 +35,7 @@ export interface ResultsDepth {
   readonly oldestMs: number | null;
 }
 
-export type LaneDepths = Readonly<Record<Lane, number>> & {
+export type LaneDepths = Readonly<Record<Priority, number>> & {
   /** Age of the interactive capture that has waited longest, in milliseconds; null when none waits. */
   readonly oldestInteractiveMs: number | null;
   /** The same of background captures. */

@@ -1,10 +1,10 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { createComponentStatus, type StatusReport } from '@webcapture/shared/api/status.ts';
-import { type Lane, type TaskKind, taskKinds } from '@webcapture/shared/nats/streams.ts';
+import { type Priority, type TaskKind, taskKinds } from '@webcapture/shared/nats/streams.ts';
 import type { Facts } from './facts.ts';
 import { countRenderers, isHealthy } from './renderers.ts';
 
-const lanes = ['interactive', 'background'] as const satisfies readonly Lane[];
+const lanes = ['interactive', 'background'] as const satisfies readonly Priority[];
 
 /** Why the controller, and not a renderer, ended a capture or took its job away. */
 const settleReasons = ['max_deliveries', 'terminated', 'not_started', 'deadline', 'html_missing'] as const;

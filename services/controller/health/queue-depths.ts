@@ -6,7 +6,7 @@ import {
   captureDurable,
   captureSubject,
   consumerConfigs,
-  type Lane,
+  type Priority,
   streamConfigs,
   streamNames,
   type StreamSettings,
@@ -186,7 +186,7 @@ async function depthsOf(
   backgroundAgeMs: number,
 ): Promise<LaneDepths | null> {
   const oldest = performance.now() - rememberMs;
-  const depthOf = async (lane: Lane, shard = 0) => {
+  const depthOf = async (lane: Priority, shard = 0) => {
     const depth = known.get(`${streamNames.captures}/${captureDurable(region, lane, shard)}`);
     if (depth === undefined || depth.readAt < oldest) return null;
     if (depth.pending === 0) return { waiting: 0, oldestMs: null };

@@ -47,7 +47,7 @@ export async function dispatchJob(
   const endBy = overdueAt(job.deadline);
   if (now() < endBy) {
     try {
-      if (state === 'queued') await jobs.publish(job, { deadline: now() + publishTimeoutMs, bringsHtml: true });
+      if (state === 'queued') await jobs.publish(job, { deadline: now() + publishTimeoutMs, copiesHtml: true });
     } catch (error) {
       if (!(error instanceof HtmlMissingError)) throw error;
       const failure = { code: 'STORAGE_FAILED', message: error.message } as const;

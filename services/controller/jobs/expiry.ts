@@ -28,7 +28,7 @@ export interface ExpiryDeps {
   readonly captures: Pick<Captures, 'change'>;
   readonly tasks: Pick<Tasks, 'schedule'>;
   readonly expiryIndex: Pick<ExpiryIndex, 'add'>;
-  readonly clearAway: (record: CaptureRecord) => Promise<void>;
+  readonly removeCaptureFiles: (record: CaptureRecord) => Promise<void>;
   /** Unix milliseconds. */
   readonly now?: () => number;
 }
@@ -41,7 +41,7 @@ export interface ExpiryDeps {
  */
 export async function expireCapture(
   { account, uuid }: CaptureRef,
-  { captures, tasks, expiryIndex, clearAway, now = Date.now }: ExpiryDeps,
+  { captures, tasks, expiryIndex, removeCaptureFiles, now = Date.now }: ExpiryDeps,
   known?: Entry<CaptureRecord>,
 ): Promise<void> {
   const record = await captures.change({ account, uuid }, expire, known === undefined ? {} : { known });
@@ -50,7 +50,7 @@ export async function expireCapture(
     await expiryIndex.add({ account, uuid }, Math.max(record.expiresAt, now() + minuteMs));
   }
   if (record === null || !['expired', 'deleted', 'failed'].includes(record.status)) return;
-  await clearAway(record);
+  await removeCaptureFiles(record);
   // A renderer that was at a refresh when the end came may store its file now, and die before it removes it.
   const { refresh } = record;
   if (refresh?.state === 'rendering' && now() < refresh.deadline) {

@@ -14,7 +14,7 @@ import { ExpirySweep, expireCapture } from './expiry.ts';
 import { collectOrphans } from './orphans/collection.ts';
 import { removeRetiredDurables } from './provisioner.ts';
 import { refreshCapture } from './refresh.ts';
-import { Sweep } from './sweep.ts';
+import { OverdueSweep } from './sweep.ts';
 import { runTasks } from './tasks.ts';
 import { deliverWebhook } from './webhooks/deliver.ts';
 import { maxDeliveries } from './webhooks/receiver-limits.ts';
@@ -26,7 +26,7 @@ const auditCheckMs = 60_000;
 export async function leadFleet(parts: ControllerParts, term: Term): Promise<void> {
   const { session, inbox, captures, jobs, settler, provisioner, regions, times, log, now } = parts;
   const { signal } = term;
-  const sweep = new Sweep({ session, captures, jobs, settler, now });
+  const sweep = new OverdueSweep({ session, captures, jobs, settler, now });
   const expiries = new ExpirySweep(parts);
   const deadRenderers = new DeadRenderers({
     ...parts,

@@ -81,7 +81,7 @@ export async function convertOldJob(
   if (unlessBegun && stateOf(record, old.revision) === 'rendering') return false;
   const job = jobOf(record, old.revision, sourceOf(old, record));
   try {
-    await jobs.publish(job, { attempt: `converted-${sequence}`, bringsHtml: true });
+    await jobs.publish(job, { attempt: `converted-${sequence}`, copiesHtml: true });
     return true;
   } catch (error) {
     // It cannot be rendered, and fails when its time is over.

@@ -1,10 +1,10 @@
-import { refreshHold } from '@webcapture/shared/accounts/account-usage.ts';
+import { refreshReservation } from '@webcapture/shared/accounts/account-usage.ts';
 import { type Account, type Accounts, withDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
 import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
 import type { Admissions } from '@webcapture/shared/accounts/admissions.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
-import { bookingMs, dispatchAfterMs } from '@webcapture/shared/captures/times.ts';
+import { reservationMs, dispatchAfterMs } from '@webcapture/shared/captures/times.ts';
 import { isRefreshable, refreshOrderOf, refuseRefresh, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
@@ -61,8 +61,8 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   if (account === null) return captures.change(record, refuseRefresh(order, failures.suspended, next));
   if (!deps.regions.includes(order.region)) return captures.change(record, refuseRefresh(order, failures.region, next));
 
-  const hold = refreshHold(uuid, revision);
-  const place = { id: hold, tokens: tokenCost, lane: 'background', unrated: true, until: now + bookingMs } as const;
+  const hold = refreshReservation(uuid, revision);
+  const place = { id: hold, tokens: tokenCost, lane: 'background', unrated: true, until: now + reservationMs } as const;
   const { refused } = await admissions.admit(id, account, place);
   if (refused === 'quota') return captures.change(record, refuseRefresh(order, failures.quota, next));
   if (refused !== null) return record;

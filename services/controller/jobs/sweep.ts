@@ -17,7 +17,7 @@ const graceMs = 3000;
 /** Jobs looked at on each subject in a pass: so many from the head, and so many further on. */
 const batch = 16;
 
-export interface SweepParts {
+export interface OverdueSweepParts {
   readonly session: NatsSession;
   readonly captures: Captures;
   readonly jobs: Jobs;
@@ -31,13 +31,13 @@ export interface SweepParts {
  * it could not deliver. Each pass looks at the head of every subject, and at one more piece further on, so that a long
  * queue is walked through in the course of time.
  */
-export class Sweep {
-  readonly #parts: SweepParts;
+export class OverdueSweep {
+  readonly #parts: OverdueSweepParts;
   readonly #now: () => number;
   /** Where the walk through a subject goes on. */
   readonly #cursors = new Map<string, number>();
 
-  constructor(parts: SweepParts) {
+  constructor(parts: OverdueSweepParts) {
     this.#parts = parts;
     this.#now = parts.now ?? (() => parts.session.now());
   }

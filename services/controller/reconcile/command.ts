@@ -5,7 +5,7 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
-import { clearAway } from '@webcapture/shared/queue/follow-ups.ts';
+import { removeCaptureFiles } from '@webcapture/shared/queue/follow-ups.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
 import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
@@ -133,8 +133,8 @@ function walk({ session, store, report, signal }: CommandDeps, how: Walk): Promi
     captures: new Captures(session),
     tasks: new Tasks(session),
     expiryIndex: new ExpiryIndex(session),
-    clearAway: (record: Parameters<typeof clearAway>[0]) =>
-      clearAway(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
+    removeCaptureFiles: (record: Parameters<typeof removeCaptureFiles>[0]) =>
+      removeCaptureFiles(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
   };
   return runPass(newPass(Date.now()), passDeps(parts), {
     ...how,

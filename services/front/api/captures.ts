@@ -37,7 +37,7 @@ export interface CapturesDeps extends RefreshDeps {
   readonly captureList: Pick<CaptureList, 'list'>;
   readonly tasks: Pick<Tasks, 'schedule'>;
   /** Removes everything of a capture but its record. */
-  readonly clearAway: (record: CaptureRecord) => Promise<void>;
+  readonly removeCaptureFiles: (record: CaptureRecord) => Promise<void>;
   readonly log: Logger;
 }
 
@@ -113,7 +113,7 @@ function getRoute(app: FastifyInstance, deps: CapturesDeps): void {
 
 /** Cancels a capture that waits, removes the file of one that has ended. */
 function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
-  const { authenticator, tasks, followUps, clearAway, cdnUrl, log } = deps;
+  const { authenticator, tasks, followUps, removeCaptureFiles, cdnUrl, log } = deps;
   app.delete<{ Params: { uuid: string } }>('/captures/:uuid', {
     schema: {
       operationId: 'deleteCapture',
@@ -145,7 +145,9 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
       }
       await followUps.arrange(record);
       // The leader does the same again, so what fails here is only late.
-      await clearAway(record).catch((error: unknown) => log.warn({ err: error }, 'a file was not removed at once'));
+      await removeCaptureFiles(record).catch((error: unknown) =>
+        log.warn({ err: error }, 'a file was not removed at once'),
+      );
       const view = captureView(record, { cdnUrl, now: deps.now() });
       return reply.header('cache-control', 'no-store').send(success(view));
     },

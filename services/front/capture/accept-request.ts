@@ -6,9 +6,9 @@ import {
 } from '@webcapture/shared/api/capture-request.ts';
 import type { Format } from '@webcapture/shared/api/formats.ts';
 import { cacheName } from '@webcapture/shared/captures/cache.ts';
-import type { CachePlace as CacheKey } from '@webcapture/shared/captures/capture-record.ts';
+import type { CacheKey } from '@webcapture/shared/captures/capture-record.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import type { Lane as Priority } from '@webcapture/shared/nats/streams.ts';
+import type { Priority } from '@webcapture/shared/nats/streams.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { describeValue } from '../validation/explain-errors.ts';

@@ -1,5 +1,5 @@
 import type { Isolation } from '@webcapture/shared/api/account.ts';
-import type { CachePlace as CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { backgroundWaitMs, dispatchAfterMs, overdueAt } from '@webcapture/shared/captures/times.ts';
 import { isOpen, refreshOrderOf, startRefresh } from '@webcapture/shared/captures/transitions.ts';
@@ -13,7 +13,7 @@ import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { AcceptedRequest } from './accept-request.ts';
-import { acceptTimeoutMs, buildRecord, type HtmlParcels, orUnavailable, publishJob } from './queue.ts';
+import { acceptTimeoutMs, buildRecord, type HtmlStore, orUnavailable, publishJob } from './queue.ts';
 import type { RegionBoard } from './regions.ts';
 
 export interface BackgroundQueueDeps {
@@ -21,7 +21,7 @@ export interface BackgroundQueueDeps {
   readonly jobs: Pick<Jobs, 'publish'>;
   readonly tasks: Pick<Tasks, 'schedule'>;
   readonly regions: Pick<RegionBoard, 'choose'>;
-  readonly parcels: HtmlParcels;
+  readonly parcels: HtmlStore;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;
   readonly log: Logger;
@@ -140,7 +140,7 @@ export class BackgroundQueue {
     // In place of the one that was to queue it. If that does not work, the leader finds the job there and does the same.
     tasks
       .schedule(guard, overdueAt(job.deadline))
-      .catch((error: unknown) => log.debug({ err: error }, 'a task could not be put off'));
+      .catch((error: unknown) => log.debug({ err: error }, 'the dispatch task of a queued job could not be postponed'));
   }
 
   /** Never throws: what cannot be taken back is rendered. */

@@ -1,5 +1,5 @@
 import type { Isolation } from '@webcapture/shared/api/account.ts';
-import type { CachePlace as CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { deadlineOf } from '@webcapture/shared/captures/times.ts';
 import { fail, isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
@@ -7,7 +7,7 @@ import { type CaptureSource, jobOf, type UnsignedJob } from '@webcapture/shared/
 import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 import { type AwaitDeps, type AwaitedEnd, EndWaiter } from './await-end.ts';
-import { acceptTimeoutMs, buildRecord, type HtmlParcels, publishJob } from './queue.ts';
+import { acceptTimeoutMs, buildRecord, type HtmlStore, publishJob } from './queue.ts';
 import type { InFlight, RegionBoard } from './regions.ts';
 import type { Mailbox, ReplyInbox } from './reply-inbox.ts';
 
@@ -15,7 +15,7 @@ export interface DispatcherDeps extends AwaitDeps {
   readonly inbox: Pick<ReplyInbox, 'open' | 'close' | 'subjectOf'>;
   readonly regions: Pick<RegionBoard, 'choose'>;
   readonly inFlight: InFlight;
-  readonly parcels: HtmlParcels;
+  readonly parcels: HtmlStore;
   /** The server's limit for one message, in bytes. */
   readonly maxPayload: () => number;
   readonly queueTimeoutMs: number;
@@ -145,7 +145,10 @@ export class Dispatch {
     const { code, message } = toServiceError(error);
     retryTransient(() => captures.end(ticket, fail(0, { code, message })), { deadline, now }).catch(
       (failure: unknown) =>
-        log.debug({ err: failure, uuid: ticket.uuid }, 'a capture that was not queued has no record'),
+        log.debug(
+          { err: failure, uuid: ticket.uuid },
+          'the failure of a capture that was not queued could not be recorded',
+        ),
     );
   }
 
@@ -156,6 +159,8 @@ export class Dispatch {
     if (record.html !== undefined && record.status === 'completed') return;
     this.#deps.parcels
       .remove(source.fileName)
-      .catch((error: unknown) => this.#deps.log.debug({ err: error }, 'html was not removed'));
+      .catch((error: unknown) =>
+        this.#deps.log.debug({ err: error }, 'supplied html could not be removed; it expires by itself'),
+      );
   }
 }

@@ -2,7 +2,7 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Account } from '@webcapture/shared/accounts/accounts.ts';
-import { bookingMs as reservationMs } from '@webcapture/shared/captures/times.ts';
+import { reservationMs } from '@webcapture/shared/captures/times.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';

@@ -1,5 +1,5 @@
 import type { Isolation } from '@webcapture/shared/api/account.ts';
-import type { CachePlace as CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { deadlineOf } from '@webcapture/shared/captures/times.ts';
 import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import { newFileName } from '@webcapture/shared/files/file-name.ts';
@@ -91,7 +91,7 @@ export function orUnavailable(cause: unknown): unknown {
 }
 
 /** Supplied html that does not go along with its job: it is too large, or kept to be rendered later or again. */
-export interface HtmlParcels {
+export interface HtmlStore {
   /** For renderers of that region. `expiresAt` in Unix milliseconds. */
   put(parcel: { readonly region: Region; readonly name: string }, html: string, expiresAt: number): Promise<void>;
   remove(name: string): Promise<void>;

@@ -1,7 +1,7 @@
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { refreshHold as reservationOfRefresh } from '@webcapture/shared/accounts/account-usage.ts';
-import { bookingMs as reservationMs } from '@webcapture/shared/captures/times.ts';
+import { refreshReservation } from '@webcapture/shared/accounts/account-usage.ts';
+import { reservationMs } from '@webcapture/shared/captures/times.ts';
 import { isRefreshable, nextRevision } from '@webcapture/shared/captures/transitions.ts';
 import { withRetryAfter, type Admission } from '../admission.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
@@ -44,7 +44,7 @@ export async function refreshCapture(
   const region = await regions.choose(record.askedRegion);
   const waitSeconds = regions.estimatedWaitSeconds(region);
   const admitted = await admission.admit(account, {
-    id: reservationOfRefresh(record.uuid, nextRevision(record)),
+    id: refreshReservation(record.uuid, nextRevision(record)),
     tokens: record.tokenCost,
     priority: 'background',
     until: now() + reservationMs,

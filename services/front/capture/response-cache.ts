@@ -6,11 +6,7 @@ import {
   cacheSubject,
   cacheSubjects,
 } from '@webcapture/shared/captures/cache.ts';
-import type {
-  CachePlace as CacheKey,
-  CaptureFailure,
-  CaptureRecord,
-} from '@webcapture/shared/captures/capture-record.ts';
+import type { CacheKey, CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { uuidV7 } from '@webcapture/shared/captures/uuid.ts';

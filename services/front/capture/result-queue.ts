@@ -143,7 +143,9 @@ export class ResultQueue {
     if (isOpen(record)) return;
     await followUps.arrange(record);
     if (record.html !== undefined && record.persistence === undefined) {
-      await removeHtml(record.html).catch((error: unknown) => log.debug({ err: error }, 'html was not removed'));
+      await removeHtml(record.html).catch((error: unknown) =>
+        log.debug({ err: error }, 'supplied html could not be removed; it expires by itself'),
+      );
     }
   }
 

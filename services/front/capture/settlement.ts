@@ -129,7 +129,7 @@ export class Settlements {
       found === null
         ? ({ outcome: 'unknown', record: null } as const)
         : await this.#end(ticket, found, result, context);
-    if (outcome.kind === 'completed') await this.#clearAway(ticket, settlement, outcome.upload);
+    if (outcome.kind === 'completed') await this.#removeCaptureFiles(ticket, settlement, outcome.upload);
     return settlement;
   }
 
@@ -217,7 +217,7 @@ export class Settlements {
   }
 
   /** A file that no record tells of goes. What is left when this fails expires, or is found as an orphan. */
-  async #clearAway(ticket: Ticket, { outcome, record }: Settlement, upload: Upload): Promise<void> {
+  async #removeCaptureFiles(ticket: Ticket, { outcome, record }: Settlement, upload: Upload): Promise<void> {
     if (outcome === 'completed') return;
     const { store, log } = this.#deps;
     try {

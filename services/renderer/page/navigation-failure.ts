@@ -20,7 +20,7 @@ const sentences: readonly (readonly [RegExp, string])[] = [
     'The address redirects to one that is not http or https.',
   ],
   [/EMPTY_RESPONSE/, '{host} closed the connection without an answer.'],
-  [/UNSAFE_PORT/, 'The port of the address is not one of the web.'],
+  [/UNSAFE_PORT/, 'Browsers refuse the port of this address.'],
   [/INVALID_URL|INVALID_ARGUMENT/, 'The address is not valid.'],
   [
     /CONTENT_DECODING|CONTENT_LENGTH|CHUNKED|INVALID_(HTTP_)?RESPONSE|HTTP2|QUIC|RESPONSE_HEADERS|HTTP_RESPONSE_CODE/,

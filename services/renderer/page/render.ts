@@ -218,7 +218,7 @@ function explain(error: unknown): ServiceError {
     });
   }
   if (error instanceof DocumentGoneError) {
-    return new ServiceError('CAPTURE_FAILED', 'The page went on to another one all the time.', { cause: error });
+    return new ServiceError('CAPTURE_FAILED', 'The page kept navigating to another page.', { cause: error });
   }
   return toServiceError(error, 'CAPTURE_FAILED');
 }

@@ -1,6 +1,6 @@
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/queue/fleet.ts';
+import { withdrawHeartbeat, publishHeartbeat } from '@webcapture/shared/queue/fleet.ts';
 import { heartbeatIntervalMs, type RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
@@ -25,13 +25,13 @@ export class Heartbeat {
     this.#stop.abort();
     await this.#loop;
     const { region, pod } = this.#read();
-    await sayGoodbye(this.#live, region, pod);
+    await withdrawHeartbeat(this.#live, region, pod);
   }
 
   /** Publishes a heartbeat outside of the interval: what a front must know soon, e.g. that a drain has begun. */
   async publishNow(): Promise<void> {
     try {
-      await withDeadline(sayHeartbeat(this.#live, this.#read()), heartbeatIntervalMs, 'publishing a heartbeat');
+      await withDeadline(publishHeartbeat(this.#live, this.#read()), heartbeatIntervalMs, 'publishing a heartbeat');
     } catch (error) {
       this.#log.warn({ err: error }, 'publishing a heartbeat failed');
     }

@@ -42,7 +42,7 @@ export interface JobDeps {
   readonly uploader: Pick<FileUploader, 'upload'>;
   readonly results: ResultPublisher;
   /** Html that was too large for the message. */
-  readonly takeHtml: (name: string) => Promise<string>;
+  readonly readHtml: (name: string) => Promise<string>;
   /** The server's; this process's own while that is not known. */
   readonly clock: { readonly now: () => number; readonly isKnown: boolean };
   readonly onEnd: (end: JobEnd) => void;
@@ -267,6 +267,6 @@ function isCollateral(thrown: unknown): boolean {
 const isRenderFailure = (code: ErrorCode): code is RenderFailure =>
   (renderFailures as readonly ErrorCode[]).includes(code);
 
-async function loadSource({ source }: CaptureJob, { takeHtml }: JobDeps): Promise<RenderSource> {
-  return source.kind === 'stored-html' ? { kind: 'html', html: await takeHtml(source.fileName) } : source;
+async function loadSource({ source }: CaptureJob, { readHtml }: JobDeps): Promise<RenderSource> {
+  return source.kind === 'stored-html' ? { kind: 'html', html: await readHtml(source.fileName) } : source;
 }

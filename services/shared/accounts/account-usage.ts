@@ -64,7 +64,7 @@ export class AccountUsage {
 }
 
 /** The name of the hold of a refresh; that of a capture is its uuid. */
-export const refreshHold = (uuid: string, revision: number) => `${uuid}:${revision}`;
+export const refreshReservation = (uuid: string, revision: number) => `${uuid}:${revision}`;
 
 function holdOf(hold: string): { readonly uuid: string; readonly revision: number } {
   const [uuid = hold, revision = '0'] = hold.split(':');

@@ -20,10 +20,10 @@ export interface UsageSum {
   readonly queued: number;
 }
 
-type Lane = 'interactive' | 'background';
+type Priority = 'interactive' | 'background';
 
 /** A reservation under its own name: its tokens, and when it lapses (Unix ms) should it never be released. */
-type Hold = readonly [tokens: number, until: number, lane: Lane];
+type Hold = readonly [tokens: number, until: number, lane: Priority];
 
 /**
  * What one front has reserved for captures that the value does not name: how many, their tokens, and until when (Unix
@@ -64,7 +64,7 @@ export interface AdmissionRequest {
   /** Names the hold. */
   readonly id: string;
   readonly tokens: number;
-  readonly lane: Lane;
+  readonly lane: Priority;
   /** No request of a client: the rate limit does not count it. */
   readonly unrated?: boolean;
   /** When the hold lapses by itself, Unix ms. */

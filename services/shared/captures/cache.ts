@@ -4,7 +4,7 @@ import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
 import { type CallLimits, compareAndSet } from '../nats/retry.ts';
 import type { Region } from '../runtime/regions.ts';
-import type { CachePlace, CaptureRecord } from './capture-record.ts';
+import type { CacheKey, CaptureRecord } from './capture-record.ts';
 
 /** A capture that answers for all equal ones until `until` (Unix ms): its time to live, or its file's, is over then. */
 interface CachedCapture {
@@ -72,7 +72,7 @@ export class Cache {
   /** Puts a completed capture there. A newer one stays; so does the claim of another capture. */
   async fill(
     account: string,
-    place: CachePlace,
+    place: CacheKey,
     record: CaptureRecord,
     now: number = this.#now(),
     limits?: CallLimits,

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../runtime/errors.ts';
-import type { Lane } from '../nats/streams.ts';
+import type { Priority } from '../nats/streams.ts';
 import type { CaptureReport, CaptureStatus } from '../api/capture.ts';
 import type { MimeType } from '../api/formats.ts';
 import type { Isolation } from '../api/account.ts';
@@ -8,7 +8,7 @@ import type { RenderOptions } from '../api/capture-request.ts';
 import type { WebhookEvent, WebhookState } from '../api/webhook.ts';
 
 /** Where a completed capture answers for equal requests, and for how many seconds after it was taken. */
-export interface CachePlace {
+export interface CacheKey {
   readonly name: string;
   readonly ttl: number;
 }
@@ -80,7 +80,7 @@ export interface CaptureRecord {
   readonly uuid: string;
   readonly account: string;
   readonly status: CaptureStatus;
-  readonly lane: Lane;
+  readonly lane: Priority;
   /** As asked for; `about:blank` for html. */
   readonly url: string;
   /** Name of the parcel in which supplied html is kept: to be rendered later, or again. */
@@ -103,7 +103,7 @@ export interface CaptureRecord {
   readonly expiresAt: number;
   readonly endedAt?: number;
   /** The cache entry that it answers from: gone when its file goes. */
-  readonly cache?: CachePlace;
+  readonly cache?: CacheKey;
   /** Long-term storage: 0 is never refreshed by itself. */
   readonly persistence?: { readonly refreshIntervalMs: number };
   /** When it is refreshed by itself next; absent: never. */

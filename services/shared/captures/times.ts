@@ -4,7 +4,7 @@ import type { RenderOptions } from '../api/capture-request.ts';
 export const backgroundWaitMs = 86_400_000;
 
 /** For so long a background capture, or a refresh, holds its place: until the books have what it sets aside. */
-export const bookingMs = 60_000;
+export const reservationMs = 60_000;
 
 /** Whoever ends what is overdue in the usual ways has had its turn after this. */
 const overdueMs = 60_000;

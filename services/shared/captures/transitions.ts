@@ -61,14 +61,14 @@ export function complete(revision: number, outcome: CaptureOutcome, expiresAt: n
         status: 'completed',
         endedAt: now,
         ...(interval === 0 ? {} : { nextRefreshAt: outcome.capturedAt + interval }),
-        ...toTell(record, { event: 'capture.completed', revision, now }),
+        ...withPendingWebhook(record, { event: 'capture.completed', revision, now }),
       };
     }
     return {
       ...shown,
       ...refreshed(record, { state: 'completed', endedAt: now }),
       refreshCharges: withCharge(record),
-      ...toTell(record, { event: 'capture.refreshed', revision, now }),
+      ...withPendingWebhook(record, { event: 'capture.refreshed', revision, now }),
     };
   };
 }
@@ -91,7 +91,7 @@ function failed(record: CaptureRecord, revision: number, failure: CaptureFailure
     failure,
     endedAt: now,
     // What nobody waits for any more was never accepted, as far as the client knows.
-    ...(failure.cancelled === true ? {} : toTell(record, { event: 'capture.failed', revision, now })),
+    ...(failure.cancelled === true ? {} : withPendingWebhook(record, { event: 'capture.failed', revision, now })),
   };
 }
 
@@ -160,7 +160,7 @@ function withCharge({ refresh, refreshCharges = {}, tokenCost, acceptedAt }: Cap
   return { ...refreshCharges, [month]: { tokens: tokens + tokenCost, captures: captures + 1 } };
 }
 
-function toTell(
+function withPendingWebhook(
   { webhook }: CaptureRecord,
   { event, revision, now }: { event: WebhookEvent; revision: number; now: number },
 ): Pick<CaptureRecord, 'webhook'> {

@@ -21,7 +21,7 @@ export interface GcsClientOptions {
   /** The most before the second attempt; it doubles from one to the next. By default 400 ms. */
   readonly backoffMs?: number;
   /** Up to so many bytes, one request carries a whole upload. By default 8 MiB. */
-  readonly mostBytesAtOnce?: number;
+  readonly maxRequestBytes?: number;
   /** The most that getting a token may take. By default 8 s. */
   readonly tokenMs?: number;
 }
@@ -43,14 +43,14 @@ export interface Download {
   end(): void;
 }
 
-const mostBackoffMs = 5000;
+const maxBackoffMs = 5000;
 const mebibyte = 1024 * 1024;
 
 /** Calls of a bucket by Google's library, each with an end and with the one policy of retries that there is. */
 export class GcsClient {
   readonly bucket: string;
   readonly silenceMs: number;
-  readonly mostBytesAtOnce: number;
+  readonly maxRequestBytes: number;
   readonly backoffMs: number;
   readonly credentials: Credentials;
   readonly rights = new BucketRights(this);
@@ -60,7 +60,7 @@ export class GcsClient {
   constructor(options: GcsClientOptions) {
     this.bucket = options.bucket;
     this.silenceMs = options.silenceMs ?? 8000;
-    this.mostBytesAtOnce = options.mostBytesAtOnce ?? 8 * mebibyte;
+    this.maxRequestBytes = options.maxRequestBytes ?? 8 * mebibyte;
     this.backoffMs = options.backoffMs ?? 400;
     this.credentials = new Credentials(options.open, options.bucket, options.tokenMs);
     this.#idleMs = options.idleMs ?? 30_000;
@@ -90,7 +90,7 @@ export class GcsClient {
         const isRefused: boolean = error.status === 401 && !hasRenewed && !this.credentials.isAnonymous;
         const waitMs: number = isRefused
           ? 0
-          : Math.random() * Math.min(mostBackoffMs, this.backoffMs * 2 ** (number - 1));
+          : Math.random() * Math.min(maxBackoffMs, this.backoffMs * 2 ** (number - 1));
         if (signal.aborted || (!error.transient && !isRefused) || Date.now() + waitMs >= deadline) {
           log.warn({ err: error, operation, attempts: number }, 'a call of the bucket failed');
           throw error;
@@ -122,7 +122,7 @@ export class GcsClient {
     sentBytes = 0,
   ): Promise<T> {
     const { bucket, token } = await this.#authorized(operation, signal);
-    const silenceMs = this.silenceMs * (1 + Math.min(sentBytes, mostUnsent) / (2 * mebibyte));
+    const silenceMs = this.silenceMs * (1 + Math.min(sentBytes, maxUnsentBytes) / (2 * mebibyte));
     const call = new Call({ silenceMs, idleMs: this.#idleMs });
     try {
       return await untilAborted(
@@ -192,7 +192,7 @@ export class GcsClient {
 }
 
 /** What may still be in the system's buffers when all is written: on a slow line it takes a while to leave. */
-const mostUnsent = 4 * mebibyte;
+const maxUnsentBytes = 4 * mebibyte;
 
 /** The head of the answer that a stream of the library's reads. Of one that is no 2xx, the stream tells by an error. */
 async function headOf(body: Readable): Promise<Pick<Download, 'status' | 'headers'>> {

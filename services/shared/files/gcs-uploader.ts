@@ -39,7 +39,7 @@ export async function createObject(
   limits: GcsLimits,
 ): Promise<ObjectResource | null> {
   const { bytes } = file;
-  const isLarge = bytes.length > client.mostBytesAtOnce;
+  const isLarge = bytes.length > client.maxRequestBytes;
   const what: Sending = {
     name: prefix + object,
     bytes,

@@ -29,7 +29,7 @@ interface Head {
 }
 
 /** Which html, and for whose renderers. */
-export interface ParcelAddress {
+export interface StoredHtmlAddress {
   /** Absent: it was put there by the version before this one. */
   readonly region?: Region;
   /** One subject token, used once (the capture's uuid). */
@@ -45,9 +45,9 @@ export interface ParcelAddress {
  * @param now the same, by the clock of `expiresAt`
  * @throws ServiceError STORAGE_FAILED
  */
-export async function putHtml(
+export async function storeHtml(
   session: NatsSession,
-  address: ParcelAddress & { readonly region: Region },
+  address: StoredHtmlAddress & { readonly region: Region },
   html: string,
   expiresAt: number,
   now: number = session.now(),
@@ -82,9 +82,9 @@ export async function putHtml(
  * @param reading `by-subject`: as the user of a region's renderers may
  * @throws ServiceError STORAGE_FAILED when it is not there (any more) or not whole
  */
-export async function takeHtml(
+export async function readHtml(
   session: NatsSession,
-  address: ParcelAddress,
+  address: StoredHtmlAddress,
   reading: Reading = 'from-leader',
 ): Promise<string> {
   try {
@@ -108,9 +108,9 @@ export async function takeHtml(
  * @param expiresAt Unix milliseconds, of the copy; `now`: by the same clock
  * @throws HtmlMissingError; ServiceError STORAGE_FAILED
  */
-export async function bringHtml(
+export async function copyHtml(
   session: NatsSession,
-  { name, region }: ParcelAddress & { readonly region: Region },
+  { name, region }: StoredHtmlAddress & { readonly region: Region },
   to: Region,
   expiresAt: number,
   now: number,
@@ -118,7 +118,7 @@ export async function bringHtml(
   if (await isThere(session, { name, region: to })) return;
   for (const from of [{ name, region }, { name }]) {
     if (!(await isThere(session, from))) continue;
-    await putHtml(session, { region: to, name }, await takeHtml(session, from), expiresAt, now);
+    await storeHtml(session, { region: to, name }, await readHtml(session, from), expiresAt, now);
     return;
   }
   throw new HtmlMissingError();
@@ -131,17 +131,17 @@ export class HtmlMissingError extends ServiceError {
   }
 }
 
-async function isThere(session: NatsSession, address: ParcelAddress): Promise<boolean> {
+async function isThere(session: NatsSession, address: StoredHtmlAddress): Promise<boolean> {
   try {
     await readMessage(session, subjectOf(address, 'head'), 'from-leader');
     return true;
   } catch (error) {
-    if (error instanceof ParcelMissingError) return false;
+    if (error instanceof PartMissingError) return false;
     throw error;
   }
 }
 
-class ParcelMissingError extends Error {}
+class PartMissingError extends Error {}
 
 /** Removes a parcel from all regions; one that is not there is no error. */
 export async function removeHtml(session: NatsSession, name: string): Promise<void> {
@@ -161,10 +161,10 @@ async function readMessage({ jsm }: NatsSession, subject: string, reading: Readi
   for (let attempt = 1; ; attempt++) {
     const message = await retryTransient(ask, { deadline: Date.now() + readTimeoutMs });
     if (message !== null && message.data.length > 0) return message;
-    if (Date.now() >= lagUntil) throw new ParcelMissingError(`nothing is stored under ${subject}`);
+    if (Date.now() >= lagUntil) throw new PartMissingError(`nothing is stored under ${subject}`);
     await delay(backoffMs(attempt, 50, 400));
   }
 }
 
-const subjectOf = ({ region, name }: ParcelAddress, part: number | 'head' | '>') =>
+const subjectOf = ({ region, name }: StoredHtmlAddress, part: number | 'head' | '>') =>
   region === undefined ? `files.html.${name}.${part}` : `files.html.${region}.${name}.${part}`;

@@ -15,7 +15,7 @@ export interface ClockSample {
 }
 
 /** So many times that came from outside are compared; the one that travelled the shortest time is the best. */
-const learnedMost = 8;
+const maxLearned = 8;
 
 /** What a time stamp in milliseconds leaves open. */
 const precisionMs = 1;
@@ -61,7 +61,7 @@ export class ServerClock {
   learn(serverTimeMs: number, delayMs = 0): void {
     if (!Number.isFinite(serverTimeMs)) return;
     this.#learned.push(serverTimeMs + delayMs - this.#local.monotonic());
-    if (this.#learned.length > learnedMost) this.#learned.shift();
+    if (this.#learned.length > maxLearned) this.#learned.shift();
     this.#offset = Math.max(...this.#learned);
   }
 

@@ -4,7 +4,7 @@ import { maxLifetimeSeconds } from '../api/capture-request.ts';
 import { regions as allRegions, type Region } from '../runtime/regions.ts';
 
 /** Queues of a region: a request that a client waits for, and background captures. */
-export type Lane = 'interactive' | 'background';
+export type Priority = 'interactive' | 'background';
 
 /** Names of the streams. A `KV_` stream is a key-value bucket: its subjects are `$KV.<bucket>.<key>`. */
 export const streamNames = {
@@ -35,10 +35,10 @@ export const jobProgressIntervalMs = 4000;
 /** After so many deliveries a job is settled as failed. */
 export const jobMaxDeliveries = 3;
 
-export const captureSubject = (region: Region, lane: Lane, shard = 0): string =>
+export const captureSubject = (region: Region, lane: Priority, shard = 0): string =>
   lane === 'interactive' ? `captures.${region}.interactive` : `captures.${region}.background.${shard}`;
 
-export const captureDurable = (region: Region, lane: Lane, shard = 0): string =>
+export const captureDurable = (region: Region, lane: Priority, shard = 0): string =>
   lane === 'interactive' ? `${region}-interactive` : `${region}-background-${shard}`;
 
 /** Where a renderer publishes what became of a job, until a trusted service has settled it. */
@@ -225,7 +225,7 @@ export type ConsumerSettings = Partial<ConsumerConfig> & { durable_name: string 
 
 export const deadLetterDurable = 'dead-letters';
 
-function captureConsumer(region: Region, lane: Lane, shard: number): ConsumerSettings {
+function captureConsumer(region: Region, lane: Priority, shard: number): ConsumerSettings {
   return {
     durable_name: captureDurable(region, lane, shard),
     filter_subject: captureSubject(region, lane, shard),

@@ -7,13 +7,13 @@ import type { Region } from '../runtime/regions.ts';
 import { fleetKey, heartbeatFreshMs, maxHeartbeatBytes, parseHeartbeat, type RendererHeartbeat } from './heartbeat.ts';
 
 /** Says that a renderer is alive; the word expires by itself soon after it has stopped being fresh. */
-export async function sayHeartbeat(live: Entries, heartbeat: RendererHeartbeat): Promise<void> {
+export async function publishHeartbeat(live: Entries, heartbeat: RendererHeartbeat): Promise<void> {
   const ttlSeconds = Math.ceil((heartbeatFreshMs * 2) / 1000);
   await live.put(fleetKey(heartbeat.region, heartbeat.pod), heartbeat, { ttlSeconds });
 }
 
 /** Says that a renderer has stopped. */
-export async function sayGoodbye(live: Entries, region: Region, pod: string): Promise<void> {
+export async function withdrawHeartbeat(live: Entries, region: Region, pod: string): Promise<void> {
   await live.delete(fleetKey(region, pod));
 }
 
@@ -252,6 +252,6 @@ export function createHeartbeatFaults(registry: Registry, log: Logger): (fault: 
     counter.inc({ reason });
     if (performance.now() - loggedAt < logEveryMs) return;
     loggedAt = performance.now();
-    log.warn({ reason, key: key.slice(0, 300) }, 'the heartbeat of a renderer cannot be right');
+    log.warn({ reason, key: key.slice(0, 300) }, 'ignored an invalid heartbeat of a renderer');
   };
 }

@@ -68,7 +68,7 @@ export interface ClearAwayDeps {
 }
 
 /** Removes everything of a capture but its record: the cache entry first, so that nobody is sent to a file that is gone. */
-export async function clearAway(
+export async function removeCaptureFiles(
   { account, uuid, cache: place, fileName, html }: CaptureRecord,
   { store, cache, removeHtml }: ClearAwayDeps,
 ): Promise<void> {

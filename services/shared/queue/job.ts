@@ -2,7 +2,7 @@ import type { Isolation } from '../api/account.ts';
 import type { RenderOptions } from '../api/capture-request.ts';
 import type { CaptureRecord } from '../captures/capture-record.ts';
 import { newFileName } from '../files/file-name.ts';
-import { type Lane, replySubject, sharedInbox } from '../nats/streams.ts';
+import { type Priority, replySubject, sharedInbox } from '../nats/streams.ts';
 import type { Region } from '../runtime/regions.ts';
 import type { Ticket } from './tickets.ts';
 
@@ -46,7 +46,7 @@ export interface JobEnvelope {
 export interface CaptureJob extends JobEnvelope {
   readonly version: typeof captureJobVersion;
   readonly account: string;
-  readonly lane: Lane;
+  readonly lane: Priority;
   readonly acceptedAt: number;
   /** Rendering must have begun by then, or the job is dropped and the capture fails. */
   readonly startBy: number;

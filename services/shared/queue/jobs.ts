@@ -1,6 +1,6 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { backgroundShardOf } from '../captures/captures.ts';
-import { bringHtml } from '../files/stored-html.ts';
+import { copyHtml } from '../files/stored-html.ts';
 import { isMessageMissing, isNotProvisioned } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { retryTransient } from '../nats/retry.ts';
@@ -20,7 +20,7 @@ export interface PublishOptions {
   /** Absent unless it was queued before; else the name of this time. What has been queued under it is not queued again. */
   readonly attempt?: string;
   /** Its html may have been put for another region, or by version 0.1, which knew no regions there. */
-  readonly bringsHtml?: boolean;
+  readonly copiesHtml?: boolean;
 }
 
 const publishTimeoutMs = 10_000;
@@ -39,15 +39,15 @@ export class Jobs {
    * Queues a capture. A publish that timed out may have landed; the message id makes sending it again harmless.
    * Throws the server's error, or a timeout at the deadline.
    */
-  async publish(job: UnsignedJob, { deadline, attempt, bringsHtml }: PublishOptions = {}): Promise<QueuedJob> {
+  async publish(job: UnsignedJob, { deadline, attempt, copiesHtml }: PublishOptions = {}): Promise<QueuedJob> {
     const { js } = this.#session;
     const shard = backgroundShardOf(job.account, backgroundShards);
     const id = `${job.uuid}:${job.revision}`;
     const { source } = job;
     // A refresh may go to another region than the one whose renderers it was put for.
-    if (source.kind === 'stored-html' && (job.revision > 0 || bringsHtml === true)) {
+    if (source.kind === 'stored-html' && (job.revision > 0 || copiesHtml === true)) {
       const { fileName: name, region } = source;
-      await bringHtml(this.#session, { name, region }, job.region, job.deadline, this.#session.now());
+      await copyHtml(this.#session, { name, region }, job.region, job.deadline, this.#session.now());
     }
     const publishBy = deadline ?? this.#session.now() + publishTimeoutMs;
     const queued = await retryTransient(

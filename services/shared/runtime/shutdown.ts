@@ -37,7 +37,7 @@ export class Shutdown {
         await withDeadline(Promise.resolve(stop()), Math.max(1, end - performance.now()), `stopping ${name}`);
       } catch (error) {
         clean = false;
-        this.#log.error({ err: error, step: name }, 'a part did not stop in order');
+        this.#log.error({ err: error, step: name }, 'shutdown step failed');
       }
     }
     return clean;

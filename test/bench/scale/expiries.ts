@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
 import { captureKey, Captures } from '@webcapture/shared/captures/captures.ts';
-import { clearAway } from '@webcapture/shared/queue/follow-ups.ts';
+import { removeCaptureFiles } from '@webcapture/shared/queue/follow-ups.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
 import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { openBucket } from '@webcapture/shared/files/open-store.ts';
@@ -56,8 +56,8 @@ export async function measureExpiries(captures = 20_000): Promise<ExpiryRate> {
     captures: new Captures(session),
     tasks: new Tasks(session),
     expiryIndex: index,
-    clearAway: async (record: CaptureRecord) => {
-      await clearAway(record, { store: files, cache, removeHtml: (name) => removeHtml(session, name) });
+    removeCaptureFiles: async (record: CaptureRecord) => {
+      await removeCaptureFiles(record, { store: files, cache, removeHtml: (name) => removeHtml(session, name) });
       removed++;
     },
     metrics: new ControllerMetrics(createMetrics('bench')),

@@ -3,7 +3,7 @@ import { streamNames, taskDurable } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/captures/times.ts';
 import { begin, remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { parseTask } from '@webcapture/shared/queue/tasks.ts';
-import { putHtml, takeHtml } from '@webcapture/shared/files/stored-html.ts';
+import { storeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { expireCapture } from '../../../services/controller/jobs/expiry.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { expiriesOf } from '../../harness/queues.ts';
@@ -26,7 +26,7 @@ describe('expiry', () => {
       status: (await rest.stored(record))?.status,
       file: (await rest.store.stat(record.fileName)) !== null,
       cached: (await cache.get('expiry', place.name)).done?.record.uuid === record.uuid,
-      html: await takeHtml(on().session, { region: record.region, name: record.uuid }).then(
+      html: await readHtml(on().session, { region: record.region, name: record.uuid }).then(
         () => true,
         () => false,
       ),
@@ -67,7 +67,7 @@ describe('expiry', () => {
 
   test('at its time record, file, cache entry and kept html go; once more does no harm', async () => {
     const { run, left, record, dueAt } = await expiring({ expiresAt: Date.now() - 1 });
-    await putHtml(on().session, { region: record.region, name: record.uuid }, '<p>kept</p>', Date.now() + hour);
+    await storeHtml(on().session, { region: record.region, name: record.uuid }, '<p>kept</p>', Date.now() + hour);
     const whole = { ...record, html: record.uuid };
     const { deps } = tasking(on());
     await deps.captures.change(record, () => whole);
@@ -82,7 +82,7 @@ describe('expiry', () => {
 
   test('a controller that died before it had cleared away leaves the rest to the next one', async () => {
     const { deps, left, record, run } = await expiring({ expiresAt: Date.now() - 1 });
-    const dying = { ...deps, clearAway: async () => Promise.reject(new Error('died')) };
+    const dying = { ...deps, removeCaptureFiles: async () => Promise.reject(new Error('died')) };
     const task = { kind: 'expiry', account: 'expiry', uuid: record.uuid } as const;
     await expect(expireCapture(task, dying)).rejects.toThrow('died');
     expect(await left()).toMatchObject({ status: 'expired', file: true });

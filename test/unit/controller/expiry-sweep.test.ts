@@ -146,7 +146,7 @@ test('a leader that dies in the middle leaves the rest to the next one', async (
   let holds = true;
   const { promise: never } = Promise.withResolvers<void>();
   const dying = sweeping({
-    clearAway: async (record) => {
+    removeCaptureFiles: async (record) => {
       if (cleared.length >= 10) {
         holds = false;
         await never;
@@ -157,7 +157,7 @@ test('a leader that dies in the middle leaves the rest to the next one', async (
   void dying.sweep.pass({ holds: () => holds });
   await until('the leader to die', () => !holds);
   expect(Object.values(await subjects())).toEqual([40]);
-  const next = sweeping({ clearAway: async (record) => void cleared.push(record.uuid) });
+  const next = sweeping({ removeCaptureFiles: async (record) => void cleared.push(record.uuid) });
   await next.sweep.pass(term);
   expect(new Set(cleared)).toEqual(new Set(records.map((record) => record.uuid)));
   expect((await on().captures.get('many', last))?.value.status).toBe('expired');
@@ -168,7 +168,7 @@ test('a file that cannot be removed keeps nothing else; it is tried again later'
   const records = await completedMany(30, Date.now() - 2 * minute);
   const bad = records[3]?.uuid ?? '';
   const { sweep, lines } = sweeping({
-    clearAway: async ({ uuid }) => (uuid === bad ? Promise.reject(new Error('it is held')) : undefined),
+    removeCaptureFiles: async ({ uuid }) => (uuid === bad ? Promise.reject(new Error('it is held')) : undefined),
   });
   await sweep.pass(term);
   const warning = 'cleanup of expired captures failed; retrying in 5 minutes';
@@ -184,7 +184,7 @@ test('a store that is unavailable puts nothing off: the next pass tries all agai
   let isUp = false;
   const cleared = new Set<string>();
   const { sweep } = sweeping({
-    clearAway: async ({ uuid }) => {
+    removeCaptureFiles: async ({ uuid }) => {
       if (!isUp) throw new Error('the store is unavailable');
       cleared.add(uuid);
     },
@@ -202,7 +202,7 @@ test('many are removed at a time, and never more than 256', async () => {
   let [running, most, done] = [0, 0, 0];
   const { promise: full, resolve } = Promise.withResolvers<void>();
   const { sweep } = sweeping({
-    clearAway: async () => {
+    removeCaptureFiles: async () => {
       most = Math.max(most, ++running);
       if (running === 256) resolve();
       await full;

@@ -4,7 +4,7 @@ import { backgroundShards, captureDurable, streamNames } from '@webcapture/share
 import { CaptureList } from '@webcapture/shared/captures/list.ts';
 import { backgroundShardOf } from '@webcapture/shared/captures/captures.ts';
 import { remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
-import { Sweep, whatIsDue } from '../../../services/controller/jobs/sweep.ts';
+import { OverdueSweep, whatIsDue } from '../../../services/controller/jobs/sweep.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { newOutcome } from '../../harness/records.ts';
@@ -23,7 +23,7 @@ const never = (): never => {
 };
 
 describe('the sweep', () => {
-  const sweep = () => new Sweep(on());
+  const sweep = () => new OverdueSweep(on());
   const pull = () => pullOne(on().session.nc, streamNames.captures, shard, 5000);
 
   test('fails a background capture that nobody took in time, and takes the job away', async () => {
@@ -60,7 +60,7 @@ describe('the sweep', () => {
     const rendering = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
     await on().captures.begin(rendering.job);
     const awaited = await queueCapture(on().session, { startInMs: -5000 });
-    await new Sweep({ ...on(), now: () => now }).pass(always);
+    await new OverdueSweep({ ...on(), now: () => now }).pass(always);
     const states = await Promise.all(
       [young, justLate, rendering, awaited].map(async (queued) => (await queued.record())?.status),
     );

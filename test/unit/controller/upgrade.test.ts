@@ -10,7 +10,7 @@ import { backgroundShardOf, Captures } from '@webcapture/shared/captures/capture
 import { begin, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
-import { takeHtml } from '@webcapture/shared/files/stored-html.ts';
+import { readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { readFrontConfig } from '../../../services/front/config.ts';
 import { createFront } from '../../../services/front/front.ts';
 import type { RenderSource } from '../../../services/renderer/page/engine.ts';
@@ -104,7 +104,7 @@ function startRenderer(session: NatsSession) {
     engine,
     uploader: new EmbeddedUploader(session),
     results: new ResultPublisher(session, 'renderer'),
-    takeHtml: (name) => takeHtml(session, { region, name }, 'by-subject'),
+    readHtml: (name) => readHtml(session, { region, name }, 'by-subject'),
     clock: session.clock,
     onEnd: () => undefined,
     log: silentLog,

@@ -100,7 +100,7 @@ export function buildAppAlone(
       regions,
       admission,
       backgroundQueue: { enqueueRefresh: beyond },
-      clearAway: beyond,
+      removeCaptureFiles: beyond,
       now,
       log: silentLog,
     },

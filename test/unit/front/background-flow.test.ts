@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { keysMatching } from '@webcapture/shared/nats/read-many.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { takeHtml } from '@webcapture/shared/files/stored-html.ts';
+import { readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { until } from '../../harness/until.ts';
 import {
@@ -144,7 +144,7 @@ describe('html', () => {
   const htmlOf = async (uuid: string) => {
     const { source } = await jobOf(uuid);
     if (source.kind !== 'stored-html') throw new Error('the html came with the job');
-    return takeHtml(stand.nats.session, { region: source.region, name: source.fileName });
+    return readHtml(stand.nats.session, { region: source.region, name: source.fileName });
   };
 
   test.each([

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
-import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/queue/fleet.ts';
+import { withdrawHeartbeat, publishHeartbeat } from '@webcapture/shared/queue/fleet.ts';
 import { periodOf } from '@webcapture/shared/captures/times.ts';
 import { until } from '../../harness/until.ts';
 import type { Answer } from './accounts.ts';
@@ -159,7 +159,7 @@ test('a full queue says when to come back, by how long captures wait now', async
   release = holdJobs(stand.renderer);
   const recent = { ended: 10, failedByUs: 0, queueWaitP95Ms: 0, meanRenderMs: 120_000 };
   const said = { pod: 'busy', region: 'us-east', version: '0', slots: 10, busy: 12, recent } as const;
-  const say = () => sayHeartbeat(live, { ...said, browser: 'up', draining: false, at: Date.now() });
+  const say = () => publishHeartbeat(live, { ...said, browser: 'up', draining: false, at: Date.now() });
   await say();
   // However long it takes, it lives.
   const timer = setInterval(() => void say().catch(() => undefined), 1000);
@@ -170,7 +170,7 @@ test('a full queue says when to come back, by how long captures wait now', async
     expect([body.error?.code, headers.get('retry-after')]).toEqual(['QUEUE_FULL', '10']);
   } finally {
     clearInterval(timer);
-    await sayGoodbye(live, 'us-east', 'busy');
+    await withdrawHeartbeat(live, 'us-east', 'busy');
   }
 });
 

@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { captureResultSchema, captureStateSchema } from '@webcapture/shared/api/capture.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
-import { takeHtml } from '@webcapture/shared/files/stored-html.ts';
+import { readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { captureJobVersion } from '@webcapture/shared/queue/job.ts';
 import { completedBy } from '../../harness/settling.ts';
@@ -240,7 +240,7 @@ describe('html', () => {
     stand.renderer.behaviour = async (job, renderer) => {
       const { source } = job;
       if (source.kind === 'stored-html') {
-        arrived = await takeHtml(renderer.session, { region: source.region, name: source.fileName });
+        arrived = await readHtml(renderer.session, { region: source.region, name: source.fileName });
       }
       await renderer.complete(job);
     };

@@ -10,7 +10,7 @@ import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import { parseTask, Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
-import { putHtml, removeHtml, takeHtml } from '@webcapture/shared/files/stored-html.ts';
+import { storeHtml, removeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { dispatchJob } from '../../../services/controller/jobs/dispatch.ts';
 import type { AcceptedRequest } from '../../../services/front/capture/accept-request.ts';
 import { BackgroundQueue, type BackgroundQueueDeps } from '../../../services/front/capture/background-queue.ts';
@@ -48,7 +48,7 @@ function queueOf(session: NatsSession, broken: Partial<BackgroundQueueDeps>): Ba
     tasks: new Tasks(session),
     regions: { choose: async () => 'us-east' },
     parcels: {
-      put: (address, html, expiresAt) => putHtml(session, address, html, expiresAt),
+      put: (address, html, expiresAt) => storeHtml(session, address, html, expiresAt),
       remove: (name) => removeHtml(session, name),
     },
     now: session.now,
@@ -240,7 +240,7 @@ describe('what a client was told is so', () => {
     await expect(refused).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
     await until('the record to be settled', async () => (await holder.record(uuid)).status === 'failed');
     await until('the html to be gone', () =>
-      takeHtml(stand.nats.session, { region: 'us-east', name: uuid }).then(
+      readHtml(stand.nats.session, { region: 'us-east', name: uuid }).then(
         () => false,
         () => true,
       ),

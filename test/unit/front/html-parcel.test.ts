@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { TimeoutError } from '@nats-io/nats-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { bringHtml, putHtml, removeHtml, takeHtml } from '@webcapture/shared/files/stored-html.ts';
+import { copyHtml, storeHtml, removeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 
@@ -20,33 +20,33 @@ test.each([
   ['parts that end within a character', `${'a'.repeat(256 * 1024 - 1)}é${'\u{1F600}'.repeat(300_000)}`],
 ])('%s comes back as it was, as often as it is asked for', async (_name, html) => {
   const name = randomUUID();
-  await putHtml(nats.session, at(name), html, soon());
+  await storeHtml(nats.session, at(name), html, soon());
   const other = await nats.connect();
-  expect((await takeHtml(other, at(name))) === html).toBe(true);
-  expect((await takeHtml(nats.session, at(name))) === html).toBe(true);
+  expect((await readHtml(other, at(name))) === html).toBe(true);
+  expect((await readHtml(nats.session, at(name))) === html).toBe(true);
 });
 
 test('one that is not there, or not whole, is an error', async () => {
   const name = randomUUID();
-  await expect(takeHtml(nats.session, at(name))).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
-  await putHtml(nats.session, at(name), 'x'.repeat(600_000), soon());
+  await expect(readHtml(nats.session, at(name))).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  await storeHtml(nats.session, at(name), 'x'.repeat(600_000), soon());
   await nats.session.jsm.streams.purge(streamNames.files, { filter: `files.html.us-east.${name}.1` });
-  await expect(takeHtml(nats.session, at(name))).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  await expect(readHtml(nats.session, at(name))).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
 });
 
 test('removal leaves nothing, and may be repeated', async () => {
   const [name, other] = [randomUUID(), randomUUID()];
-  await putHtml(nats.session, at(name), 'x'.repeat(600_000), soon());
-  await putHtml(nats.session, at(other), 'y', soon());
+  await storeHtml(nats.session, at(name), 'x'.repeat(600_000), soon());
+  await storeHtml(nats.session, at(other), 'y', soon());
   await removeHtml(nats.session, name);
   await removeHtml(nats.session, name);
-  await expect(takeHtml(nats.session, at(name))).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
-  expect(await takeHtml(nats.session, at(other))).toBe('y');
+  await expect(readHtml(nats.session, at(name))).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  expect(await readHtml(nats.session, at(other))).toBe('y');
 });
 
 test('one that nobody removes goes by itself', async () => {
   const name = randomUUID();
-  await putHtml(nats.session, at(name), 'x', Date.now() + 1000);
+  await storeHtml(nats.session, at(name), 'x', Date.now() + 1000);
   await until('the parcel to expire', async () => {
     const filter = { subjects_filter: `files.html.us-east.${name}.>` };
     const { state } = await nats.session.jsm.streams.info(streamNames.files, filter);
@@ -57,22 +57,22 @@ test('one that nobody removes goes by itself', async () => {
 test('one is read by subject, copied to another region, and removed from both', async () => {
   const name = randomUUID();
   const html = 'x'.repeat(600_000);
-  await putHtml(nats.session, at(name), html, soon());
-  expect(await takeHtml(nats.session, at(name), 'by-subject')).toBe(html);
+  await storeHtml(nats.session, at(name), html, soon());
+  expect(await readHtml(nats.session, at(name), 'by-subject')).toBe(html);
   const there = { region: 'eu-west', name } as const;
-  await expect(takeHtml(nats.session, there)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
-  for (let times = 0; times < 2; times++) await bringHtml(nats.session, at(name), 'eu-west', soon(), Date.now());
-  expect(await takeHtml(nats.session, there, 'by-subject')).toBe(html);
+  await expect(readHtml(nats.session, there)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  for (let times = 0; times < 2; times++) await copyHtml(nats.session, at(name), 'eu-west', soon(), Date.now());
+  expect(await readHtml(nats.session, there, 'by-subject')).toBe(html);
   await removeHtml(nats.session, name);
   for (const address of [at(name), there]) {
-    await expect(takeHtml(nats.session, address)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+    await expect(readHtml(nats.session, address)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   }
 });
 
 test('who reads by subject waits a moment for one that a replica does not have yet', async () => {
   const name = randomUUID();
-  const reading = takeHtml(nats.session, at(name), 'by-subject');
-  await putHtml(nats.session, at(name), '<p>late</p>', soon());
+  const reading = readHtml(nats.session, at(name), 'by-subject');
+  await storeHtml(nats.session, at(name), '<p>late</p>', soon());
   expect(await reading).toBe('<p>late</p>');
 });
 
@@ -87,8 +87,8 @@ test('a part whose acknowledgement was lost is not an error', async () => {
     return ack;
   };
   const forgetful = new Proxy(js, { get: (_, key) => (key === 'publish' ? publish : Reflect.get(js, key)) });
-  await putHtml({ ...nats.session, js: forgetful }, at(name), 'x'.repeat(600_000), soon());
-  expect(await takeHtml(nats.session, at(name))).toHaveLength(600_000);
+  await storeHtml({ ...nats.session, js: forgetful }, at(name), 'x'.repeat(600_000), soon());
+  expect(await readHtml(nats.session, at(name))).toHaveLength(600_000);
   expect(sent).toBeGreaterThan(4);
 });
 
@@ -96,7 +96,7 @@ test('one of the version before is read and removed', async () => {
   const name = randomUUID();
   await nats.session.js.publish(`files.html.${name}.0`, '<p>old</p>');
   await nats.session.js.publish(`files.html.${name}.head`, JSON.stringify({ parts: 1, size: 10 }));
-  expect(await takeHtml(nats.session, { name })).toBe('<p>old</p>');
+  expect(await readHtml(nats.session, { name })).toBe('<p>old</p>');
   await removeHtml(nats.session, name);
-  await expect(takeHtml(nats.session, { name })).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  await expect(readHtml(nats.session, { name })).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
 });

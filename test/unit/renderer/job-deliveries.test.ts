@@ -65,7 +65,7 @@ async function deliver(delivery: number, { changes = {}, render, stops = false, 
         seen.push(outcome.kind + detail);
       },
     },
-    takeHtml: async () => '',
+    readHtml: async () => '',
     clock: { now: () => Date.now(), isKnown: true },
     onEnd: () => undefined,
     log: silentLog,

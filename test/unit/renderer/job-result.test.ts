@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
 import type { NewFile } from '@webcapture/shared/files/file-store.ts';
-import { putHtml, takeHtml } from '@webcapture/shared/files/stored-html.ts';
+import { storeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { jobOf } from '@webcapture/shared/queue/job.ts';
 import { renderFailures } from '@webcapture/shared/queue/results.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
@@ -169,14 +169,14 @@ describe('the result', () => {
 test('html that is too large for a message is read from its parcel; one that is gone is a failure', async () => {
   const uuid = randomUUIDv7();
   const text = `<p>${'x'.repeat(600_000)}`;
-  await putHtml(nats().session, { region: 'us-east', name: uuid }, text, Date.now() + 60_000);
+  await storeHtml(nats().session, { region: 'us-east', name: uuid }, text, Date.now() + 60_000);
   const renderer = await start();
   await queue().publish({ uuid, html: uuid, url: 'about:blank' });
   await settled(1);
   expect(renderer.rendered[0]?.source).toEqual({ kind: 'html', html: text });
   await renderer.stop();
   // As the leader knows it: of a replica, what is missing may come yet.
-  await start({ takeHtml: (name) => takeHtml(nats().session, { region: 'us-east', name }) });
+  await start({ readHtml: (name) => readHtml(nats().session, { region: 'us-east', name }) });
   await queue().publish({ html: randomUUIDv7(), url: 'about:blank' });
   expect((await settled(2))[1]).toMatchObject({ kind: 'failed', code: 'STORAGE_FAILED' });
 });

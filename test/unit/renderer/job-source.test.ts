@@ -8,7 +8,7 @@ import {
   backgroundShards,
   captureDurable,
   captureSubject,
-  type Lane,
+  type Priority,
   signalSubject,
   streamNames,
 } from '@webcapture/shared/nats/streams.ts';
@@ -105,7 +105,7 @@ class Pod {
   }
 }
 
-const subjectOf = (lane: Lane, shard = 0) => captureSubject('us-east', lane, shard);
+const subjectOf = (lane: Priority, shard = 0) => captureSubject('us-east', lane, shard);
 const interactive = subjectOf('interactive');
 
 const job = () => JSON.stringify({ version: 2, uuid: randomUUIDv7() });
@@ -122,7 +122,7 @@ async function publish(subject: string, count: number, { tells = false, server =
   if (tells) server.session.nc.publish(signalSubject('us-east'), JSON.stringify({ shards: [shard] }));
 }
 
-const consumer = (lane: Lane, shard = 0, region: Region = 'us-east') =>
+const consumer = (lane: Priority, shard = 0, region: Region = 'us-east') =>
   nats.session.jsm.consumers.info(streamNames.captures, captureDurable(region, lane, shard));
 
 describe('jobs are taken in this order:', () => {

@@ -20,7 +20,7 @@ const depsOf = (session: NatsSession, changes: Partial<JobDeps> = {}): JobDeps =
   engine: { render: async () => picture() } as unknown as RenderEngine,
   uploader: new EmbeddedUploader(session, session.now),
   results: new ResultPublisher(session, 'pod'),
-  takeHtml: async () => '',
+  readHtml: async () => '',
   clock: session.clock,
   onEnd: () => undefined,
   log: silentLog,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { pageOf } from '@webcapture/shared/nats/read-many.ts';
-import { AccountUsage, refreshHold } from '@webcapture/shared/accounts/account-usage.ts';
+import { AccountUsage, refreshReservation } from '@webcapture/shared/accounts/account-usage.ts';
 import { Admissions } from '@webcapture/shared/accounts/admissions.ts';
 import { captureKey } from '@webcapture/shared/captures/captures.ts';
 import { periodOf } from '@webcapture/shared/captures/times.ts';
@@ -148,7 +148,7 @@ test('holds of what the books have are told from those that still count', async 
     await db.put(captureKey('holds', record.uuid), record);
   }
   const missing = newRecord().uuid;
-  const [second, third] = [refreshHold(refreshed.uuid, 2), refreshHold(refreshed.uuid, 3)];
+  const [second, third] = [refreshReservation(refreshed.uuid, 2), refreshReservation(refreshed.uuid, 3)];
   const holds = [interactive.uuid, waiting.uuid, ended.uuid, second, third, missing];
   expect(await usage.bookedOf('holds', holds)).toEqual([waiting.uuid, ended.uuid, second]);
   expect(await usage.bookedOf('holds', [])).toEqual([]);

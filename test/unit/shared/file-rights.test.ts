@@ -9,7 +9,7 @@ import { streamConfigs, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
 import type { StoredFile } from '@webcapture/shared/files/file-store.ts';
-import { putHtml, removeHtml, takeHtml } from '@webcapture/shared/files/stored-html.ts';
+import { storeHtml, removeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { startNats, type NatsServer } from '../../../deploy/local/nats.ts';
 import { silentLog, startTestNats, streamSettings } from '../../harness/nats-session.ts';
 import { asRefresh, expectedOf, placeFile } from '../../harness/place-file.ts';
@@ -85,17 +85,17 @@ describe('the user of the renderers of a region', () => {
 
   test('reads the html of its region, of many parts, and no other', async () => {
     const html = 'x'.repeat(600_000);
-    await putHtml(trusted, { region: 'us-east', name: 'here' }, html, soon());
-    await putHtml(trusted, { region: 'eu-west', name: 'there' }, html, soon());
-    expect(await takeHtml(renderer, { region: 'us-east', name: 'here' }, 'by-subject')).toBe(html);
+    await storeHtml(trusted, { region: 'us-east', name: 'here' }, html, soon());
+    await storeHtml(trusted, { region: 'eu-west', name: 'there' }, html, soon());
+    expect(await readHtml(renderer, { region: 'us-east', name: 'here' }, 'by-subject')).toBe(html);
     const direct = (subject: string) => () =>
       renderer.jsm.direct.getMessage(streamNames.files, { last_by_subj: subject });
     await refused(direct('files.html.eu-west.there.head'));
-    await expect(takeHtml(renderer, { region: 'us-east', name: 'here' })).rejects.toMatchObject({
+    await expect(readHtml(renderer, { region: 'us-east', name: 'here' })).rejects.toMatchObject({
       code: 'STORAGE_FAILED',
     });
     await refused(() => removeHtml(renderer, 'here'));
-    await expect(putHtml(renderer, { region: 'us-east', name: 'mine' }, html, soon())).rejects.toThrow();
+    await expect(storeHtml(renderer, { region: 'us-east', name: 'mine' }, html, soon())).rejects.toThrow();
   });
 
   test('cannot write a part a second time, whatever it says', async () => {

@@ -16,7 +16,7 @@ test.each([
   ['a reading that stops', 'GET', { kind: 'stall', afterBytes: 100_000 }, 'read', megabyte],
 ] as const satisfies readonly (readonly [string, string, Fault, string, number])[])(
   'two hundred times %s: each ends within its deadline, no connection is left, and no bytes',
-  async (_, method, fault, call, mostBytesAtOnce) => {
+  async (_, method, fault, call, maxRequestBytes) => {
     on().proxy.always((request) => request.method === method, fault);
     const before = on().proxy.open();
     const lines: string[] = [];
@@ -29,7 +29,7 @@ test.each([
         on().bucket.bucket,
         on().proxy.url,
         call,
-        String(mostBytesAtOnce),
+        String(maxRequestBytes),
       ],
       graceOnLossMs: 0,
       onLine: (line) => lines.push(line),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
-import { putHtml, takeHtml } from '@webcapture/shared/files/stored-html.ts';
+import { storeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newFile } from '../../harness/records.ts';
 
@@ -37,7 +37,7 @@ function behindReplica(lagMs: number, askMs: number) {
 
 const parcel = async (html: string) => {
   const address = { region: 'us-east', name: randomUUID() } as const;
-  await putHtml(nats.session, address, html, Date.now() + 600_000);
+  await storeHtml(nats.session, address, html, Date.now() + 600_000);
   return address;
 };
 
@@ -46,21 +46,21 @@ describe('html that a replica does not have yet', () => {
   test('is waited for by a renderer for longer than a server that was cut off needs to catch up', async () => {
     const address = await parcel('<p>late</p>');
     const { session, asked } = behindReplica(14_000, 3500);
-    expect(await takeHtml(session, address, 'by-subject')).toBe('<p>late</p>');
+    expect(await readHtml(session, address, 'by-subject')).toBe('<p>late</p>');
     expect(asked()).toBeGreaterThanOrEqual(4);
   });
 
   test('is missing in the end', async () => {
     const address = await parcel('<p>never</p>');
     const { session, asked } = behindReplica(Infinity, 3500);
-    await expect(takeHtml(session, address, 'by-subject')).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+    await expect(readHtml(session, address, 'by-subject')).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
     expect(asked()).toBeLessThanOrEqual(5);
   });
 
   test('is there for who may ask the leader', async () => {
     const address = await parcel('<p>there</p>');
     const { session, asked } = behindReplica(Infinity, 3500);
-    expect(await takeHtml(session, address)).toBe('<p>there</p>');
+    expect(await readHtml(session, address)).toBe('<p>there</p>');
     expect(asked()).toBe(0);
   });
 });

@@ -4,7 +4,7 @@ import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
 import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import type { ListedFile } from '@webcapture/shared/files/file-store.ts';
-import { putHtml } from '@webcapture/shared/files/stored-html.ts';
+import { storeHtml } from '@webcapture/shared/files/stored-html.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { replaceFile } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
@@ -47,7 +47,7 @@ test('files are listed page by page, one listing goes on where another one ended
   const stored = [];
   // Some of more than one part.
   for (const [index, name] of names.entries()) stored.push(await create(name, index * 150_000 + 1));
-  await putHtml(nats.session, { region: 'us-east', name: randomUUIDv7() }, '<p>no file</p>', Date.now() + 60_000);
+  await storeHtml(nats.session, { region: 'us-east', name: randomUUIDv7() }, '<p>no file</p>', Date.now() + 60_000);
   const expected = stored.map(({ name, size, storedAt, expiresAt }) => ({ name, size, storedAt, expiresAt }));
   expect(await listAll(3)).toEqual(expected);
   expect(await listAll(7)).toEqual(expected);

@@ -9,10 +9,10 @@ import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.t
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { provision } from '@webcapture/shared/nats/provision.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { sayGoodbye, sayHeartbeat } from '@webcapture/shared/queue/fleet.ts';
+import { withdrawHeartbeat, publishHeartbeat } from '@webcapture/shared/queue/fleet.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
-import { putHtml } from '@webcapture/shared/files/stored-html.ts';
+import { storeHtml } from '@webcapture/shared/files/stored-html.ts';
 import { Broker } from '../../harness/broker.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { userOf } from '../../harness/nats-users.ts';
@@ -94,7 +94,7 @@ describe('a renderer', () => {
     const queue = new TestQueue(all);
     const replies: string[] = [];
     all.nc.subscribe('replies.us-east.front.*', { callback: (_, { subject }) => void replies.push(subject) });
-    await putHtml(all, { region: 'us-east', name: 'parcel' }, 'x'.repeat(600_000), Date.now() + 60_000);
+    await storeHtml(all, { region: 'us-east', name: 'parcel' }, 'x'.repeat(600_000), Date.now() + 60_000);
     await all.nc.flush();
     const violations = broker.violations().length;
     const pod = new TestRenderer(renderer, { slots: 2 });
@@ -112,9 +112,9 @@ describe('a renderer', () => {
   test('says that it lives, and that it goes', async () => {
     const live = new Entries(renderer, 'live');
     const found = () => new Entries(all, 'live').get(fleetKey('us-east', 'pod'));
-    await sayHeartbeat(live, heartbeat);
+    await publishHeartbeat(live, heartbeat);
     expect((await found())?.value).toEqual(heartbeat);
-    await sayGoodbye(live, 'us-east', 'pod');
+    await withdrawHeartbeat(live, 'us-east', 'pod');
     expect(await found()).toBeNull();
   });
 
@@ -267,7 +267,7 @@ describe('a renderer', () => {
     ['Nats-Marker-Reason', 'Purge'],
   ])('removes and changes nothing of others with the header %s: %s', async (name, value) => {
     const { file, subject } = await stored();
-    await sayHeartbeat(new Entries(all, 'live'), { ...heartbeat, pod: 'other', region: 'eu-west' });
+    await publishHeartbeat(new Entries(all, 'live'), { ...heartbeat, pod: 'other', region: 'eu-west' });
     await new Entries(all, 'live').put('status', { is: 'well' });
     await all.js.publish('results.eu-west.kept', '{}');
     const count = async () => (await all.jsm.streams.info(streamNames.results)).state.messages;

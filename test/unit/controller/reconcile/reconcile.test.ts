@@ -192,7 +192,7 @@ describe('a store that fails', () => {
       bad.has(name) ? Promise.reject(new Error('503')) : filling.parts.store.remove(name);
     const { parts, metric, lines } = stand(on(), { remove });
     await collectOrphansIfDue(
-      { ...parts, clearAway: ({ fileName }) => remove(fileName) },
+      { ...parts, removeCaptureFiles: ({ fileName }) => remove(fileName) },
       day,
       inTerm,
       pace(100),

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { type Lane, replySubject } from '@webcapture/shared/nats/streams.ts';
+import { type Priority, replySubject } from '@webcapture/shared/nats/streams.ts';
 import { jobOf, type UnsignedJob } from '@webcapture/shared/queue/job.ts';
 import { Jobs, type QueuedJob } from '@webcapture/shared/queue/jobs.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
@@ -12,7 +12,7 @@ import { newRecord } from '../../../harness/records.ts';
 export interface QueueOptions {
   readonly account?: string;
   readonly region?: Region;
-  readonly lane?: Lane;
+  readonly lane?: Priority;
   /** Milliseconds from now; negative: it has passed. */
   readonly startInMs?: number;
   readonly deadlineInMs?: number;

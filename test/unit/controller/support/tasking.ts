@@ -5,7 +5,7 @@ import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
 import { Admissions } from '@webcapture/shared/accounts/admissions.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
-import { clearAway } from '@webcapture/shared/queue/follow-ups.ts';
+import { removeCaptureFiles } from '@webcapture/shared/queue/follow-ups.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
 import { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import { Tasks } from '@webcapture/shared/queue/tasks.ts';
@@ -41,8 +41,8 @@ export function tasking({ session, settler }: Pick<Settling, 'session' | 'settle
     fleet: { load: () => ({ renderers: 0, slots: 0, busy: 0, renderMs: null }) },
     regions: ['us-east', 'eu-west'],
     defaultLimits: plentiful,
-    clearAway: (record: CaptureRecord) =>
-      clearAway(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
+    removeCaptureFiles: (record: CaptureRecord) =>
+      removeCaptureFiles(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
   } as const satisfies RefreshDeps & Record<string, unknown>;
   return {
     deps,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ConsumerConfig, StreamConfig } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
 import type { CaptureSource } from '@webcapture/shared/queue/job.ts';
-import type { Lane } from '@webcapture/shared/nats/streams.ts';
+import type { Priority } from '@webcapture/shared/nats/streams.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
@@ -109,7 +109,7 @@ export async function provisionVersion01({ jsm }: NatsSession, region: Region): 
 
 export interface OldJob {
   readonly revision?: number;
-  readonly lane?: Lane;
+  readonly lane?: Priority;
   /** Absent: the address, or the html, that the record names. */
   readonly source?: CaptureSource | { readonly kind: 'stored-html'; readonly fileName: string };
 }

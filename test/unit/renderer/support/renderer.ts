@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
-import { takeHtml } from '@webcapture/shared/files/stored-html.ts';
+import { readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { isMessageMissing } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
@@ -56,7 +56,7 @@ export class TestRenderer {
       engine,
       uploader: new EmbeddedUploader(session, session.now),
       results: new ResultPublisher(session, 'pod'),
-      takeHtml: (name) => takeHtml(session, { region, name }, 'by-subject'),
+      readHtml: (name) => readHtml(session, { region, name }, 'by-subject'),
       clock: session.clock,
       onEnd: (end) => this.ended.push(end),
       log: silentLog,

@@ -53,7 +53,7 @@ export function useFaultyBucket(): () => FaultyBucket {
           onRetry: (operation, failure) => retries.push(`${operation} ${failure}`),
           silenceMs: 10_000,
           backoffMs: 40,
-          mostBytesAtOnce: megabyte,
+          maxRequestBytes: megabyte,
           ...changes,
         }),
         '',
