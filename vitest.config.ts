@@ -3,7 +3,7 @@ import { Sequencer } from './test/harness/sequencer.ts';
 
 /**
  * Two groups, one after the other: what is quick, then what has whole services of real processes, and of that what kills
- * them last, so that no time limit is missed for want of a processor. Four files at a time suit two cores, two of which wait
+ * them last, so that no time limit is missed for want of a processor. Three or four files at a time suit two cores, some of which wait
  * for most of their time; the sequencer says in which order they begin.
  * The end-to-end tests keep files in a bucket, as production does, the chaos tests in the embedded store;
  * WEBCAPTURE_TEST_STORE (gcs or embedded) decides for both.
@@ -29,7 +29,7 @@ export default defineConfig({
         test: {
           name: 'corpus',
           include: ['test/corpus/*.test.ts'],
-          maxWorkers: 4,
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },
@@ -39,7 +39,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           env: { WEBCAPTURE_TEST_STORE: process.env['WEBCAPTURE_TEST_STORE'] ?? 'gcs' },
-          maxWorkers: 4,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
@@ -48,7 +48,7 @@ export default defineConfig({
         test: {
           name: 'kube',
           include: ['test/kube/**/*.test.ts'],
-          maxWorkers: 4,
+          maxWorkers: 3,
           // Before the first start of a control plane its programs may have to be built.
           hookTimeout: 30 * 60_000,
           sequence: { groupOrder: 1 },
@@ -62,7 +62,7 @@ export default defineConfig({
           testTimeout: 150_000,
           include: ['test/chaos/**/*.test.ts'],
           env: { WEBCAPTURE_TEST_STORE: process.env['WEBCAPTURE_TEST_STORE'] ?? 'embedded' },
-          maxWorkers: 4,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },

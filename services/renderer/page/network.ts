@@ -7,6 +7,7 @@ const quietMs = 500;
 
 const quietPollIntervalMs = 50;
 const fetchPollIntervalMs = 20;
+const askPollIntervalMs = 5;
 
 export interface NetworkWatch {
   /** Resolves when no request has been waiting for its response, and no byte has come, for half a second. */
@@ -18,6 +19,8 @@ export interface NetworkWatch {
    * answer for half a second: then it is one that the page does not read.
    */
   untilFetched(timeoutMs: number): Promise<boolean>;
+  /** Resolves when they ask for something, or after `timeoutMs`. */
+  untilFetching(timeoutMs: number): Promise<void>;
   stop(): void;
 }
 
@@ -74,6 +77,10 @@ export function watchNetwork(page: Page, proxySession: Pick<ProxySession, 'stats
         if (!(await delay(fetchPollIntervalMs, stopped.signal))) return false;
       }
       return true;
+    },
+    async untilFetching(timeoutMs) {
+      const end = performance.now() + timeoutMs;
+      while (fetching.size === 0 && performance.now() < end && (await delay(askPollIntervalMs, stopped.signal)));
     },
     stop() {
       stopped.abort();

@@ -30,6 +30,8 @@ const canvasTimeoutMs = 1500;
 const timerGraceMs = 20;
 /** An app fetches what it shows once it has loaded; what never ends, like a poll, is no part of it. */
 const fetchTimeoutMs = 1500;
+/** Within so long after an answer a page asks for what it needs next. */
+const nextFetchMs = 40;
 const callTimeoutMs = 5000;
 const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });
 /** Of the viewport that everything is brought into sight in, in CSS pixels. */
@@ -101,6 +103,8 @@ async function untilScriptsAreDone({ network, world, deadline }: OpenPage): Prom
     const left = Math.max(0, end - performance.now());
     if (!(await deadline.run(network.untilFetched(left), left + callTimeoutMs, 'what the page fetches'))) return;
     await world.call(untilFrames, [2], limit('frames'));
+    // The browser tells that a request has ended before the page has read the answer, and asks for the next thing.
+    await network.untilFetching(nextFetchMs);
   }
 }
 

@@ -46,23 +46,22 @@ async function roundTrip({ socket }: { socket: Socket }, text = 'x'): Promise<nu
   return performance.now() - start;
 }
 
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
-
-async function medianRoundTrip(client: { socket: Socket }, count: number): Promise<number> {
-  const times: number[] = [];
-  for (let index = 0; index < count; index++) times.push(await roundTrip(client));
-  return median(times);
+/** The quickest of several: on a busy machine the others wait for a processor as well. */
+async function quickestRoundTrip(client: { socket: Socket }, count: number): Promise<number> {
+  let quickest = Number.POSITIVE_INFINITY;
+  for (let index = 0; index < count; index++) quickest = Math.min(quickest, await roundTrip(client));
+  return quickest;
 }
 
 describe('a proxy that delays', () => {
   test('takes the round trip that it was given, and another one from when it is told', async () => {
     const { proxy } = await proxyToEcho(40);
     const client = await open(proxy.port);
-    const far = await medianRoundTrip(client, 15);
+    const far = await quickestRoundTrip(client, 15);
     expect(far).toBeGreaterThan(38.5);
     expect(far).toBeLessThan(50);
     proxy.setRoundTrip(0);
-    expect(await medianRoundTrip(client, 15)).toBeLessThan(10);
+    expect(await quickestRoundTrip(client, 15)).toBeLessThan(10);
   });
 
   test('lets a new connection wait for its handshake', async () => {
