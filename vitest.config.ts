@@ -29,7 +29,7 @@ export default defineConfig({
         test: {
           name: 'corpus',
           include: ['test/corpus/*.test.ts'],
-          maxWorkers: 3,
+          maxWorkers: 4,
           sequence: { groupOrder: 0 },
         },
       },
