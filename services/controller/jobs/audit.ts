@@ -2,8 +2,8 @@ import type { StoredMsg } from '@nats-io/jetstream';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
-import { isMessageMissing } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { getMessage } from '@webcapture/shared/nats/get-message.ts';
 import { isTombstone, type Entries } from '@webcapture/shared/nats/entries.ts';
 import { readBatch } from '@webcapture/shared/nats/read-many.ts';
 import { laterSubject, streamNames, taskKinds, taskSubject, type TaskKind } from '@webcapture/shared/nats/streams.ts';
@@ -214,12 +214,7 @@ async function hasMessage(
   stream: string,
   query: { readonly last_by_subj: string } | { readonly seq: number; readonly next_by_subj: string },
 ): Promise<boolean> {
-  try {
-    return (await jsm.streams.getMessage(stream, query)) !== null;
-  } catch (error) {
-    if (isMessageMissing(error)) return false;
-    throw error;
-  }
+  return (await getMessage(jsm.streams, stream, query)) !== null;
 }
 
 /** The metrics of the audit. */

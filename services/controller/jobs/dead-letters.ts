@@ -1,7 +1,7 @@
 import type { StoredMsg } from '@nats-io/jetstream';
 import { captureJobVersion } from '@webcapture/shared/queue/job.ts';
-import { isMessageMissing } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { getMessage } from '@webcapture/shared/nats/get-message.ts';
 import type { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { deadLetterDurable, regionOfSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
@@ -56,7 +56,7 @@ async function settleDeadLetter(deps: DeadLetterDeps, data: Uint8Array): Promise
   if (advisory === null) return;
   const { sequence, reason } = advisory;
   // A terminated message has left the work queue by now.
-  const message = await messageAt(session, sequence);
+  const message = await getMessage(session.jsm.streams, streamNames.captures, { seq: sequence });
   const job = message === null ? null : readQueuedJob(message.data);
   if (message !== null && job !== null && mayHaveBeenReturned(message, job, deps)) {
     await publishAgain(session, message, job);
@@ -83,15 +83,6 @@ async function publishAgain({ js }: NatsSession, message: StoredMsg, { uuid, rev
     msgID: `${uuid}:${revision}:undelivered-${message.seq}`,
     expect: { streamName: streamNames.captures },
   });
-}
-
-async function messageAt(session: NatsSession, sequence: number): Promise<StoredMsg | null> {
-  try {
-    return await session.jsm.streams.getMessage(streamNames.captures, { seq: sequence });
-  } catch (error) {
-    if (isMessageMissing(error)) return null;
-    throw error;
-  }
 }
 
 /** The server's notification of a message that it will not deliver again. */

@@ -4,7 +4,8 @@ import { regions } from '../runtime/regions.ts';
 import { formats, mimeTypes } from './formats.ts';
 import { webhookEvents, webhookStates } from './webhook.ts';
 
-const enumOf = <const T extends readonly string[]>(values: T, options: object = {}) =>
+/** One of these strings, as a schema that OpenAPI shows as an enum. */
+export const enumOf = <const T extends readonly string[]>(values: T, options: object = {}) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options });
 
 const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });

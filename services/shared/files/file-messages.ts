@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { StoredMsg } from '@nats-io/jetstream';
 import { DeadlineError } from '../runtime/deadline.ts';
-import { isMessageMissing, isSubjectTaken, isWriteConflict } from '../nats/api-errors.ts';
+import { isSubjectTaken, isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { isTombstone } from '../nats/entries.ts';
+import { getMessage, type MessageReader } from '../nats/get-message.ts';
 import { readBatch } from '../nats/read-many.ts';
 import { retryTransient } from '../nats/retry.ts';
 import { streamNames } from '../nats/streams.ts';
-
-interface MessageReader {
-  getMessage(stream: string, query: { last_by_subj: string }): Promise<StoredMsg | null>;
-}
 
 /** The messages of the stream of files, by subject. Each is written once and never changed. Errors are those of the client. */
 export class FileMessages {
@@ -109,13 +106,8 @@ export class FileMessages {
     await this.#session.jsm.streams.purge(streamNames.files, options);
   }
 
-  async #ask(reader: MessageReader, filter: string): Promise<StoredMsg | null> {
-    try {
-      const message = await reader.getMessage(streamNames.files, { last_by_subj: filter });
-      return message === null || isTombstone(message.header) ? null : message;
-    } catch (error) {
-      if (isMessageMissing(error)) return null;
-      throw error;
-    }
+  async #ask(reader: MessageReader<{ last_by_subj: string }>, filter: string): Promise<StoredMsg | null> {
+    const message = await getMessage(reader, streamNames.files, { last_by_subj: filter });
+    return message === null || isTombstone(message.header) ? null : message;
   }
 }

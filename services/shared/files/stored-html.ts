@@ -2,8 +2,8 @@ import type { StoredMsg } from '@nats-io/jetstream';
 import type { Region } from '../runtime/regions.ts';
 import { ServiceError } from '../runtime/errors.ts';
 import { backoffMs, delay } from '../runtime/deadline.ts';
-import { isMessageMissing } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
+import { getMessage } from '../nats/get-message.ts';
 import type { Reading } from '../nats/entries.ts';
 import { retryTransient } from '../nats/retry.ts';
 import { streamNames } from '../nats/streams.ts';
@@ -152,11 +152,7 @@ export async function removeHtml(session: NatsSession, name: string): Promise<vo
 async function readMessage({ jsm }: NatsSession, subject: string, reading: Reading): Promise<StoredMsg> {
   const isLagging = reading === 'by-subject';
   const reader = isLagging ? jsm.direct : jsm.streams;
-  const ask = () =>
-    reader.getMessage(streamNames.files, { last_by_subj: subject }).catch((error: unknown) => {
-      if (isMessageMissing(error)) return null;
-      throw error;
-    });
+  const ask = () => getMessage(reader, streamNames.files, { last_by_subj: subject });
   const lagUntil = Date.now() + (isLagging ? lagTimeoutMs : 0);
   for (let attempt = 1; ; attempt++) {
     const message = await retryTransient(ask, { deadline: Date.now() + readTimeoutMs });

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type ApiError, JetStreamApiError, type StoredMsg } from '@nats-io/jetstream';
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core';
-import { isMessageMissing, isWriteConflict } from './api-errors.ts';
+import { isWriteConflict } from './api-errors.ts';
 import type { NatsSession } from './connect.ts';
+import { getMessage } from './get-message.ts';
 
 /** A value with the stream sequence that a compare-and-set must name. */
 export interface Entry<T> {
@@ -80,15 +81,10 @@ export class Entries {
     return message !== null && isTombstone(message.header) ? message.seq : null;
   }
 
-  async #last(key: string): Promise<StoredMsg | null> {
+  #last(key: string): Promise<StoredMsg | null> {
     const { direct, streams } = this.#session.jsm;
-    const reader = this.#reading === 'by-subject' ? direct : streams;
-    try {
-      return await reader.getMessage(`KV_${this.#bucket}`, { last_by_subj: this.subject(key) });
-    } catch (error) {
-      if (isMessageMissing(error)) return null;
-      throw error;
-    }
+    const query = { last_by_subj: this.subject(key) };
+    return getMessage(this.#reading === 'by-subject' ? direct : streams, `KV_${this.#bucket}`, query);
   }
 
   #write(key: string, value: unknown, revision: number | undefined, ttlSeconds: number | undefined): Promise<number> {

@@ -1,8 +1,9 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { backgroundShardOf } from '../captures/captures.ts';
 import { copyHtml } from '../files/stored-html.ts';
-import { isMessageMissing, isNotProvisioned } from '../nats/api-errors.ts';
+import { isNotProvisioned } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
+import { getMessage } from '../nats/get-message.ts';
 import { retryTransient } from '../nats/retry.ts';
 import { backgroundShards, captureDurable, captureSubject, signalSubject, streamNames } from '../nats/streams.ts';
 import type { Region } from '../runtime/regions.ts';
@@ -93,12 +94,8 @@ export class Jobs {
   }
 
   async #isQueued(job: QueuedJob): Promise<boolean> {
-    try {
-      return (await this.#session.jsm.streams.getMessage(streamNames.captures, { seq: job.sequence })) !== null;
-    } catch (error) {
-      if (isMessageMissing(error)) return false;
-      throw error;
-    }
+    const { streams } = this.#session.jsm;
+    return (await getMessage(streams, streamNames.captures, { seq: job.sequence })) !== null;
   }
 }
 

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
-import { reportSchema } from '../api/capture.ts';
+import { enumOf, reportSchema } from '../api/capture.ts';
 import { mimeTypes } from '../api/formats.ts';
 import type { ErrorCode } from '../runtime/errors.ts';
 
@@ -17,9 +17,6 @@ export const renderFailures = [
 
 /** Why a renderer gives a job back that it has not rendered. */
 export const returnReasons = ['shutting_down', 'unknown_version', 'no_free_slot'] as const;
-
-const enumOf = <const T extends readonly string[]>(values: T) =>
-  Type.Unsafe<T[number]>({ type: 'string', enum: [...values] });
 
 /** No file or page of a capture is longer on a side than this, in pixels of any scale. */
 const maxPixels = 1_000_000;
