@@ -12,10 +12,10 @@ export default defineConfig({
   test: {
     globalSetup: 'test/harness/global-setup.ts',
     sequence: { sequencer: Sequencer },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // A poll that waits for something ends with it: the limit is for what never comes.
-    expect: { poll: { timeout: 20_000 } },
+    // What is waited for ends with its coming: the limits are for what never comes, also on a machine that stalls for a while.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
     // Files of a project load the same modules, which keep nothing from one file to the next but what they mean to share.
     isolate: false,
     environment: './test/harness/environment.ts',
@@ -58,8 +58,6 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'chaos',
-          // Renderers are killed and start again in many of them, on processors that others use as well.
-          testTimeout: 150_000,
           include: ['test/chaos/**/*.test.ts'],
           env: { WEBCAPTURE_TEST_STORE: process.env['WEBCAPTURE_TEST_STORE'] ?? 'embedded' },
           maxWorkers: 3,

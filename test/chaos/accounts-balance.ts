@@ -16,7 +16,7 @@ export async function expectBalance({ books, api }: Fleet): Promise<CaptureRecor
     'every capture to have ended and the queues to be empty',
     async () =>
       (await books.queued()) === 0 && (await books.unsettled()) === 0 && !(await books.records()).some(isOpen),
-    { deadlineMs: 60_000, intervalMs: 200 },
+    { intervalMs: 200 },
   );
   const records = await books.records();
   const charged = records.flatMap(({ outcome, tokenCost, refreshCharges = {} }) => [

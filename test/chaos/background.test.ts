@@ -48,7 +48,7 @@ test('NATS killed with SIGKILL while 50 captures are in flight: what was accepte
   const expected = ['completed', 'INTERNAL_ERROR', 'CAPTURE_TIMEOUT'];
   expect(outcomes.filter((outcome) => !expected.includes(outcome))).toEqual([]);
   expect(outcomes.filter((outcome) => outcome === 'completed').length).toBeGreaterThanOrEqual(40);
-}, 180_000);
+});
 
 test('a front killed between publish and answer: the same Idempotency-Key finds the capture, charged once', async () => {
   const { api, books, fronts, urls } = fleet();
@@ -96,12 +96,10 @@ test('a renderer killed in mid-capture: the background capture is rendered again
   await renderer('us-east').kill('SIGKILL');
   page.release();
   await renderer('us-east').start();
-  await until('it to be completed', async () => (await books.record(uuidOf(answer)))?.status === 'completed', {
-    deadlineMs: 60_000,
-  });
+  await until('it to be completed', async () => (await books.record(uuidOf(answer)))?.status === 'completed');
   expect((await books.usage()).tokens - before.tokens).toBe(1);
   await expectBalance(fleet());
-}, 120_000);
+});
 
 test('html of the maximum size goes through the background queue unharmed', async () => {
   const { api, books } = fleet();

@@ -86,7 +86,7 @@ describe('the controller', () => {
         const body = (await response.json()) as OverallStatus;
         return response.status === 503 && body;
       },
-      { deadlineMs: 60_000, intervalMs: 250 },
+      { intervalMs: 250 },
     );
     expect(performance.now() - killedAt).toBeGreaterThan(20_000);
     expect(stale.status).toBe('degraded_performance');
@@ -97,14 +97,10 @@ describe('the controller', () => {
     });
     expect(await books.record(lasting.uuid)).not.toHaveProperty('refresh');
     await controller.start();
-    const refreshed = await until(
-      'the refresh that was due',
-      async () => {
-        const record = await books.record(lasting.uuid);
-        return record?.refresh?.state === 'completed' && record;
-      },
-      { deadlineMs: 30_000 },
-    );
+    const refreshed = await until('the refresh that was due', async () => {
+      const record = await books.record(lasting.uuid);
+      return record?.refresh?.state === 'completed' && record;
+    });
     expect(refreshed.refresh?.revision).toBe(1);
     // In its rhythm, not so long after the one that was late.
     expect(((refreshed.nextRefreshAt ?? 0) - Date.parse(lasting.metadata.capturedAt)) % intervalMs).toBe(0);
@@ -112,7 +108,7 @@ describe('the controller', () => {
     expect(await api.captured(cached)).toMatchObject({ fromCache: false, tokenCost: 1 });
     await operational();
     await expectBalance(fleet());
-  }, 150_000);
+  });
 
   test('that is told to stop goes in order', async () => {
     const { controller, operational } = fleet();

@@ -90,9 +90,6 @@ describe('two renderers of one region', () => {
     await until(
       'the frozen one to be free again',
       async () => (await victim.metric('webcapture_renderer_slots_busy')) === 0,
-      {
-        deadlineMs: 30_000,
-      },
     );
     expect(await books.record(data.uuid)).toEqual(first);
     expect((await books.usage()).tokens - before.tokens).toBe(1);
@@ -111,7 +108,7 @@ describe('two renderers of one region', () => {
     for (const [index, { metadata }] of results.entries()) expect(metadata.width).toBe(200 + index);
     expect((await books.usage()).tokens - before.tokens).toBe(20);
     await expectBalance(fleet());
-  }, 180_000);
+  });
 });
 
 describe('one renderer', () => {
@@ -174,7 +171,7 @@ describe('one renderer', () => {
     const page = site().visit('/held');
     const capturing = api.refused({ url: page.url });
     for (let delivery = 1; delivery <= 3; delivery++) {
-      await until(`delivery ${delivery}`, () => page.seen('/asset/held').length >= delivery, { deadlineMs: 30_000 });
+      await until(`delivery ${delivery}`, () => page.seen('/asset/held').length >= delivery);
       await renderer('us-east').kill('SIGKILL');
       await renderer('us-east').start();
     }

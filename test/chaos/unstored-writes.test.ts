@@ -18,7 +18,7 @@ beforeAll(async () => {
   const { jsm } = await cluster.session();
   await provision(jsm, { ...streamSettings, replicas: 3 }, ['us-east']);
   await cluster.ready();
-}, 120_000);
+});
 
 afterEach(() => cluster.repair());
 

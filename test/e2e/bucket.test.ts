@@ -69,14 +69,10 @@ describe('a service that starts', () => {
     await front?.kill();
     proxy.always(() => true, googleError(503, 'backendError', 'Backend Error'));
     await front?.launch();
-    const verdict = await until(
-      'the front to wait',
-      async () => {
-        const probe = await front?.probe('/readyz');
-        return probe?.text.includes('bucket') === true && probe;
-      },
-      { deadlineMs: 40_000 },
-    );
+    const verdict = await until('the front to wait', async () => {
+      const probe = await front?.probe('/readyz');
+      return probe?.text.includes('bucket') === true && probe;
+    });
     expect(verdict).toEqual({ status: 503, text: `waiting for the bucket ${bucket.bucket}: Backend Error` });
     proxy.heal();
     await front?.ready();
@@ -87,7 +83,7 @@ describe('a service that starts', () => {
     await renderer.kill();
     proxy.always(uploads, googleError(403, 'forbidden', 'wc@p does not have storage.objects.create access'));
     await renderer.launch();
-    expect(await until('the renderer to end', () => renderer.exit, { deadlineMs: 40_000 })).toMatchObject({ code: 1 });
+    expect(await until('the renderer to end', () => renderer.exit)).toMatchObject({ code: 1 });
     expect(renderer.logs()).toContain(`the right storage.objects.create on the bucket ${bucket.bucket} is missing`);
   });
 });

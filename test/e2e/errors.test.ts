@@ -128,7 +128,7 @@ describe('memory', () => {
     expect(await fleet().books.usage()).toEqual(before);
     const { picture } = await fleet().api.picture({ url: site().url('/colour') });
     expect(picture.share('#00ff00')).toBe(1);
-  }, 90_000);
+  });
 });
 
 test('after all of that the fleet is as it was', async () => {

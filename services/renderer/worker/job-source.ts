@@ -25,6 +25,12 @@ const maxSilenceMs = 60_000;
 const retryMs = 5000;
 
 /**
+ * The server confirms a job before its consumers count it, and answers a poll in between with 404; so a shard that was
+ * signalled is asked once more after this.
+ */
+const secondLookMs = 1000;
+
+/**
  * Where a renderer gets its jobs from. JetStream ranks no messages, hence a durable for each priority, and for background
  * captures one for each shard of accounts, which are served in turn. The renderer as a whole asks, not each slot: one
  * long request waits for interactive jobs. Of background jobs it is told on the subject of its region, and asks only the
@@ -38,6 +44,10 @@ export class JobSource {
   readonly #background: readonly PullSubscription[];
   /** Background shards in which something may wait, each with the number of the signal that named it last. */
   readonly #waiting = new Map<number, number>();
+  /** Shards to be asked once more after the server has said that nothing is left in them. */
+  readonly #unsure = new Set<number>();
+  readonly #secondLooks = new Set<number>();
+  #secondLook: NodeJS.Timeout | undefined;
   readonly #stopListening: () => void;
   #silenceTimer: NodeJS.Timeout;
   #retry: NodeJS.Timeout | undefined;
@@ -90,6 +100,7 @@ export class JobSource {
     this.#isOpen = false;
     clearInterval(this.#silenceTimer);
     clearTimeout(this.#retry);
+    clearTimeout(this.#secondLook);
     this.#stopListening();
     for (const each of [this.#interactive, ...this.#background]) each.close();
     this.#inbox.close();
@@ -111,7 +122,11 @@ export class JobSource {
     try {
       const { shards, now } = JSON.parse(new TextDecoder().decode(data)) as RegionSignal;
       if (now !== undefined) this.#session.clock.learn(now);
-      for (let shard = 0; shard < backgroundShards; shard++) if (shards.includes(shard)) this.#expect(shard);
+      for (let shard = 0; shard < backgroundShards; shard++) {
+        if (!shards.includes(shard)) continue;
+        this.#expect(shard);
+        this.#unsure.add(shard);
+      }
     } catch (error) {
       this.#options.log.warn({ err: error }, 'ignoring a malformed signal for renderers');
     }
@@ -170,11 +185,22 @@ export class JobSource {
       const signal = this.#waiting.get(shard);
       const message = (await this.#background[shard]?.poll()) ?? null;
       // A signal that came meanwhile may be of a job that the answer does not know of.
-      if ((message === null || message.pending === 0) && this.#waiting.get(shard) === signal)
-        this.#waiting.delete(shard);
+      if ((message === null || message.pending === 0) && this.#waiting.get(shard) === signal) this.#onEmpty(shard);
       if (message !== null) return message;
     }
     return null;
+  }
+
+  #onEmpty(shard: number): void {
+    this.#waiting.delete(shard);
+    if (!this.#unsure.delete(shard)) return;
+    this.#secondLooks.add(shard);
+    this.#secondLook ??= setTimeout(() => {
+      this.#secondLook = undefined;
+      for (const each of this.#secondLooks) this.#expect(each);
+      this.#secondLooks.clear();
+      this.ask();
+    }, secondLookMs);
   }
 
   /** The accounts take turns. */

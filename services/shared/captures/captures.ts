@@ -117,6 +117,8 @@ export class Captures {
     };
     // What is known may no longer stand, and a draft may have a record by now: a conflict tells.
     let guess = known ?? (draft === undefined ? undefined : null);
+    /** Of attempts that may have written it: no answer has come that says otherwise. */
+    const attempts = new Set<{ readonly written: string }>();
     return compareAndSet(async (timeoutMs) => {
       const guessed = guess;
       guess = undefined;
@@ -126,8 +128,19 @@ export class Captures {
         found = await this.get(account, uuid);
         wanted = wantedOf(found);
       }
-      if (wanted === null) return { record: found?.value ?? null, changed: false };
-      await this.#write(found, wanted, timeoutMs);
+      if (wanted === null) {
+        const record = found?.value ?? null;
+        const text = JSON.stringify(record);
+        return { record, changed: [...attempts].some(({ written }) => written === text) };
+      }
+      const attempt = { written: JSON.stringify(wanted) };
+      attempts.add(attempt);
+      try {
+        await this.#write(found, wanted, timeoutMs);
+      } catch (error) {
+        if (isWriteConflict(error)) attempts.delete(attempt);
+        throw error;
+      }
       return { record: wanted, changed: true };
     }, limits);
   }

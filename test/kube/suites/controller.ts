@@ -43,15 +43,11 @@ const messageOf = async (region: Region) =>
   (await reportOf(session))?.components.find(({ name }) => name === `engine.${region}`)?.message;
 
 const untilMessage = (region: Region, message: string | RegExp) =>
-  until(
-    `${region} to say ${message}`,
-    async () => {
-      const said = (await messageOf(region)) ?? '';
-      if (typeof message === 'string' ? said === message : message.test(said)) return true;
-      throw new Error(`it says: ${said}`);
-    },
-    { deadlineMs: 30_000 },
-  );
+  until(`${region} to say ${message}`, async () => {
+    const said = (await messageOf(region)) ?? '';
+    if (typeof message === 'string' ? said === message : message.test(said)) return true;
+    throw new Error(`it says: ${said}`);
+  });
 
 /** As in production, but for the regular writing, and for how long a lost Lease is waited for. It is not lost by a short pause. */
 const times = {

@@ -30,14 +30,10 @@ describe('scaling down', () => {
     const inventory = new Inventory({ client, release, log: silentLog, onChange: () => undefined });
     const running = inventory.run(aborter.signal);
     await namespace.addDeployment('us-east', 4);
-    const names = await until(
-      'four pods',
-      async () => {
-        const found = await namespace.podNames();
-        return found.length === 4 ? found : null;
-      },
-      { deadlineMs: 30_000 },
-    );
+    const names = await until('four pods', async () => {
+      const found = await namespace.podNames();
+      return found.length === 4 ? found : null;
+    });
     for (const name of names) await namespace.setState(name, 'ready');
     await until('them to be seen', () => [...inventory.pods].filter(({ state }) => state === 'ready').length === 4);
     const [busy = '', half = ''] = names.toSorted();

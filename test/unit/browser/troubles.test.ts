@@ -112,7 +112,7 @@ describe('a capture ends soon, and the next ones are right, when', () => {
       await outcomeOf(engine.render(site.url('/'), {}, { deadlineMs: 1500 }));
       return false;
     };
-    await until('what was hit to be gone', gone, { deadlineMs: 20_000 });
+    await until('what was hit to be gone', gone);
     await until('nothing to be left of what has ended', async () => (await zombies()).length === 0);
   });
 

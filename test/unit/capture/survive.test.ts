@@ -38,7 +38,7 @@ test('a page that takes too much memory fails alone', async () => {
   });
   expect((await beside).picture.at(300, 300)).toBe('#00aa00');
   await expectHealthy();
-}, 120_000);
+});
 
 describe('a capture ends', () => {
   test('when it is cancelled', async () => {

@@ -208,9 +208,9 @@ test('a server that is killed under way loses no task', async () => {
   }, 1);
   await until('some to be done', () => done.size > 3);
   await nats.restart();
-  await until('all to be done', () => done.size === wanted.length, { deadlineMs: 50_000 });
+  await until('all to be done', () => done.size === wanted.length);
   await leader.stop();
-}, 60_000);
+});
 
 test('that the user may not pull stands in the log, once in a row', async () => {
   const dataDir = await mkdtemp(join(inject('tempFolder'), 'nats-'));

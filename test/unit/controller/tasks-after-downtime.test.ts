@@ -75,4 +75,4 @@ test('what came due while no controller was up is done by the next one, once', a
     await until(`the count of ${kind}`, async () => (await second.metric(name)) === 1);
   }
   await second.stop();
-}, 120_000);
+});

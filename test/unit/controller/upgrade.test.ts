@@ -300,6 +300,6 @@ describe.each(['the leader converts them before a renderer comes', 'renderers pu
       await front.close();
       await controller.stop();
       await broker.stop();
-    }, 150_000);
+    });
   },
 );

@@ -273,7 +273,7 @@ describe('regions', () => {
       return body.error?.code === 'REGION_UNAVAILABLE';
     };
     // Until the goodbye has been heard, captures are still queued there.
-    await until('eu-west to be refused', refused, { deadlineMs: 15_000 });
+    await until('eu-west to be refused', refused);
   });
 });
 

@@ -83,7 +83,7 @@ test('every request has its line in the log, and no line has what is secret', as
     expect(front.logs()).not.toContain(secret);
   }
   expect(await front.metrics()).toMatch(/webcapture_front_captures_total\{[^}]*outcome="completed"[^}]*\} 1/);
-}, 60_000);
+});
 
 test('SIGTERM: says so, sends clients away, takes no new connections, lets what is under way end, and exits with 0', async () => {
   let release = () => undefined as void;
@@ -104,9 +104,9 @@ test('SIGTERM: says so, sends clients away, takes no new connections, lets what 
   const [job] = renderer.jobs;
   expect([response.status, await bytesOf(response)]).toEqual([200, job && renderer.fileOf(job)]);
   expect(response.headers.get('connection')).toBe('close');
-  const exit = await until('the process to end', () => front.exit, { deadlineMs: 30_000 });
+  const exit = await until('the process to end', () => front.exit);
   expect(exit).toEqual({ code: 0, signal: null });
-}, 60_000);
+});
 
 function refused(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -129,10 +129,8 @@ test('several fronts at once settle each result once', async () => {
   await Promise.all(jobs.map((job) => renderer.complete(job)));
   await allSettled();
   const outcomes = fronts.flatMap((front) => front.parts.outcomes);
-  // A write whose answer comes too late for a busy machine counts as repeated.
   const completed = outcomes.filter((outcome) => outcome === 'completed').length;
-  expect(completed).toBeGreaterThan(0);
-  expect(completed).toBeLessThanOrEqual(40);
+  expect(completed).toBe(40);
   await expectEnded('several', records);
 });
 
@@ -166,11 +164,9 @@ test('NATS is killed while results are settled: nothing is lost, and nothing is 
     );
     if (found.entry?.value.status !== 'completed') await renderer.complete(job);
   }
-  await until('all results to be settled', async () => (await messagesIn(streamNames.results)) === 0, {
-    deadlineMs: 50_000,
-  });
+  await until('all results to be settled', async () => (await messagesIn(streamNames.results)) === 0);
   await expectEnded('killed', records);
-}, 120_000);
+});
 
 test('what is no result is counted, and goes', async () => {
   const { parts: front, malformed } = await startQueue();

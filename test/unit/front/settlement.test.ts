@@ -82,12 +82,10 @@ test('a result settles once and is charged once, however many fronts settle it a
   );
   const outcomes = fronts.flatMap((front) => front.outcomes);
   expect(outcomes).toHaveLength(200);
-  // A write whose answer comes too late for a busy machine is found done by the next attempt, which counts as repeated.
   const completed = outcomes.filter((outcome) => outcome === 'completed').length;
-  expect(completed).toBeGreaterThan(0);
-  expect(completed).toBeLessThanOrEqual(50);
-  expect(outcomes.filter((outcome) => outcome === 'repeated')).toHaveLength(200 - completed);
-  expect(fronts.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(2 * completed);
+  expect(completed).toBe(50);
+  expect(outcomes.filter((outcome) => outcome === 'repeated')).toHaveLength(150);
+  expect(fronts.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(100);
   expect(settlements.every(({ record }) => record?.status === 'completed')).toBe(true);
   expect(await usageOf('fifty')).toEqual({
     tokens: before.tokens + 100,
@@ -104,7 +102,7 @@ test('a result settles once and is charged once, however many fronts settle it a
     // A refresh that shows what the file showed before leaves it.
     expect(file?.size).toBe(outcome.kind === 'completed' ? outcome.upload.size : 0);
   }
-}, 120_000);
+});
 
 test('a failure settles once, is not charged, and says what the renderer said', async () => {
   for (const make of [interactive, background, refresh]) {

@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TimeoutError } from '@nats-io/nats-core';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
@@ -37,6 +38,24 @@ test('a capture that four services end at once is charged once', async () => {
   const ends = await Promise.all(sessions.map((session) => end(new Captures(session), record, record.expiresAt)));
   expect(ends.map((record) => record?.status)).toEqual(Array(4).fill('completed'));
   expect(await usageOf('four')).toMatchObject({ tokens: 2, captures: 1 });
+});
+
+test('an end that the server wrote, but whose answer was lost, is known for what it is', async () => {
+  const record = recordOf('lost');
+  const session = await nats.connect();
+  const captures = new Captures(session);
+  await captures.create(record);
+  const request = session.nc.request.bind(session.nc);
+  const spy = vi.spyOn(session.nc, 'request').mockImplementation(async (subject, data, options) => {
+    const answer = await request(subject, data, options);
+    if (!subject.startsWith('$KV.db.')) return answer;
+    spy.mockRestore();
+    throw new TimeoutError();
+  });
+  const change = complete(0, outcome, record.expiresAt);
+  expect(await captures.end(record, change)).toMatchObject({ changed: true, record: { status: 'completed' } });
+  expect(await captures.end(record, change)).toMatchObject({ changed: false, record: { status: 'completed' } });
+  expect(await usageOf('lost')).toMatchObject({ tokens: 1, captures: 1 });
 });
 
 test('captures of one account that end at once do not write the ledger in vain', async () => {

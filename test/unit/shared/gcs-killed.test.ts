@@ -41,7 +41,7 @@ test.each([
       graceOnLossMs: 0,
       onLine: (line) => lines.push(line),
     });
-    await until('the upload to be in its middle', () => taken() >= megabyte, { deadlineMs: 40_000 });
+    await until('the upload to be in its middle', () => taken() >= megabyte);
     uploading.kill('SIGKILL');
     expect(await uploading.exited).toEqual({ code: null, signal: 'SIGKILL' });
     expect(lines).toEqual([]);

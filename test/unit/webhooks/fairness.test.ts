@@ -116,20 +116,20 @@ describe.each([4, 40])('%i accounts whose receivers never answer', (count) => {
     }
     // Few are tried at once at each, and they are told apart soon.
     expect(Math.max(...dead.map((site) => site.connections()))).toBeLessThanOrEqual(2);
-    await until('them to be known as unavailable', () => receivers.unavailable === count, { deadlineMs: 60_000 });
+    await until('them to be known as unavailable', () => receivers.unavailable === count);
     const startedAt = performance.now();
     await tell(`live-${count}`, live);
     await until('the event to be delivered', () => live.received.length === 6);
     expect(performance.now() - startedAt).toBeLessThan(attemptMs);
-  }, 120_000);
+  });
 });
 
 test('a receiver that answers gets many events at a time', async () => {
   lead();
   const live = await startLive();
   const records = await Promise.all(Array.from({ length: 300 }, () => tell('busy', live)));
-  await until('all to be delivered', () => live.received.length >= records.length, { deadlineMs: 60_000 });
+  await until('all to be delivered', () => live.received.length >= records.length);
   const told = new Set(live.received.map(({ body }) => (JSON.parse(body) as { data: { uuid: string } }).data.uuid));
   expect(told).toEqual(new Set(records.map(({ uuid }) => uuid)));
   expect(live.received).toHaveLength(records.length);
-}, 90_000);
+});

@@ -82,7 +82,7 @@ export function holdScrollAnimations(): void {
   }
 }
 
-/** Notes from now on which nodes scripts change again and again, as in an animation, for {@link waitForRest}. */
+/** Notes from now on when scripts change which nodes, for {@link waitForRest}. */
 export function watchMotion(): void {
   /** Changes further apart than this are no animation, not even one on a busy machine. */
   const maxPauseMs = 250;
@@ -94,7 +94,7 @@ export function watchMotion(): void {
       const goesOn = motion !== undefined && now - motion.last < maxPauseMs;
       nodes.set(
         target,
-        goesOn ? { ...motion, last: now, times: motion.times + 1 } : { since: now, last: now, times: 1 },
+        goesOn ? { ...motion, last: now, isRepeated: true } : { since: now, last: now, isRepeated: false },
       );
     }
   });
@@ -114,7 +114,15 @@ export async function waitForRest(maxMs: number): Promise<void> {
   const restFrames = 3;
   /** A page that is not drawn at all has its rest after this. */
   const maxRestMs = 1000;
+  /** A script takes its first step within this after what it watches has come into sight. */
+  const firstStepMs = 50;
+  /** What was changed once, and longer ago than this when the wait begins, is no animation that has just begun. */
+  const maxPauseMs = 250;
 
+  const { webcaptureShownAt = -Infinity, webcaptureMotion } = globalThis as PageState;
+  const sinceShown = performance.now() - webcaptureShownAt;
+  if (sinceShown < firstStepMs) await waits.sleep(firstStepMs - sinceShown);
+  const start = performance.now();
   const polls: number[] = [];
   const frames: number[] = [];
   const drawn = () => {
@@ -126,8 +134,9 @@ export async function waitForRest(maxMs: number): Promise<void> {
     performance.now() - last >= maxRestMs ||
     ((polls[restPolls - 1] ?? 0) > last && (frames[restFrames - 1] ?? 0) > last);
   const isMoving = () => {
-    for (const { since, last, times } of (globalThis as PageState).webcaptureMotion?.nodes.values() ?? []) {
-      if (times > 1 && last - since < maxMs && !isAtRest(last)) return true;
+    for (const { since, last, isRepeated } of webcaptureMotion?.nodes.values() ?? []) {
+      const canGoOn = isRepeated ? last - since < maxMs : start - last < maxPauseMs;
+      if (canGoOn && !isAtRest(last)) return true;
     }
     return false;
   };
@@ -140,7 +149,7 @@ export async function waitForRest(maxMs: number): Promise<void> {
     (image.src === '' || image.src.startsWith('data:')) &&
     image.checkVisibility();
 
-  const end = performance.now() + maxMs;
+  const end = start + maxMs;
   while ((isMoving() || unnamed.some(isUnnamed)) && performance.now() < end) {
     await waits.sleep(pollIntervalMs);
     polls.unshift(performance.now());

@@ -16,6 +16,8 @@ export interface PageState {
     readonly observer: MutationObserver;
     readonly nodes: Map<Node, Motion>;
   };
+  /** When all of the page had come into sight, by `performance.now()`. */
+  webcaptureShownAt?: number;
 }
 
 export interface RememberedSize {
@@ -39,5 +41,6 @@ export interface RememberedPseudo {
 export interface Motion {
   readonly since: number;
   readonly last: number;
-  readonly times: number;
+  /** Changed more than once. */
+  readonly isRepeated: boolean;
 }

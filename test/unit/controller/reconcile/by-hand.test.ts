@@ -83,7 +83,7 @@ test('it says what it would remove, removes it when it is told to, and finds wha
   expect([removed.code, removed.out]).toEqual([0, expect.stringContaining('2 removed: 2 overdue, 0 failed')]);
   expect(await names()).toEqual([used ?? '', late[2] ?? ''].toSorted());
   expect(await leader.take()).toBeNull();
-}, 180_000);
+});
 
 test(
   'it looks at the bucket where files are kept in one, and says what is wrong with it',
