@@ -8,7 +8,7 @@ export type StatusValue = (typeof statusValues)[number];
 const status = () => Type.Unsafe<StatusValue>({ type: 'string', enum: [...statusValues] });
 
 export const componentStatusSchema = Type.Object({
-  name: Type.String({ description: 'api, queue, storage, engine, or engine.<region>.' }),
+  name: Type.String({ description: 'Name of the component: api, queue, storage, engine, or engine.<region>.' }),
   status: status(),
   responseTimeMs: Type.Optional(Type.Integer({ minimum: 0 })),
   message: Type.Optional(Type.String()),
