@@ -57,7 +57,8 @@ try {
         viewport: { width: 320, height: 200 },
       };
       const bytes = await patiently(`${region} ${format}`, () => call('POST', '/capture', key.key, body));
-      if (!bytes.toString('hex', 0, 4).startsWith(signature)) throw new Error(`${region}: the response is not a ${format} file`);
+      if (!bytes.toString('hex', 0, 4).startsWith(signature))
+        throw new Error(`${region}: the response is not a ${format} file`);
       say(`${region} ${format}: ${bytes.length} bytes in ${Math.round(performance.now() - start)} ms`);
     }
   }
