@@ -89,7 +89,7 @@ const marginSchema = Type.Union(
 const pdfSchema = Type.Object(
   {
     paper: oneOf(paperSizes, { default: 'A4', description: 'Paper size. Ignored with isFullPage.' }),
-    landscape: Type.Boolean({ default: false }),
+    landscape: Type.Boolean({ default: false, description: 'Use landscape orientation.' }),
     margin: marginSchema,
     printBackground: Type.Boolean({ default: true, description: 'Print background colours and images.' }),
     scale: Type.Number({ minimum: 0.1, maximum: 2, default: 1, description: 'Scale of the rendering.' }),
@@ -165,7 +165,7 @@ export const captureRequestSchema = Type.Object(
     }),
     responseCache: Type.Object(
       {
-        enabled: Type.Boolean({ default: false }),
+        enabled: Type.Boolean({ default: false, description: 'Use the response cache.' }),
         ttl: Type.Integer({
           minimum: 60,
           maximum: maxLifetimeSeconds,
@@ -189,7 +189,7 @@ export const captureRequestSchema = Type.Object(
     }),
     persistence: Type.Object(
       {
-        enabled: Type.Boolean({ default: false }),
+        enabled: Type.Boolean({ default: false, description: 'Keep the file long-term, instead of for cdnTtl.' }),
         refreshInterval: Type.Integer({
           minimum: 0,
           maximum: maxLifetimeSeconds,

@@ -64,8 +64,8 @@ const webhookSchema = Type.Object({
     description:
       'waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.',
   }),
-  event: nullable(enumOf(webhookEvents)),
-  attempts: Type.Integer({ minimum: 0 }),
+  event: nullable(enumOf(webhookEvents, { description: 'The latest event.' })),
+  attempts: Type.Integer({ minimum: 0, description: 'Delivery attempts of the latest event so far.' }),
   lastStatus: nullable(Type.Integer({ description: 'HTTP status of the last response of the receiver.' })),
   lastError: nullable(Type.String({ description: 'Reason why the last delivery attempt failed.' })),
   nextAttemptAt: date('Time of the next delivery attempt.'),
@@ -97,8 +97,8 @@ export const captureResultSchema = Type.Object({
   region: enumOf(regions, { description: 'Region in which the page was rendered.' }),
   metadata: Type.Object({
     url: Type.String({ description: 'Requested URL, or about:blank for supplied HTML.' }),
-    capturedAt: Type.String({ format: 'date-time' }),
-    createdAt: Type.Integer({ description: 'Unix time in seconds.' }),
+    capturedAt: Type.String({ format: 'date-time', description: 'Time of the capture.' }),
+    createdAt: Type.Integer({ description: 'Time of the capture as Unix time in seconds.' }),
     format: enumOf(formats),
     mimeType: enumOf(Object.values(mimeTypes)),
     fileSizeBytes: Type.Integer({ minimum: 1 }),
@@ -146,7 +146,7 @@ export const pendingCaptureSchema = Type.Object(
     fromCache: Type.Boolean(),
     tokenCost: Type.Integer({ minimum: 0, description: 'Tokens that are charged when the capture completes.' }),
     region: enumOf(regions, { description: 'Region in which the capture waits or is rendered.' }),
-    acceptedAt: Type.String({ format: 'date-time' }),
+    acceptedAt: Type.String({ format: 'date-time', description: 'Time at which the request was accepted.' }),
     estimatedWaitSeconds: Type.Optional(
       Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
         description:
@@ -171,7 +171,7 @@ const failedCaptureSchema = Type.Object(
       minimum: 0,
       description: 'Time from the acceptance of the request to the failure.',
     }),
-    acceptedAt: Type.String({ format: 'date-time' }),
+    acceptedAt: Type.String({ format: 'date-time', description: 'Time at which the request was accepted.' }),
     error: errorSchema,
     metadata: askedSchema,
     webhook: Type.Optional(webhookSchema),
@@ -190,7 +190,7 @@ const deletedCaptureSchema = Type.Object(
       description: 'Always 0, because the capture was deleted before it completed.',
     }),
     region: enumOf(regions),
-    acceptedAt: Type.String({ format: 'date-time' }),
+    acceptedAt: Type.String({ format: 'date-time', description: 'Time at which the request was accepted.' }),
     metadata: askedSchema,
   },
   { title: 'DeletedCapture' },
