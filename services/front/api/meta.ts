@@ -156,7 +156,10 @@ const noticesDocument = {
         'Sent to webhook.url and signed according to Standard Webhooks (standardwebhooks.com); GET /webhooks/secret returns the secret. A delivery attempt fails unless the receiver responds with a 2xx status within 10 seconds; a redirect is a failure. There are up to eight attempts over 24 hours; the status 410 ends them. An event may be delivered more than once, and events may arrive out of order.',
       parameters: [
         header('webhook-id', 'ID of the event, the same in all delivery attempts.'),
-        header('webhook-timestamp', 'Time of this delivery attempt in Unix seconds. Reject requests that are older than five minutes.'),
+        header(
+          'webhook-timestamp',
+          'Time of this delivery attempt in Unix seconds. Reject requests that are older than five minutes.',
+        ),
         header(
           'webhook-signature',
           '"v1," followed by the base64-encoded HMAC-SHA256 of "id.timestamp.body". Contains several signatures, separated by spaces, while a rotated secret is still valid.',
