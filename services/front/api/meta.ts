@@ -49,7 +49,7 @@ export async function metaRoutes(app: FastifyInstance): Promise<void> {
       operationId: 'getOpenapi',
       tags: ['meta'],
       summary: 'Get this OpenAPI document',
-      response: { 200: plainAnswer('The OpenAPI 3.1 document of the interface.', { type: 'object' }, documentExample) },
+      response: { 200: plainAnswer('The OpenAPI 3.1 document of the API.', { type: 'object' }, documentExample) },
     },
     handler: async (_request, reply) =>
       reply.headers({ 'cache-control': 'no-cache', 'access-control-allow-origin': '*' }).send(app.swagger()),

@@ -149,7 +149,7 @@ export const captureRequestSchema = Type.Object(
     waitUntil: oneOf(['load', 'domcontentloaded', 'networkidle', 'commit'], {
       default: 'load',
       description:
-        "Event that ends the navigation. With load, requests that the page's scripts have started by then get up to 1.5 more seconds. A page that has loaded but does not reach the event in time is captured as it is, and report.softTimeouts names the event.",
+        "Event that ends the navigation. With load, requests that the page's scripts have started by then get up to 1.5 more seconds. A page that does not reach load or networkidle in time is captured as it is, and report.softTimeouts names the event.",
     }),
     imageTimeout: Type.Integer({
       minimum: 0,
