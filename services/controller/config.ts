@@ -43,7 +43,7 @@ const minReconcileSeconds = 3600;
 /** What a stream does that is full, in the words of the docs. */
 const refusesNew = 'When it is full, it refuses what is new, and captures fail.';
 const losesOldest =
-  'When it is full, it loses its oldest messages; the daily audit of the records finds again what was due, up to a day late. Leave it without a limit.';
+  'When it is full, it drops its oldest messages; the daily audit of the records recreates them, up to a day late. Leave it without a limit.';
 
 const variables = {
   natsReplicas: choiceVariable('WEBCAPTURE_NATS_REPLICAS', ['1', '3'], {
@@ -67,12 +67,12 @@ const variables = {
     expiry: maxBytesVariable('WEBCAPTURE_EXPIRY_MAX_BYTES', `Times at which files expire. ${losesOldest}`),
     dead: maxBytesVariable(
       'WEBCAPTURE_DEAD_MAX_BYTES',
-      'Notices of jobs that failed on every delivery. When it is full, it drops the oldest.',
+      'Advisories about jobs that failed on every delivery. When it is full, it drops the oldest.',
       64,
     ),
     files: maxBytesVariable(
       'WEBCAPTURE_FILES_MAX_BYTES',
-      'Files, where no bucket is configured, and supplied HTML on its way. When it is full, captures fail with `STORAGE_FAILED` until files expire.',
+      'Files, where no bucket is configured, and supplied HTML that is too large for a job. When it is full, captures fail with `STORAGE_FAILED` until files expire.',
     ),
   },
   canaryInterval: integerVariable('WEBCAPTURE_CANARY_INTERVAL', {

@@ -97,7 +97,7 @@ const variables = {
     max: 1_048_576,
     unit: 'MiB',
     meaning:
-      'What one capture may download. Beyond it the network of the page is cut, and the page is captured as it stands.',
+      'Maximum download of one capture. Beyond it the network of the page is cut, and the page is captured as it is.',
   }),
   filtersPath: optionalVariable('WEBCAPTURE_FILTERS_PATH', {
     defaultText: 'a short built-in list',

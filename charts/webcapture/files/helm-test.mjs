@@ -1,5 +1,5 @@
-// What `helm test` runs: makes a capture in each region and each format through the Service, as a client would, with a key of an
-// account of its own. It takes no page from outside, so that it works in a cluster without a way out.
+// Run by `helm test`: makes a capture in each region and format through the Service, as a client would, with an API key of the account
+// helm-test. It supplies HTML, so that the test works in a cluster without internet access.
 const { FRONT, ADMIN_TOKEN, REGIONS } = process.env;
 
 const say = (line) => void process.stdout.write(`${line}\n`);
@@ -26,7 +26,7 @@ async function patiently(what, attempt) {
       return await attempt();
     } catch (error) {
       if (tries === 20) throw error;
-      say(`${what}: ${error.cause?.code ?? error.message}; trying again`);
+      say(`${what}: ${error.cause?.code ?? error.message}; retrying`);
       await new Promise((resolve) => setTimeout(resolve, 3000));
     }
   }
@@ -57,11 +57,12 @@ try {
         viewport: { width: 320, height: 200 },
       };
       const bytes = await patiently(`${region} ${format}`, () => call('POST', '/capture', key.key, body));
-      if (!bytes.toString('hex', 0, 4).startsWith(signature)) throw new Error(`${region}: what came is no ${format}`);
+      if (!bytes.toString('hex', 0, 4).startsWith(signature))
+        throw new Error(`${region}: the response is not a ${format} file`);
       say(`${region} ${format}: ${bytes.length} bytes in ${Math.round(performance.now() - start)} ms`);
     }
   }
 } finally {
   await call('DELETE', `/admin/keys/${key.id}`, ADMIN_TOKEN);
 }
-say('every region captures in every format');
+say('all regions rendered all formats');

@@ -33,30 +33,32 @@ export class ControllerMetrics {
     const gauge = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) =>
       new Gauge<T>({ name: `webcapture_${name}`, help, labelNames: [...labelNames], registers });
     createComponentStatus(registry, () => this.#report?.components ?? []);
-    this.#leader = gauge('controller_leader', '1 while this controller leads the fleet.');
+    this.#leader = gauge('controller_leader', '1 if this controller is the leader, otherwise 0.');
     this.#waiting = gauge('queue_waiting_captures', 'Captures waiting in the queue.', ['region', 'lane']);
     this.#oldest = gauge(
       'queue_oldest_age_seconds',
-      'Age of the oldest capture waiting in the queue; 0 when none waits.',
+      'Age of the oldest capture waiting in the queue, or 0 if none is waiting.',
       ['region', 'lane'],
     );
     this.#resultsWaiting = gauge('queue_results_waiting', 'Results of renderers that no front has settled yet.');
     this.#resultsOldest = gauge(
       'queue_results_oldest_age_seconds',
-      'Age of the oldest result that no front has settled yet; 0 when there is none.',
+      'Age of the oldest result that no front has settled yet, or 0 if there is none.',
     );
-    this.#slots = gauge('region_slots', 'Slots of live renderers.', ['region']);
-    this.#busy = gauge('region_slots_busy', 'Slots that are rendering.', ['region']);
+    this.#slots = gauge('region_slots', 'Slots of all renderers of the region that send heartbeats.', ['region']);
+    this.#busy = gauge('region_slots_busy', 'Slots of the region that are rendering.', ['region']);
     this.#healthy = gauge(
       'region_renderers_healthy',
       'Healthy renderers: Ready, with a fresh heartbeat and a running browser, and not draining.',
       ['region'],
     );
-    this.#wanted = gauge('region_renderers_wanted', 'Fewest renderers requested in the last five minutes.', ['region']);
+    this.#wanted = gauge('region_renderers_wanted', 'Minimum number of renderers requested in the last five minutes.', [
+      'region',
+    ]);
     this.#canary = gauge('canary_seconds', 'Duration of the last completed canary capture.', ['region']);
     this.#expiryLag = gauge(
       'expiry_lag_seconds',
-      'Age of the oldest expired capture that has not been cleaned up, to the minute. Set by the leader.',
+      'Age of the oldest expired capture that has not been removed, to the minute. Set by the leader.',
     );
     this.#handedBack = new Counter({
       name: 'webcapture_jobs_handed_back_total',
@@ -65,7 +67,7 @@ export class ControllerMetrics {
     });
     this.#settled = new Counter({
       name: 'webcapture_captures_settled_total',
-      help: 'Captures that the controller settled as failed, by reason.',
+      help: 'Captures that the controller settled as failed, by reason: max_deliveries, terminated, not_started, deadline or html_missing.',
       labelNames: ['reason'],
       registers,
     });
@@ -74,7 +76,7 @@ export class ControllerMetrics {
     }
     this.#tasks = new Counter({
       name: 'webcapture_tasks_total',
-      help: 'Tasks processed by the leader, by kind and outcome; failed tasks are retried.',
+      help: 'Tasks that the leader processed, by kind and outcome. Failed tasks are retried.',
       labelNames: ['kind', 'outcome'],
       registers,
     });

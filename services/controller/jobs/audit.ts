@@ -225,14 +225,14 @@ export class AuditMetrics {
   constructor(registry: Registry) {
     this.#recreated = new Counter({
       name: 'webcapture_record_audit_recreated_total',
-      help: 'Missing tasks that the audit of capture records recreated, by kind.',
+      help: 'Missing tasks that the audit of the capture records recreated, by kind.',
       labelNames: ['kind'],
       registers: [registry],
     });
     for (const kind of taskKinds) this.#recreated.inc({ kind }, 0);
     this.#endedAt = new Gauge({
       name: 'webcapture_record_audit_last_end_timestamp_seconds',
-      help: 'End of the last audit of capture records, as a Unix timestamp.',
+      help: 'Unix time of the end of the last audit of the capture records.',
       registers: [registry],
     });
   }

@@ -14,12 +14,12 @@ export class KubernetesMetrics {
     const registers = [registry];
     this.#leader = new Gauge({
       name: 'webcapture_kubernetes_leader',
-      help: '1 while this controller holds the Lease and acts on Kubernetes.',
+      help: '1 if this controller holds the Lease of its cluster, otherwise 0.',
       registers,
     });
     this.#restarts = new Counter({
       name: 'webcapture_kubernetes_watch_restarts_total',
-      help: 'Restarts of watches, by reason: expired resource version, error, silence, or a periodic relist.',
+      help: 'Restarts of Kubernetes watches, by resource and reason: expired resource version, error, silence, or periodic relist.',
       labelNames: ['resource', 'reason'],
       registers,
     });
@@ -35,7 +35,7 @@ export class KubernetesMetrics {
     for (const kind of apiErrorKinds) this.#errors.inc({ kind }, 0);
     this.#writes = new Counter({
       name: 'webcapture_kubernetes_writes_total',
-      help: 'Writes to the Kubernetes API: deletion costs of pods, status of RenderRegions, Events.',
+      help: 'Writes to the Kubernetes API, by object: deletion costs of pods, status of RenderRegions, or Events.',
       labelNames: ['object'],
       registers,
     });
@@ -43,7 +43,7 @@ export class KubernetesMetrics {
     // Read when it is asked for: it grows by itself.
     void new Gauge({
       name: 'webcapture_kubernetes_informer_age_seconds',
-      help: 'Time since the API server last sent anything about a resource; absent before the first list.',
+      help: 'Time since the API server last sent data about a resource. Absent until the first list.',
       labelNames: ['resource'],
       registers,
       collect() {

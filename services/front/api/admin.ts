@@ -67,11 +67,11 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
       operationId: 'listAccounts',
       tags,
       security,
-      summary: 'All accounts, newest first',
+      summary: 'List all accounts, newest first',
       querystring: pageQuerySchema,
       response: {
-        200: successAnswer('A part of the list.', pageSchema(accountSchema), {
-          accounts: example('The only account', success({ items: [accountExample], nextCursor: null })),
+        200: successAnswer('One page of the list.', pageSchema(accountSchema), {
+          accounts: example('A list of one account', success({ items: [accountExample], nextCursor: null })),
         }),
         ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'INTERNAL_ERROR']),
       },
@@ -89,8 +89,9 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
       operationId: 'createAccount',
       tags,
       security,
-      summary: 'Make an account',
-      description: "Limits that are left out are the operator's defaults. It can do nothing until it has a key.",
+      summary: 'Create an account',
+      description:
+        'Limits that are not set default to those of the operator. The account cannot be used until it has an API key.',
       body: createAccountSchema,
       response: {
         200: successAnswer('The account.', accountSchema, { created: example('Created', success(accountExample)) }),
@@ -119,12 +120,13 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
       operationId: 'changeAccount',
       tags,
       security,
-      summary: 'Change the name, the limits or the isolation of an account, suspend or resume it',
-      description: 'Holds within a second. The keys of a suspended account work again when it is resumed.',
-      params: { type: 'object', properties: { id: { type: 'string', description: 'The id of the account.' } } },
+      summary: 'Update, suspend or resume an account',
+      description:
+        'Changes the given fields: name, limits, isolation, suspended. Changes take effect within a second. The API keys of a suspended account work again when the account is resumed.',
+      params: { type: 'object', properties: { id: { type: 'string', description: 'ID of the account.' } } },
       body: changeAccountSchema,
       response: {
-        200: successAnswer('The account as it stands.', accountSchema, {
+        200: successAnswer('The updated account.', accountSchema, {
           changed: example('Changed', success(accountExample)),
         }),
         ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'INTERNAL_ERROR']),
@@ -158,11 +160,11 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
       operationId: 'createAccountKey',
       tags,
       security,
-      summary: 'Make a key for an account',
-      description: 'The first key of an account has all scopes unless others are asked for.',
+      summary: 'Create an API key for an account',
+      description: 'The first API key of an account has all scopes unless the request names others.',
       body: createAccountKeySchema,
       response: {
-        200: successAnswer('The key: this is the only time that it is shown.', newKeySchema, {
+        200: successAnswer('The new key. The key is shown only once.', newKeySchema, {
           created: example('A new key', success(newKeyExample)),
         }),
         ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'INTERNAL_ERROR']),
@@ -187,11 +189,11 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
       operationId: 'revokeAccountKey',
       tags,
       security,
-      summary: 'Revoke a key of any account',
-      description: 'The key ends within a second.',
-      params: { type: 'object', properties: { id: { type: 'string', description: 'The id of the key.' } } },
+      summary: 'Revoke an API key of any account',
+      description: 'The API key stops working within a second.',
+      params: { type: 'object', properties: { id: { type: 'string', description: 'ID of the key.' } } },
       response: {
-        200: successAnswer('The key as it stands.', keySchema, {
+        200: successAnswer('The revoked key.', keySchema, {
           revoked: example('Revoked', success({ ...keyExample, status: 'revoked', revokedAt: keyExample.createdAt })),
         }),
         ...failureAnswers(['UNAUTHORIZED', 'NOT_FOUND', 'INTERNAL_ERROR']),

@@ -13,17 +13,22 @@ export interface AnswerDocument {
 }
 
 const statusTexts: Readonly<Record<number, string>> = {
-  400: 'The request is not valid, or its address is refused.',
-  401: 'The API key is missing, unknown, expired or revoked, or may not do this.',
-  402: 'The token quota of this month is used up.',
-  403: 'The API key lacks the scope that this needs.',
-  404: 'There is no such thing.',
-  409: 'The state of the thing does not allow this.',
-  429: 'Too many requests or captures; Retry-After says when to try again.',
-  500: 'The capture failed, or something went wrong here.',
+  400: 'The request is not valid, or the egress policy refuses the URL.',
+  401: 'The API key or admin token is missing, unknown, expired or revoked, or the account is suspended.',
+  402: 'The token quota of the calendar month is exhausted.',
+  403: 'The API key lacks the required scope, or the account is suspended.',
+  404: 'The resource was not found.',
+  409: 'The state of the resource does not allow this operation.',
+  429: 'Too many requests or captures. Retry after the time in the Retry-After header.',
+  500: 'The capture failed, or an internal error occurred.',
 };
 
-const requestIdHeader = { 'x-request-id': { type: 'string', description: 'The id of the request, for the operator.' } };
+const requestIdHeader = {
+  'x-request-id': {
+    type: 'string',
+    description: 'ID of the request. Operators can find the request in the logs by this ID.',
+  },
+};
 
 /** An example under a name, as a media type has them. */
 export const example = (summary: string, value: unknown) => ({ summary, value });
@@ -44,9 +49,9 @@ export function plainAnswer(description: string, schema: object, examples: objec
 
 /** What the document says of how a request stands with the rate limit of its account. */
 export const rateLimitHeaderSchemas = {
-  'x-ratelimit-limit': { type: 'integer', description: 'Requests a minute.' },
-  'x-ratelimit-remaining': { type: 'integer', description: 'Requests that would pass right now.' },
-  'x-ratelimit-reset': { type: 'integer', description: 'Seconds until the whole burst may be sent again.' },
+  'x-ratelimit-limit': { type: 'integer', description: 'Requests allowed per minute.' },
+  'x-ratelimit-remaining': { type: 'integer', description: 'Requests that are allowed right now.' },
+  'x-ratelimit-reset': { type: 'integer', description: 'Seconds until the full burst is available again.' },
 };
 
 /** How an account stands with its rate limit; times in whole seconds. */
@@ -82,14 +87,14 @@ export function failureAnswers(codes: readonly ErrorCode[]): Record<number, Answ
 }
 
 const extraHeaders: Readonly<Record<number, Readonly<Record<string, object>>>> = {
-  401: { 'www-authenticate': { type: 'string', description: 'Always the scheme Bearer.' } },
-  429: { 'retry-after': { type: 'integer', description: 'Seconds after which to try again.' } },
+  401: { 'www-authenticate': { type: 'string', description: 'Authentication scheme, always Bearer.' } },
+  429: { 'retry-after': { type: 'integer', description: 'Seconds to wait before the request is retried.' } },
 };
 
 /** The path of one capture. No format: what is no uuid is simply not found. */
 export const captureParams = {
   type: 'object',
-  properties: { uuid: { type: 'string', description: 'The uuid of the capture.' } },
+  properties: { uuid: { type: 'string', description: 'UUID of the capture.' } },
 };
 
 /** What every route that needs a key may refuse a request with. */

@@ -91,7 +91,7 @@ const createCaptureDocument = {
   tags: ['captures'],
   summary: 'Capture a page',
   description:
-    'Renders the page and answers when the capture is there: with its metadata, or with responseType "file" with the file itself. With background true it answers at once with the place in the queue: follow it by GET /captures/{uuid}, or have a webhook told. Costs one token, with antiBot two; a capture that fails costs nothing, and neither does an answer from the cache (responseCache).',
+    'Renders a page and responds when the capture has completed, with metadata, or with the file when responseType is "file". When background is true, the capture is queued and the response is sent immediately; use GET /captures/{uuid} or a webhook to get the result. A capture costs one token, or two with antiBot. Failed captures and responses from the cache (responseCache) cost nothing.',
   security: [{ apiKey: [] }],
   // Checked by the route, which can say what is allowed.
   headers: {
@@ -100,35 +100,37 @@ const createCaptureDocument = {
       'idempotency-key': {
         type: 'string',
         description:
-          'Makes it safe to send the request again: within 24 hours the same key with the same body is answered as the first time, at no cost. A request under the same key at the same time waits for the first one. Another body under the same key is a 400. Failures are not kept. 1 to 255 visible ASCII characters.',
+          'Makes retries safe. For 24 hours, a request with the same key and the same body returns the first response at no cost. While the first request is in progress, other requests with the same key wait for it. A request with the same key and another body is answered with 400. Errors that can be retried (402, 429, 5xx) are not kept. The key has 1 to 255 visible ASCII characters.',
       },
     },
   },
   response: {
     200: {
       description:
-        'The capture: its metadata, with responseType "file" the file, with background its place in the queue.',
+        'Metadata of the completed capture, the file when responseType is "file", or the queued capture when background is true.',
       headers: {
-        'x-request-id': { type: 'string', description: 'The id of the request, for the operator.' },
+        'x-request-id': {
+          type: 'string',
+          description: 'ID of the request. Operators can find the request in the logs by this ID.',
+        },
         ...rateLimitHeaderSchemas,
-        'x-capture-uuid': { type: 'string', format: 'uuid', description: 'The uuid of the capture.' },
+        'x-capture-uuid': { type: 'string', format: 'uuid', description: 'UUID of the capture.' },
         'idempotent-replayed': {
           type: 'string',
           enum: ['true'],
-          description:
-            'There when an earlier request with the same Idempotency-Key was answered so, or would have been.',
+          description: 'Present when the response belongs to an earlier request with the same Idempotency-Key.',
         },
       },
       content: {
         'application/json': {
           schema: successSchema(Type.Union([captureResultSchema, pendingCaptureSchema])),
           examples: {
-            completed: example('A capture', success(resultExample)),
+            completed: example('Completed', success(resultExample)),
             cached: example(
-              'From the cache',
+              'Completed, from the cache',
               success({ ...resultExample, fromCache: true, tokenCost: 0, processingTimeMs: 2 }),
             ),
-            queued: example('In the background', success(queuedExample)),
+            queued: example('Queued in the background', success(queuedExample)),
           },
         },
         ...Object.fromEntries(Object.values(mimeTypes).map((type) => [type, file])),

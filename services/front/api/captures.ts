@@ -54,15 +54,15 @@ function listRoute(app: FastifyInstance, { authenticator, captureList, cdnUrl, n
     schema: {
       operationId: 'listCaptures',
       tags: ['captures'],
-      summary: 'The captures of the account, newest first',
+      summary: 'List the captures of the account, newest first',
       description:
-        'Needs the scope read. A part may have fewer items than limit, or none, and still have a nextCursor: one request looks at so many days and captures at most, and the next one goes on from there. The list ends where nextCursor is null. With status, only the captures that stand so at the moment; one whose file has run out is expired.',
+        'Requires the scope read. A page can have fewer items than limit, or none, and still have a nextCursor, because one request searches a limited number of days and captures. The list ends when nextCursor is null. The parameter status selects captures by their current status; a completed capture whose file has expired has the status expired.',
       security: [{ apiKey: [] }],
       querystring: captureListQuerySchema,
       response: {
-        200: successAnswer('A part of the list.', pageSchema(captureStateSchema), {
-          captures: example('All of two captures', success(captureListExamples.last)),
-          scanning: example('Nothing found so far; there may be more', success(captureListExamples.scanning)),
+        200: successAnswer('One page of the list.', pageSchema(captureStateSchema), {
+          captures: example('A list of two captures', success(captureListExamples.last)),
+          scanning: example('An empty page that is not the last one', success(captureListExamples.scanning)),
         }),
         ...failureAnswers(['VALIDATION_ERROR', ...keyRefusals]),
       },
@@ -87,15 +87,15 @@ function getRoute(app: FastifyInstance, deps: CapturesDeps): void {
     schema: {
       operationId: 'getCapture',
       tags: ['captures'],
-      summary: 'State and result of one capture',
+      summary: 'Get the state and the result of a capture',
       description:
-        'queued, then rendering, then completed or failed; expired once the file is gone. A failed capture is answered 200 too: its data says why it failed.',
+        'Requires the scope read. The status is queued, rendering, completed or failed; it becomes expired when the file is removed, and deleted when the capture is deleted. A failed capture is returned with 200; its error contains the reason. A capture that a client waits for is not found (404) until it has ended.',
       security: [{ apiKey: [] }],
       params: captureParams,
       response: {
-        200: successAnswer('The capture as it stands.', captureStateSchema, {
+        200: successAnswer('The current state of the capture.', captureStateSchema, {
           completed: example('Completed', success(resultExample)),
-          rendering: example('Under way', success(pendingExample)),
+          rendering: example('Rendering', success(pendingExample)),
           failed: example('Failed', success(failedExample)),
         }),
         ...failureAnswers(captureRefusals),
@@ -118,13 +118,13 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
     schema: {
       operationId: 'deleteCapture',
       tags: ['captures'],
-      summary: 'Delete a capture, or cancel one that waits',
+      summary: 'Delete a capture, or cancel a queued capture',
       description:
-        'Needs the scope capture. File and cache entry go at once and refreshes end; the record stays as deleted for 90 days, for the books: what was charged stays charged. A capture that is being rendered cannot be deleted before it has ended.',
+        'Requires the scope capture. Removes the file and the cache entry immediately and stops refreshes. The record is kept for 90 days with the status deleted, and its tokens stay charged. A capture that is being rendered cannot be deleted until it has ended (409).',
       security: [{ apiKey: [] }],
       params: captureParams,
       response: {
-        200: successAnswer('The capture as it stands.', captureStateSchema, {
+        200: successAnswer('The current state of the capture.', captureStateSchema, {
           deleted: example('Deleted', success({ ...resultExample, status: 'deleted' })),
         }),
         ...failureAnswers([...captureRefusals, 'CONFLICT']),
@@ -161,14 +161,14 @@ function refreshRoute(app: FastifyInstance, deps: CapturesDeps): void {
     schema: {
       operationId: 'refreshCapture',
       tags: ['captures'],
-      summary: 'Capture again into the same file',
+      summary: 'Refresh a capture',
       description:
-        'Needs the scope capture. Answers at once; the state stays completed, and refresh tells how it goes. It costs what the capture cost, when it completes. While it is under way the file stays as it was; when it fails, too. Asking while a refresh is under way starts no other.',
+        'Requires the scope capture. Captures the page again into the same fileUrl. The response is sent immediately; the status of the capture stays completed, and the object refresh shows the progress. A refresh costs as many tokens as the capture, when it completes. The file is replaced only when the refresh completes. While a refresh is in progress, another request does not start a second one.',
       security: [{ apiKey: [] }],
       params: captureParams,
       response: {
-        200: successAnswer('The capture as it stands.', captureStateSchema, {
-          queued: example('The refresh waits', success(refreshExample)),
+        200: successAnswer('The current state of the capture.', captureStateSchema, {
+          queued: example('Refresh queued', success(refreshExample)),
         }),
         ...failureAnswers([
           ...captureRefusals,

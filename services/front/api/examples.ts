@@ -8,8 +8,8 @@ import { example } from './answers.ts';
 /** What the document shows. A test holds each of these against the schema that it stands beside. */
 
 export const requestExamples = {
-  minimal: example('Only the address', { url: 'https://example.com/' }),
-  fullPage: example('A whole page as JPEG, in Europe', {
+  minimal: example('Minimal request', { url: 'https://example.com/' }),
+  fullPage: example('Full page as JPEG, rendered in Europe', {
     url: 'https://example.com/article',
     format: 'jpeg',
     quality: 85,
@@ -19,7 +19,7 @@ export const requestExamples = {
     region: 'eu-west',
     block: { ads: true, cookieBanners: true },
   }),
-  html: example('Supplied HTML, answered as a file', {
+  html: example('Supplied HTML, with the file as the response', {
     html: '<!doctype html><title>Invoice</title><h1>Invoice 42</h1>',
     responseType: 'file',
   }),
@@ -198,15 +198,15 @@ export const rotatedSecretExample: WebhookSecretView = {
 
 export const bodyExamples = {
   createAccount: {
-    limits: example('With limits of its own', { name: 'Example Ltd', tokenQuota: 5000, maxInFlight: 5 }),
+    limits: example('An account with its own limits', { name: 'Example Ltd', tokenQuota: 5000, maxInFlight: 5 }),
   },
   changeAccount: {
-    suspend: example('Suspend', { suspended: true }),
-    limits: example('More', { tokenQuota: 50_000 }),
-    isolation: example('A browser for each capture', { isolation: 'browser' }),
+    suspend: example('Suspend an account', { suspended: true }),
+    limits: example('Raise the token quota', { tokenQuota: 50_000 }),
+    isolation: example('Use a separate browser for each capture', { isolation: 'browser' }),
   },
-  createAccountKey: { first: example('The first key', { accountId, name: 'First key' }) },
-  createKey: { reader: example('A key that reads only', { name: 'Report', scopes: ['read'] }) },
-  rotateKey: { day: example('The old key works for a day', { graceSeconds: 86_400 }) },
-  rotateWebhookSecret: { hour: example('The old secret signs for another hour', { graceSeconds: 3600 }) },
+  createAccountKey: { first: example('First API key of an account', { accountId, name: 'First key' }) },
+  createKey: { reader: example('A read-only API key', { name: 'Report', scopes: ['read'] }) },
+  rotateKey: { day: example('Keep the old key valid for a day', { graceSeconds: 86_400 }) },
+  rotateWebhookSecret: { hour: example('Keep the old secret valid for an hour', { graceSeconds: 3600 }) },
 };

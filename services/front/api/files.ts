@@ -42,7 +42,7 @@ export function filesRoutes(app: FastifyInstance, { store, links, now }: FilesDe
   const answer = async (request: FileRequest, reply: FastifyReply) => {
     const { name } = request.params;
     const file = isFileName(name) ? await store.stat(name) : null;
-    if (file === null) throw new ServiceError('NOT_FOUND', 'There is no file of this name, or it has expired.');
+    if (file === null) throw new ServiceError('NOT_FOUND', 'The file does not exist or has expired.');
     if (isNotModified(request.headers, file)) return reply.code(304).headers(headersOf(file, now())).send();
     // A link is signed for GET only.
     if (links !== null && request.method === 'GET') return redirect(reply, await links.linkTo(file), now());
@@ -155,10 +155,10 @@ const text = (description: string) => ({ type: 'string', description });
 
 const headers = {
   etag: text('A strong validator of the bytes.'),
-  'last-modified': text('When the file was stored.'),
-  'accept-ranges': text('Always bytes.'),
-  'cache-control': text('Ends when the file does, or sooner where the file may be captured again.'),
-  'content-disposition': text('inline, with a name to save it under.'),
+  'last-modified': text('Time at which the file was stored.'),
+  'accept-ranges': text('Always "bytes".'),
+  'cache-control': text('Caching ends when the file expires, or earlier for a file that may be refreshed.'),
+  'content-disposition': text('"inline", with a file name.'),
 };
 
 const content = Object.fromEntries(
@@ -171,20 +171,20 @@ function fileDocument(method: 'GET' | 'HEAD') {
   return {
     operationId: 'getFile',
     tags: ['files'],
-    summary: get ? 'The file of a capture' : 'The headers of the file of a capture',
-    description: 'No key is needed: the name holds 128 random bits.',
-    params: { type: 'object', properties: { name: text('The last part of a fileUrl.') } },
+    summary: get ? 'Get the file of a capture' : 'Get the headers of the file of a capture',
+    description: 'No API key is required, because the name contains 128 random bits.',
+    params: { type: 'object', properties: { name: text('Last path segment of a fileUrl.') } },
     headers: {
       type: 'object',
       properties: {
         ...(get
           ? {
               range: text('One range of bytes, such as bytes=0-1023.'),
-              'if-range': text('The ETag, or the date, that the range is meant for.'),
+              'if-range': text('ETag or Last-Modified date for which the range is requested.'),
             }
           : {}),
-        'if-none-match': text('ETags that the client has already.'),
-        'if-modified-since': text('The date of what the client has already.'),
+        'if-none-match': text('ETags of the copies that the client has.'),
+        'if-modified-since': text('Last-Modified date of the copy that the client has.'),
       },
     },
     response: {
@@ -192,22 +192,22 @@ function fileDocument(method: 'GET' | 'HEAD') {
       ...(get
         ? {
             206: {
-              description: 'The range of the file.',
+              description: 'The requested range of the file.',
               headers: { ...headers, 'content-range': text('Which bytes of how many.') },
               content,
             },
             416: {
-              description: 'The range lies outside of the file.',
+              description: 'The range is outside of the file.',
               headers: { 'content-range': text('How many bytes there are.') },
               type: 'null',
             },
           }
         : {}),
-      304: { description: 'The client has the file already.', headers, type: 'null' },
+      304: { description: 'The client already has the current file.', headers, type: 'null' },
       ...(get
         ? failureAnswers(['NOT_FOUND', 'STORAGE_FAILED', 'INTERNAL_ERROR'])
         : {
-            404: { description: 'There is no file of this name, or it has expired.', type: 'null' },
+            404: { description: 'The file does not exist or has expired.', type: 'null' },
             500: { description: 'The file could not be read.', type: 'null' },
           }),
     },

@@ -19,7 +19,7 @@ import { jsonBody, pageQuery } from '../validation/input.ts';
 
 const security = [{ apiKey: [] }];
 const tags = ['account'];
-const keyParams = { type: 'object', properties: { id: { type: 'string', description: 'The id of the key.' } } };
+const keyParams = { type: 'object', properties: { id: { type: 'string', description: 'ID of the key.' } } };
 
 /** What a key may do when nothing else was asked for. */
 export const defaultScopes = ['capture', 'read'] as const;
@@ -41,13 +41,13 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssue
       operationId: 'listKeys',
       tags,
       security,
-      summary: 'The keys of the account, newest first',
+      summary: 'List the API keys of the account, newest first',
       description:
-        'Needs the scope manage. Revoked and expired keys are listed too; no key itself is ever shown again.',
+        'Requires the scope manage. The list includes revoked and expired keys. The keys themselves are not shown.',
       querystring: pageQuerySchema,
       response: {
-        200: successAnswer('A part of the list.', pageSchema(keySchema), {
-          keys: example('The only key', success({ items: [keyExample], nextCursor: null })),
+        200: successAnswer('One page of the list.', pageSchema(keySchema), {
+          keys: example('A list of one key', success({ items: [keyExample], nextCursor: null })),
         }),
         ...failureAnswers(['VALIDATION_ERROR', ...keyRefusals]),
       },
@@ -66,11 +66,11 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssue
       operationId: 'createKey',
       tags,
       security,
-      summary: 'Make a key',
-      description: 'Needs the scope manage. A key cannot give scopes that it does not have itself.',
+      summary: 'Create an API key',
+      description: 'Requires the scope manage. The new key can have only scopes of the key that creates it.',
       body: createKeySchema,
       response: {
-        200: successAnswer('The key: this is the only time that it is shown.', newKeySchema, {
+        200: successAnswer('The new key. The key is shown only once.', newKeySchema, {
           created: example('A new key', success(newKeyExample)),
         }),
         ...failureAnswers(['VALIDATION_ERROR', ...keyRefusals]),
@@ -99,13 +99,13 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssue
       operationId: 'rotateKey',
       tags,
       security,
-      summary: 'Replace a key by a new one',
+      summary: 'Rotate an API key',
       description:
-        'Needs the scope manage. The new key has the name, the scopes and the length of life of the old one, which ends after graceSeconds.',
+        'Requires the scope manage. Creates a key with the same name, scopes and lifetime. The old key stops working after graceSeconds.',
       params: keyParams,
       body: rotateKeySchema,
       response: {
-        200: successAnswer('The new key: this is the only time that it is shown.', newKeySchema, {
+        200: successAnswer('The new key. The key is shown only once.', newKeySchema, {
           rotated: example('The new key', success(newKeyExample)),
         }),
         ...failureAnswers(['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', ...keyRefusals]),
@@ -127,11 +127,11 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssue
       operationId: 'revokeKey',
       tags,
       security,
-      summary: 'Revoke a key',
-      description: 'Needs the scope manage. The key ends within a second; it may be the one that asks.',
+      summary: 'Revoke an API key',
+      description: 'Requires the scope manage. The key stops working within a second. A key can revoke itself.',
       params: keyParams,
       response: {
-        200: successAnswer('The key as it stands.', keySchema, {
+        200: successAnswer('The revoked key.', keySchema, {
           revoked: example('Revoked', success({ ...keyExample, status: 'revoked', revokedAt: keyExample.createdAt })),
         }),
         ...failureAnswers(['NOT_FOUND', ...keyRefusals]),

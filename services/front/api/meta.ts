@@ -23,7 +23,10 @@ const docsPolicy = {
 };
 
 const documentExample = {
-  document: example('Its beginning', { openapi: '3.1.0', info: { title: 'webcapture', version: interfaceVersion } }),
+  document: example('First lines of the document', {
+    openapi: '3.1.0',
+    info: { title: 'webcapture', version: interfaceVersion },
+  }),
 };
 
 /** GET /openapi.json, the page at /docs to read and try it, and / which leads there. */
@@ -45,8 +48,8 @@ export async function metaRoutes(app: FastifyInstance): Promise<void> {
     schema: {
       operationId: 'getOpenapi',
       tags: ['meta'],
-      summary: 'This document',
-      response: { 200: plainAnswer('The OpenAPI 3.1 document of the interface.', { type: 'object' }, documentExample) },
+      summary: 'Get this OpenAPI document',
+      response: { 200: plainAnswer('The OpenAPI 3.1 document of the API.', { type: 'object' }, documentExample) },
     },
     handler: async (_request, reply) =>
       reply.headers({ 'cache-control': 'no-cache', 'access-control-allow-origin': '*' }).send(app.swagger()),
@@ -65,26 +68,30 @@ export function documentOptions(publicUrl: string): FastifyDynamicSwaggerOptions
         title: 'webcapture',
         version: interfaceVersion,
         description:
-          'Renders a web page, or supplied HTML, in a headless browser and returns a PNG, JPEG, WebP or PDF. Every JSON answer but those of the status endpoints is an envelope of success, error and data.',
+          'Renders a web page, or supplied HTML, in a headless browser and returns a PNG, JPEG, WebP or PDF. Every JSON response, except those of the status endpoints and this document, is an envelope with the fields success, error and data.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: publicUrl }],
       tags: [
-        { name: 'captures', description: 'Make captures and look after them.' },
+        { name: 'captures', description: 'Create and manage captures.' },
         {
           name: 'account',
-          description: 'The keys, the webhook secret and the usage of the account that a key belongs to.',
+          description: 'API keys, webhook secret and usage of the account that the API key belongs to.',
         },
-        { name: 'files', description: 'The files themselves; whoever knows a name may read it.' },
-        { name: 'status', description: 'The health of the service, for people and status pages.' },
-        { name: 'admin', description: 'For the operator: accounts and their keys. Not there without an admin token.' },
-        { name: 'meta', description: 'The interface about itself.' },
+        { name: 'files', description: 'Files of captures. Anyone who knows the name of a file can read it.' },
+        { name: 'status', description: 'Health of the service, for status pages.' },
+        {
+          name: 'admin',
+          description:
+            'Accounts and their API keys, for operators. These endpoints return 404 when no admin token is configured.',
+        },
+        { name: 'meta', description: 'Description of the API.' },
       ],
       webhooks: noticesDocument,
       components: {
         securitySchemes: {
-          apiKey: { type: 'http', scheme: 'bearer', description: 'The API key of an account.' },
-          adminToken: { type: 'http', scheme: 'bearer', description: 'The admin token of the operator.' },
+          apiKey: { type: 'http', scheme: 'bearer', description: 'API key of an account.' },
+          adminToken: { type: 'http', scheme: 'bearer', description: 'Admin token of the operator.' },
         },
       },
     },
@@ -144,22 +151,28 @@ const noticesDocument = {
     post: {
       operationId: 'captureNotice',
       tags: ['captures'],
-      summary: 'What happened to a background capture',
+      summary: 'Event of a capture',
       description:
-        'Sent to webhook.url and signed as Standard Webhooks (standardwebhooks.com) has it; GET /webhooks/secret shows the secret. An answer that is not 2xx within 10 seconds is a failure, a redirect too. There are eight tries over 24 hours; 410 ends them. The same notice may come twice, and notices may come out of order.',
+        'Sent to webhook.url and signed according to Standard Webhooks (standardwebhooks.com); GET /webhooks/secret returns the secret. A delivery attempt fails unless the receiver responds with a 2xx status within 10 seconds; a redirect is a failure. There are up to eight attempts over 24 hours; the status 410 ends them. An event may be delivered more than once, and events may arrive out of order.',
       parameters: [
-        header('webhook-id', 'The id of the event, the same in all tries.'),
-        header('webhook-timestamp', 'When this try was made, in Unix seconds. Refuse what is older than five minutes.'),
+        header('webhook-id', 'ID of the event, the same in all delivery attempts.'),
+        header(
+          'webhook-timestamp',
+          'Time of this delivery attempt in Unix seconds. Reject requests that are older than five minutes.',
+        ),
         header(
           'webhook-signature',
-          'v1, and the base64 of HMAC-SHA256 over "id.timestamp.body"; several while rotating.',
+          '"v1," followed by the base64-encoded HMAC-SHA256 of "id.timestamp.body". Contains several signatures, separated by spaces, while a rotated secret is still valid.',
         ),
       ],
       requestBody: {
         required: true,
         content: { 'application/json': { schema: webhookNoticeSchema as object, examples } },
       },
-      responses: { '2XX': { description: 'The notice has arrived.' }, 410: { description: 'No more tries, please.' } },
+      responses: {
+        '2XX': { description: 'The event was received.' },
+        410: { description: 'The receiver wants no further attempts for this event.' },
+      },
     },
   },
 };

@@ -14,13 +14,13 @@ export function statusRoutes(app: FastifyInstance, status: { readonly view: () =
     schema: {
       operationId: 'getStatus',
       tags: ['status'],
-      summary: 'The health of the service',
+      summary: 'Get the status of the service',
       response: {
-        200: plainAnswer('Everything is operational.', overallStatusSchema, {
+        200: plainAnswer('The service is operational.', overallStatusSchema, {
           operational: example('Operational', statusExamples.operational),
         }),
-        503: plainAnswer('Something is degraded or out.', overallStatusSchema, {
-          outage: example('No renderer', statusExamples.outage),
+        503: plainAnswer('The service is degraded or has an outage.', overallStatusSchema, {
+          outage: example('No renderer is available', statusExamples.outage),
         }),
       },
     },
@@ -30,13 +30,13 @@ export function statusRoutes(app: FastifyInstance, status: { readonly view: () =
     schema: {
       operationId: 'getEngineStatus',
       tags: ['status'],
-      summary: 'The health of the screenshot engine',
+      summary: 'Get the status of the screenshot engine',
       response: {
         200: plainAnswer('The engine is operational.', componentStatusSchema, {
           operational: example('Operational', engineUp),
         }),
-        503: plainAnswer('The engine is degraded or out.', componentStatusSchema, {
-          outage: example('No renderer', engineDown),
+        503: plainAnswer('The engine is degraded or has an outage.', componentStatusSchema, {
+          outage: example('No renderer is available', engineDown),
         }),
       },
     },

@@ -22,12 +22,12 @@ export function usageRoute(app: FastifyInstance, { authenticator, usage, admissi
     schema: {
       operationId: 'getUsage',
       tags: ['account'],
-      summary: 'Tokens used, quota and limits of the account',
-      description: 'Needs the scope read. Captures that failed or came from the cache cost nothing.',
+      summary: 'Get the usage, quota and limits of the account',
+      description: 'Requires the scope read. Failed captures and responses from the cache cost nothing.',
       security: [{ apiKey: [] }],
       response: {
-        200: successAnswer('The usage of this calendar month, in UTC.', usageSchema, {
-          usage: example('In the middle of a month', success(usageExample)),
+        200: successAnswer('Usage of the current calendar month (UTC).', usageSchema, {
+          usage: example('Usage within a month', success(usageExample)),
         }),
         ...failureAnswers(keyRefusals),
       },

@@ -32,12 +32,12 @@ export function webhooksRoutes(app: FastifyInstance, { authenticator, webhookSec
       operationId: 'getWebhookSecret',
       tags,
       security,
-      summary: 'The secret that verifies webhooks',
+      summary: 'Get the webhook secret',
       description:
-        'Needs the scope manage. Notices are signed as Standard Webhooks (standardwebhooks.com) are. The secret is made when it is asked for the first time.',
+        'Requires the scope manage. Webhook events are signed with this secret according to Standard Webhooks (standardwebhooks.com). The secret is created with the first request or the first event.',
       response: {
-        200: successAnswer('The secret.', webhookSecretSchema, {
-          only: example('Never rotated', success(webhookSecretExample)),
+        200: successAnswer('The webhook secret.', webhookSecretSchema, {
+          only: example('A secret that was never rotated', success(webhookSecretExample)),
         }),
         ...failureAnswers(keyRefusals),
       },
@@ -54,13 +54,13 @@ export function webhooksRoutes(app: FastifyInstance, { authenticator, webhookSec
       operationId: 'rotateWebhookSecret',
       tags,
       security,
-      summary: 'Replace the secret by a new one',
+      summary: 'Rotate the webhook secret',
       description:
-        'Needs the scope manage. For graceSeconds each notice is signed with the new secret and with those before it, so that receivers can change over without missing one; 0 ends the old ones at once.',
+        'Requires the scope manage. For graceSeconds, events are signed with the new secret and with the earlier ones, so that receivers can switch without rejecting an event. With 0 the earlier secrets end immediately.',
       body: rotateWebhookSecretSchema,
       response: {
-        200: successAnswer('The new secret.', webhookSecretSchema, {
-          rotated: example('The old one still signs', success(rotatedSecretExample)),
+        200: successAnswer('The new webhook secret.', webhookSecretSchema, {
+          rotated: example('The earlier secret still signs events', success(rotatedSecretExample)),
         }),
         ...failureAnswers(['VALIDATION_ERROR', ...keyRefusals]),
       },

@@ -8,22 +8,34 @@ const isolations = ['context', 'browser'] as const;
 export type Isolation = (typeof isolations)[number];
 
 const limitSchemas = {
-  tokenQuota: Type.Integer({ minimum: 0, maximum: 1e12, description: 'Tokens of a calendar month in UTC.' }),
-  ratePerMinute: Type.Integer({ minimum: 1, maximum: 1e6, description: 'POST /capture requests a minute.' }),
+  tokenQuota: Type.Integer({
+    minimum: 0,
+    maximum: 1e12,
+    description: 'Tokens that the account may use in a calendar month (UTC).',
+  }),
+  ratePerMinute: Type.Integer({ minimum: 1, maximum: 1e6, description: 'Requests to POST /capture per minute.' }),
   burst: Type.Integer({
     minimum: 1,
     maximum: 1e6,
-    description: 'Requests that may come at once after a quiet time. By default as many as ratePerMinute.',
+    description: 'Requests that may be sent at once before the rate applies. Defaults to ratePerMinute.',
   }),
-  maxInFlight: Type.Integer({ minimum: 1, maximum: 1e6, description: 'Captures that clients wait for at once.' }),
-  maxQueued: Type.Integer({ minimum: 0, maximum: 1e7, description: 'Background captures that have not ended.' }),
+  maxInFlight: Type.Integer({
+    minimum: 1,
+    maximum: 1e6,
+    description: 'Maximum number of captures that clients may wait for at the same time.',
+  }),
+  maxQueued: Type.Integer({
+    minimum: 0,
+    maximum: 1e7,
+    description: 'Maximum number of background captures that have not ended.',
+  }),
 };
 
 const isolationSchema = Type.Unsafe<Isolation>({
   type: 'string',
   enum: [...isolations],
   description:
-    'What the captures of the account share with those of others. `context`, the default: a browser, in which each capture has a context of its own, with its own cookies, storage, cache and connections. `browser`: nothing; each capture has a browser of its own, all of whose processes end with it. That takes up to a second more and about 150 MB for each capture.',
+    'Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture.',
 });
 
 const nameSchema = Type.String({ pattern: '^(?=.*\\S)[^\\x00-\\x1f\\x7f]{1,200}$', examples: ['Example Ltd'] });
@@ -50,7 +62,11 @@ export const changeAccountSchema = Type.Object(
     name: Type.Optional(nameSchema),
     ...optionalLimits,
     isolation: Type.Optional(isolationSchema),
-    suspended: Type.Optional(Type.Boolean({ description: 'A suspended account can do nothing until it is resumed.' })),
+    suspended: Type.Optional(
+      Type.Boolean({
+        description: 'Whether the account is suspended. The API keys of a suspended account are refused.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -72,16 +88,25 @@ export type AccountView = Static<typeof accountSchema>;
 
 /** The `data` of GET /usage. */
 export const usageSchema = Type.Object({
-  tokensUsed: Type.Integer({ minimum: 0, description: 'Tokens of completed captures of the period.' }),
+  tokensUsed: Type.Integer({
+    minimum: 0,
+    description: 'Tokens charged for the completed captures and refreshes of the period.',
+  }),
   tokensReserved: Type.Integer({
     minimum: 0,
-    description: 'Tokens set aside for background captures and refreshes that have not ended.',
+    description: 'Tokens reserved for background captures and refreshes that have not ended.',
   }),
   tokenQuota: limitSchemas.tokenQuota,
-  periodStart: Type.String({ format: 'date-time', description: 'The first instant of the month in UTC.' }),
-  periodEnd: Type.String({ format: 'date-time', description: 'The first instant of the next period.' }),
+  periodStart: Type.String({
+    format: 'date-time',
+    description: 'Start of the period: the first instant of the calendar month (UTC).',
+  }),
+  periodEnd: Type.String({
+    format: 'date-time',
+    description: 'End of the period: the first instant of the next calendar month (UTC).',
+  }),
   ratePerMinute: limitSchemas.ratePerMinute,
-  inFlight: Type.Integer({ minimum: 0, description: 'Captures that clients wait for right now.' }),
+  inFlight: Type.Integer({ minimum: 0, description: 'Captures that clients are waiting for.' }),
   queued: Type.Integer({ minimum: 0, description: 'Background captures and refreshes that have not ended.' }),
 });
 

@@ -8,9 +8,9 @@ const scopeSchema = Type.Unsafe<Scope>({ type: 'string', enum: [...scopes] });
 
 const nameSchema = Type.String({ pattern: '^(?=.*\\S)[^\\x00-\\x1f\\x7f]{1,200}$', examples: ['Build server'] });
 
-const expirySchema = Type.Union([Type.String({ description: 'ISO 8601, in the future.' }), Type.Null()], {
+const expirySchema = Type.Union([Type.String({ description: 'ISO 8601 date-time in the future.' }), Type.Null()], {
   examples: ['2030-01-31T00:00:00Z'],
-  description: 'When the key ends; null for never.',
+  description: 'Time at which the key expires, or null if it does not expire.',
 });
 
 const newKeyFields = {
@@ -19,7 +19,8 @@ const newKeyFields = {
     Type.Array(scopeSchema, {
       minItems: 1,
       maxItems: 10,
-      description: 'By default capture and read; the first key that an operator makes for an account has all.',
+      description:
+        'Scopes of the key. Defaults to capture and read; the first key that an operator creates for an account has all scopes.',
     }),
   ),
   expiresAt: Type.Optional(expirySchema),
@@ -43,7 +44,7 @@ export const rotateKeySchema = Type.Object(
       minimum: 0,
       maximum: 2_592_000,
       default: 3600,
-      description: 'For how long the old key still works.',
+      description: 'Seconds for which the old key keeps working.',
     }),
   },
   { additionalProperties: false },
@@ -66,5 +67,8 @@ export const keySchema = Type.Object(keyFields);
 export type KeyView = Static<typeof keySchema>;
 
 /** A key that has just been made: the only time that it is shown. */
-export const newKeySchema = Type.Object({ ...keyFields, key: Type.String({ description: 'Shown this once only.' }) });
+export const newKeySchema = Type.Object({
+  ...keyFields,
+  key: Type.String({ description: 'The API key. It is shown only once.' }),
+});
 export type NewKeyView = Static<typeof newKeySchema>;

@@ -4,12 +4,12 @@ import { type CaptureStatus, captureStatuses } from './capture.ts';
 /** What a request for a list may say about the part of it that it wants. */
 export const pageQuerySchema = Type.Object(
   {
-    limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'The most items to answer.' }),
+    limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Maximum number of items to return.' }),
     cursor: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9_-]{1,64}$',
         examples: ['0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77'],
-        description: 'The nextCursor of the answer before; absent for the beginning.',
+        description: 'The nextCursor of the previous page. Omit it for the first page.',
       }),
     ),
   },
@@ -22,7 +22,9 @@ export type PageQuery = Static<typeof pageQuerySchema>;
 export const pageSchema = <T extends TSchema>(item: T) =>
   Type.Object({
     items: Type.Array(item),
-    nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'null: there are no more.' }),
+    nextCursor: Type.Union([Type.String(), Type.Null()], {
+      description: 'Cursor of the next page, or null if this is the last page.',
+    }),
   });
 
 /** What a request for the list of captures may say. */
@@ -33,14 +35,14 @@ export const captureListQuerySchema = Type.Object(
       Type.String({
         pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$',
         examples: ['0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77'],
-        description: 'The nextCursor of the answer before; absent for the beginning.',
+        description: 'The nextCursor of the previous page. Omit it for the first page.',
       }),
     ),
     status: Type.Optional(
       Type.Unsafe<CaptureStatus>({
         type: 'string',
         enum: [...captureStatuses],
-        description: 'Only captures that stand so.',
+        description: 'Return only captures with this status.',
       }),
     ),
   },

@@ -34,14 +34,15 @@ export const maxViewportPixels = 150_000_000;
 
 const viewportSchema = Type.Object(
   {
-    width: Type.Integer({ minimum: 16, maximum: 7680, default: 1280, description: 'CSS pixels.' }),
-    height: Type.Integer({ minimum: 16, maximum: 7680, default: 720, description: 'CSS pixels.' }),
+    width: Type.Integer({ minimum: 16, maximum: 7680, default: 1280, description: 'Size in CSS pixels.' }),
+    height: Type.Integer({ minimum: 16, maximum: 7680, default: 720, description: 'Size in CSS pixels.' }),
     deviceScaleFactor: Type.Number({ minimum: 1, maximum: 3, default: 1, description: 'Device pixels per CSS pixel.' }),
   },
   {
     additionalProperties: false,
     default: {},
-    description: 'The window of the browser. At most 150 megapixels in all (width × height × deviceScaleFactor²).',
+    description:
+      'Size of the browser window. The total size (width × height × deviceScaleFactor²) is at most 150 megapixels.',
   },
 );
 
@@ -50,9 +51,9 @@ const blockSchema = Type.Object(
     ads: Type.Boolean({ default: false, description: 'Block advertising.' }),
     trackers: Type.Boolean({ default: false, description: 'Block trackers.' }),
     media: Type.Boolean({ default: false, description: 'Block audio and video.' }),
-    cookieBanners: Type.Boolean({ default: false, description: 'Dismiss or hide consent banners.' }),
+    cookieBanners: Type.Boolean({ default: false, description: 'Dismiss or hide cookie banners.' }),
   },
-  { additionalProperties: false, default: {}, description: 'What to keep from loading or showing.' },
+  { additionalProperties: false, default: {}, description: 'Content to block.' },
 );
 
 /** The most millimetres that a margin of a pdf may have. */
@@ -81,19 +82,19 @@ const marginSchema = Type.Union(
   {
     default: 10,
     description:
-      'A number of millimetres, a string with a unit (mm, cm, in, px), or an object {top, right, bottom, left} of such; a side left out is 10 mm.',
+      'Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), or an object {top, right, bottom, left} of these. A side that is not set is 10 mm.',
   },
 );
 
 const pdfSchema = Type.Object(
   {
-    paper: oneOf(paperSizes, { default: 'A4', description: 'Paper size; not used with isFullPage.' }),
-    landscape: Type.Boolean({ default: false }),
+    paper: oneOf(paperSizes, { default: 'A4', description: 'Paper size. Ignored with isFullPage.' }),
+    landscape: Type.Boolean({ default: false, description: 'Use landscape orientation.' }),
     margin: marginSchema,
     printBackground: Type.Boolean({ default: true, description: 'Print background colours and images.' }),
     scale: Type.Number({ minimum: 0.1, maximum: 2, default: 1, description: 'Scale of the rendering.' }),
   },
-  { additionalProperties: false, description: 'Page set-up; with format pdf only.' },
+  { additionalProperties: false, description: 'PDF options. Allowed with format pdf only.' },
 );
 
 /**
@@ -106,7 +107,7 @@ export const captureRequestSchema = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 2048,
-        description: 'The page to capture: an absolute http or https address. Exactly one of url and html.',
+        description: 'Absolute http or https URL of the page to capture. Exactly one of url and html is required.',
       }),
     ),
     html: Type.Optional(
@@ -114,88 +115,114 @@ export const captureRequestSchema = Type.Object(
         minLength: 1,
         maxLength: 1_048_576,
         description:
-          'HTML to render, raw (it contains "<") or base64 of UTF-8 (standard or URL-safe). Exactly one of url and html.',
+          'HTML to render: raw if it contains "<", otherwise base64 (standard or URL-safe) of UTF-8. Exactly one of url and html is required.',
       }),
     ),
-    responseType: oneOf(['json', 'file'], { default: 'json', description: 'Metadata, or the file itself.' }),
+    responseType: oneOf(['json', 'file'], {
+      default: 'json',
+      description:
+        'Respond with metadata (json) or with the file itself (file). file cannot be combined with background.',
+    }),
     format: oneOf(formats, { default: 'png', description: 'Format of the file.' }),
     viewport: viewportSchema,
     isFullPage: Type.Boolean({
       default: false,
-      description: 'Capture the whole scrollable page; overrides the height of the viewport. A pdf is one single page.',
+      description:
+        'Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page.',
     }),
-    quality: Type.Integer({ minimum: 1, maximum: 100, default: 80, description: 'For jpeg and webp.' }),
+    quality: Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      default: 80,
+      description: 'Image quality of jpeg and webp. Ignored for other formats.',
+    }),
     colorScheme: oneOf(['light', 'dark', 'no-preference'], {
       default: 'light',
-      description: 'What prefers-color-scheme tells the page.',
+      description: 'Value of the media feature prefers-color-scheme.',
     }),
     timeout: Type.Integer({
       minimum: 5000,
       maximum: 120_000,
       default: 30_000,
-      description: 'Navigation timeout in milliseconds. Waiting in the queue does not count.',
+      description: 'Navigation timeout in milliseconds. Time in the queue does not count.',
     }),
     waitUntil: oneOf(['load', 'domcontentloaded', 'networkidle', 'commit'], {
       default: 'load',
       description:
-        "What the navigation waits for; with load, what the page's scripts are fetching then has up to 1.5 s more. A page that has answered but does not get there in time is captured as it stands; report.softTimeouts says so.",
+        "Event that ends the navigation. With load, requests that the page's scripts have started by then get up to 1.5 more seconds. A page that does not reach load or networkidle in time is captured as it is, and report.softTimeouts names the event.",
     }),
     imageTimeout: Type.Integer({
       minimum: 0,
       maximum: 15_000,
       default: 3000,
-      description: 'Most milliseconds to wait for images; less when all have loaded sooner.',
+      description: 'Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded.',
     }),
     delay: Type.Integer({
       minimum: 0,
       maximum: 15_000,
       default: 0,
-      description: 'Milliseconds to wait after the page has loaded.',
+      description: 'Additional time to wait after the page has loaded, in milliseconds.',
     }),
     responseCache: Type.Object(
       {
-        enabled: Type.Boolean({ default: false }),
+        enabled: Type.Boolean({ default: false, description: 'Use the response cache.' }),
         ttl: Type.Integer({
           minimum: 60,
           maximum: maxLifetimeSeconds,
           default: 86_400,
-          description: 'Seconds: the greatest age of an answer, and how long this capture answers for others.',
+          description:
+            'Time to live of the cache entry in seconds. An earlier capture is returned only if it is not older than this.',
         }),
       },
       {
         additionalProperties: false,
         default: {},
         description:
-          'Answer with an equal capture of the account when there is one, at no cost; equal requests at the same time are rendered once.',
+          'Response cache. When enabled, an equal earlier capture of the account is returned at no cost, and equal requests at the same time are rendered once.',
       },
     ),
     cdnTtl: Type.Integer({
       exclusiveMinimum: 60,
       maximum: maxLifetimeSeconds,
       default: 86_400,
-      description: 'Seconds that the file is kept. Ignored with persistence.',
+      description: 'Time for which the file is kept, in seconds. Ignored when persistence is enabled.',
     }),
     persistence: Type.Object(
       {
-        enabled: Type.Boolean({ default: false }),
+        enabled: Type.Boolean({ default: false, description: 'Keep the file long-term, instead of for cdnTtl.' }),
         refreshInterval: Type.Integer({
           minimum: 0,
           maximum: maxLifetimeSeconds,
           default: 0,
-          description: 'Seconds between refreshes into the same file; 0 for never.',
+          description:
+            'Seconds between automatic refreshes into the same fileUrl; 0 disables them. Operators set the minimum (default 3600).',
         }),
       },
-      { additionalProperties: false, default: {}, description: 'Long-term storage, refreshed when asked.' },
+      {
+        additionalProperties: false,
+        default: {},
+        description: 'Long-term storage of the file, with optional automatic refreshes.',
+      },
     ),
-    background: Type.Boolean({ default: false, description: 'Answer at once and process later.' }),
+    background: Type.Boolean({ default: false, description: 'Queue the capture and respond immediately.' }),
     webhook: Type.Optional(
       Type.Object(
-        { url: Type.String({ minLength: 1, maxLength: 2048, description: 'Where the signed notice goes.' }) },
-        { additionalProperties: false, description: 'Completion notice; with background only.' },
+        { url: Type.String({ minLength: 1, maxLength: 2048, description: 'URL that receives the signed event.' }) },
+        {
+          additionalProperties: false,
+          description: 'Webhook for the end of the capture. Allowed with background only.',
+        },
       ),
     ),
-    region: oneOf(['auto', ...regions], { default: 'auto', description: 'Where the page is rendered.' }),
-    antiBot: Type.Boolean({ default: false, description: 'Render with the stealth provider; costs one token more.' }),
+    region: oneOf(['auto', ...regions], {
+      default: 'auto',
+      description:
+        'Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region.',
+    }),
+    antiBot: Type.Boolean({
+      default: false,
+      description: 'Render with a browser that avoids bot detection. Costs one more token.',
+    }),
     block: blockSchema,
     pdf: Type.Optional(pdfSchema),
   },

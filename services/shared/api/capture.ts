@@ -12,23 +12,25 @@ const milliseconds = (description: string) => Type.Integer({ minimum: 0, descrip
 
 /** How good a capture is. */
 export const reportSchema = Type.Object({
-  httpStatus: Type.Union([Type.Integer(), Type.Null()], { description: 'Status of the page; null for html.' }),
-  finalUrl: Type.String({ description: 'Where the page ended up after redirects; about:blank for html.' }),
+  httpStatus: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'HTTP status of the page, or null for supplied HTML.',
+  }),
+  finalUrl: Type.String({ description: 'URL of the page after redirects, or about:blank for supplied HTML.' }),
   title: Type.String({ description: 'Title of the page, at most 512 characters.' }),
   images: Type.Object({ loaded: Type.Integer(), failed: Type.Integer(), pending: Type.Integer() }),
-  blockedRequests: Type.Integer({ description: 'Requests kept from loading by `block` or the egress policy.' }),
+  blockedRequests: Type.Integer({ description: 'Requests that `block` or the egress policy refused.' }),
   softTimeouts: Type.Array(enumOf(['load', 'domcontentloaded', 'networkidle', 'images', 'fonts', 'settle']), {
-    description: 'Waits that ended by their time-out; the page was captured as it stood.',
+    description: 'Waits that timed out. The page was captured as it was.',
   }),
-  truncated: Type.Boolean({ description: 'The page still grew when scrolling stopped.' }),
-  blank: Type.Boolean({ description: 'The picture is one single colour.' }),
-  challenge: Type.Boolean({ description: 'A bot wall was seen.' }),
+  truncated: Type.Boolean({ description: 'Whether the page was still growing when scrolling stopped.' }),
+  blank: Type.Boolean({ description: 'Whether the image has a single colour.' }),
+  challenge: Type.Boolean({ description: 'Whether the page showed a bot check.' }),
   timings: Type.Object({
-    queueMs: milliseconds('From acceptance to the start of rendering.'),
-    navigateMs: milliseconds('Until the page had reached waitUntil.'),
-    settleMs: milliseconds('Waiting for images and the delay, and bringing a whole page into shape.'),
-    shootMs: milliseconds('Taking and encoding the picture.'),
-    storeMs: milliseconds('Storing the file.'),
+    queueMs: milliseconds('Time from the acceptance of the request to the start of rendering.'),
+    navigateMs: milliseconds('Time until the page reached the event in waitUntil.'),
+    settleMs: milliseconds('Time spent waiting for images and the delay, and preparing a full page.'),
+    shootMs: milliseconds('Time spent taking and encoding the screenshot.'),
+    storeMs: milliseconds('Time spent storing the file.'),
   }),
 });
 
@@ -46,26 +48,27 @@ const errorSchema = Type.Object({
 /** How the refreshes of a capture stand; there with persistence, and once a refresh was asked for. */
 const refreshSchema = Type.Object({
   state: enumOf(['idle', 'queued', 'rendering', 'completed', 'failed'], {
-    description: 'Of the latest refresh; idle: there was none yet.',
+    description: 'State of the latest refresh; idle if there was none.',
   }),
   error: nullable(errorSchema),
-  acceptedAt: date('When the latest refresh was accepted.'),
-  endedAt: date('When it ended.'),
-  nextAt: date('When the capture is refreshed by itself next; null: never.'),
-  tokensCharged: Type.Integer({ minimum: 0, description: 'What all refreshes of the capture have cost so far.' }),
+  acceptedAt: date('Time at which the latest refresh was accepted.'),
+  endedAt: date('Time at which the latest refresh ended.'),
+  nextAt: date('Time of the next automatic refresh, or null if there is none.'),
+  tokensCharged: Type.Integer({ minimum: 0, description: 'Tokens charged for all refreshes of the capture so far.' }),
 });
 
 /** How the notice about the latest event of a capture stands. */
 const webhookSchema = Type.Object({
   url: Type.String(),
   state: enumOf(webhookStates, {
-    description: 'waiting for an event, pending until it was told, delivered, or failed: given up.',
+    description:
+      'waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.',
   }),
-  event: nullable(enumOf(webhookEvents)),
-  attempts: Type.Integer({ minimum: 0 }),
-  lastStatus: nullable(Type.Integer({ description: 'HTTP status of the last answer.' })),
-  lastError: nullable(Type.String({ description: 'Why the last attempt did not succeed.' })),
-  nextAttemptAt: date('When it is tried again.'),
+  event: nullable(enumOf(webhookEvents, { description: 'The latest event.' })),
+  attempts: Type.Integer({ minimum: 0, description: 'Delivery attempts of the latest event so far.' }),
+  lastStatus: nullable(Type.Integer({ description: 'HTTP status of the last response of the receiver.' })),
+  lastError: nullable(Type.String({ description: 'Reason why the last delivery attempt failed.' })),
+  nextAttemptAt: date('Time of the next delivery attempt.'),
 });
 
 export type RefreshView = Static<typeof refreshSchema>;
@@ -77,30 +80,43 @@ export type CaptureStatus = (typeof captureStatuses)[number];
 
 /** The `data` of a completed capture: shapes A and B of the interface at once. */
 export const captureResultSchema = Type.Object({
-  uuid: Type.String({ format: 'uuid', description: 'UUIDv7.' }),
+  uuid: Type.String({ format: 'uuid', description: 'Identifier of the capture (UUIDv7).' }),
   status: enumOf(captureStatuses),
-  fileUrl: Type.String({ description: 'Where the file is.' }),
-  fromCache: Type.Boolean({ description: 'Answered with an earlier capture, or one that was under way.' }),
-  tokenCost: Type.Integer({ minimum: 0, description: 'Tokens charged; from the cache none.' }),
+  fileUrl: Type.String({ description: 'URL of the file.' }),
+  fromCache: Type.Boolean({
+    description: 'Whether the response is an equal capture that had completed earlier or was in progress.',
+  }),
+  tokenCost: Type.Integer({
+    minimum: 0,
+    description: 'Tokens charged for this request; 0 for responses from the cache.',
+  }),
   fileSizeBytes: Type.Integer({ minimum: 1 }),
-  processingTimeMs: milliseconds('From acceptance to the stored file; from the cache: to the answer.'),
-  region: enumOf(regions, { description: 'Where the page was rendered.' }),
+  processingTimeMs: milliseconds(
+    'Time from the acceptance of the request to the stored file, or to the response for responses from the cache.',
+  ),
+  region: enumOf(regions, { description: 'Region in which the page was rendered.' }),
   metadata: Type.Object({
-    url: Type.String({ description: 'The address that was asked for; about:blank for html.' }),
-    capturedAt: Type.String({ format: 'date-time' }),
-    createdAt: Type.Integer({ description: 'Unix time in seconds.' }),
+    url: Type.String({ description: 'Requested URL, or about:blank for supplied HTML.' }),
+    capturedAt: Type.String({ format: 'date-time', description: 'Time of the capture.' }),
+    createdAt: Type.Integer({ description: 'Time of the capture as Unix time in seconds.' }),
     format: enumOf(formats),
     mimeType: enumOf(Object.values(mimeTypes)),
     fileSizeBytes: Type.Integer({ minimum: 1 }),
-    width: Type.Integer({ minimum: 1, description: 'Pixels of the file; of a pdf, CSS pixels of the first page.' }),
-    height: Type.Integer({ minimum: 1, description: 'Pixels of the file; of a pdf, CSS pixels of the first page.' }),
+    width: Type.Integer({
+      minimum: 1,
+      description: 'Size in pixels of the file. For a PDF, CSS pixels of the first page.',
+    }),
+    height: Type.Integer({
+      minimum: 1,
+      description: 'Size in pixels of the file. For a PDF, CSS pixels of the first page.',
+    }),
     viewport: Type.Object({
       width: Type.Integer(),
       height: Type.Integer(),
       deviceScaleFactor: Type.Number(),
     }),
     fullPage: Type.Boolean(),
-    expiresAt: Type.String({ format: 'date-time', description: 'When the file is removed.' }),
+    expiresAt: Type.String({ format: 'date-time', description: 'Time at which the file expires.' }),
   }),
   report: reportSchema,
   refresh: Type.Optional(refreshSchema),
@@ -111,7 +127,7 @@ export type CaptureResult = Static<typeof captureResultSchema>;
 
 /** What is known of a capture from its acceptance on. */
 const askedSchema = Type.Object({
-  url: Type.String({ description: 'The address that was asked for; about:blank for html.' }),
+  url: Type.String({ description: 'Requested URL, or about:blank for supplied HTML.' }),
   format: enumOf(formats),
   viewport: Type.Object({
     width: Type.Integer(),
@@ -126,14 +142,15 @@ export const pendingCaptureSchema = Type.Object(
   {
     uuid: Type.String({ format: 'uuid' }),
     status: enumOf(['queued', 'rendering']),
-    fileUrl: Type.String({ description: 'Where the file will be.' }),
+    fileUrl: Type.String({ description: 'URL that the file will have.' }),
     fromCache: Type.Boolean(),
-    tokenCost: Type.Integer({ minimum: 0, description: 'Tokens that it costs when it completes.' }),
-    region: enumOf(regions, { description: 'Where it waits or is rendered.' }),
-    acceptedAt: Type.String({ format: 'date-time' }),
+    tokenCost: Type.Integer({ minimum: 0, description: 'Tokens that are charged when the capture completes.' }),
+    region: enumOf(regions, { description: 'Region in which the capture waits or is rendered.' }),
+    acceptedAt: Type.String({ format: 'date-time', description: 'Time at which the request was accepted.' }),
     estimatedWaitSeconds: Type.Optional(
       Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-        description: 'In the answer to a background capture: until it begins, by how the queue is; null: unknown.',
+        description:
+          'Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture.',
       }),
     ),
     metadata: askedSchema,
@@ -148,10 +165,13 @@ const failedCaptureSchema = Type.Object(
     uuid: Type.String({ format: 'uuid' }),
     status: enumOf(['failed']),
     fromCache: Type.Boolean(),
-    tokenCost: Type.Integer({ minimum: 0, description: 'Always 0: a failed capture costs nothing.' }),
+    tokenCost: Type.Integer({ minimum: 0, description: 'Always 0, because failed captures are not charged.' }),
     region: enumOf(regions),
-    processingTimeMs: Type.Integer({ minimum: 0, description: 'From acceptance to the failure.' }),
-    acceptedAt: Type.String({ format: 'date-time' }),
+    processingTimeMs: Type.Integer({
+      minimum: 0,
+      description: 'Time from the acceptance of the request to the failure.',
+    }),
+    acceptedAt: Type.String({ format: 'date-time', description: 'Time at which the request was accepted.' }),
     error: errorSchema,
     metadata: askedSchema,
     webhook: Type.Optional(webhookSchema),
@@ -165,9 +185,12 @@ const deletedCaptureSchema = Type.Object(
     uuid: Type.String({ format: 'uuid' }),
     status: enumOf(['deleted']),
     fromCache: Type.Boolean(),
-    tokenCost: Type.Integer({ minimum: 0, description: 'Always 0: there was no capture.' }),
+    tokenCost: Type.Integer({
+      minimum: 0,
+      description: 'Always 0, because the capture was deleted before it completed.',
+    }),
     region: enumOf(regions),
-    acceptedAt: Type.String({ format: 'date-time' }),
+    acceptedAt: Type.String({ format: 'date-time', description: 'Time at which the request was accepted.' }),
     metadata: askedSchema,
   },
   { title: 'DeletedCapture' },

@@ -11,7 +11,9 @@ export const failureSchema = (codes: readonly ErrorCode[] = errorCodes) =>
     success: Type.Literal(false),
     error: Type.Object({
       code: Type.Unsafe<ErrorCode>({ type: 'string', enum: [...codes] }),
-      message: Type.String({ description: 'What was wrong and what to do.' }),
+      message: Type.String({
+        description: 'Description of the error and of what to do. Use code, not message, in programs.',
+      }),
     }),
     data: Type.Null(),
   });

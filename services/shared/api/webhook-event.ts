@@ -5,7 +5,7 @@ import { webhookEvents, type WebhookEvent } from './webhook.ts';
 /** The body of a notice: what happened to a capture, when, and how the capture stands at the time of sending. */
 export const webhookNoticeSchema = Type.Object({
   type: Type.Unsafe<WebhookEvent>({ type: 'string', enum: [...webhookEvents] }),
-  timestamp: Type.String({ format: 'date-time', description: 'When it happened.' }),
+  timestamp: Type.String({ format: 'date-time', description: 'Time of the event.' }),
   data: captureStateSchema,
 });
 export type WebhookNotice = Static<typeof webhookNoticeSchema>;

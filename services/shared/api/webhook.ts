@@ -15,7 +15,7 @@ export const rotateWebhookSecretSchema = Type.Object(
       minimum: 0,
       maximum: 604_800,
       default: 86_400,
-      description: 'For how long notices are signed with the secrets before it, too.',
+      description: 'Seconds for which events are also signed with the earlier secrets.',
     }),
   },
   { additionalProperties: false },
@@ -25,14 +25,15 @@ export type RotateWebhookSecret = Static<typeof rotateWebhookSecretSchema>;
 /** What the notices to an account are signed with. */
 export const webhookSecretSchema = Type.Object({
   secret: Type.String({
-    description: 'whsec_ and the base64 of 32 bytes, as the Standard Webhooks libraries take it.',
+    description:
+      'Webhook secret: whsec_ followed by 32 base64-encoded bytes, as Standard Webhooks libraries expect it.',
   }),
   previous: Type.Array(
     Type.Object({
       secret: Type.String(),
       signsUntil: Type.String({ format: 'date-time' }),
     }),
-    { description: 'Secrets that were rotated and still sign beside it, newest first.' },
+    { description: 'Rotated secrets that still sign events, newest first.' },
   ),
 });
 export type WebhookSecretView = Static<typeof webhookSecretSchema>;

@@ -131,16 +131,19 @@ export class OrphanMetrics {
   constructor(registry: Registry) {
     const registers = [registry];
     const named = (name: string, help: string) => ({ name: `webcapture_reconcile_${name}`, help, registers });
-    this.#looked = new Counter(named('files_total', 'Files compared with the capture records.'));
+    this.#looked = new Counter(named('files_total', 'Files that orphan collections compared with their records.'));
     this.#removed = new Counter({
-      ...named('removed_files_total', 'Orphaned files removed, by reason.'),
+      ...named(
+        'removed_files_total',
+        'Orphans removed, by reason: no_record, other_file (the capture has another file), ended (the capture failed, expired or was deleted) or overdue.',
+      ),
       labelNames: ['reason'],
     });
     for (const reason of removalReasons) this.#removed.inc({ reason }, 0);
     this.#left = new Counter({
       ...named(
         'left_files_total',
-        'Orphaned files not removed: the store failed, or the file may belong to another installation (withheld).',
+        'Orphans not removed, by reason: failed (the store failed) or withheld (the file may belong to another installation).',
       ),
       labelNames: ['why'],
     });
@@ -148,11 +151,11 @@ export class OrphanMetrics {
     this.#missing = new Gauge(
       named(
         'missing_files',
-        'Completed captures whose file is missing, as counted by the last npm run reconcile -- --missing.',
+        'Completed captures without a file, as counted by the last run of npm run reconcile -- --missing.',
       ),
     );
     this.#endedAt = new Gauge(
-      named('last_end_timestamp_seconds', 'End of the last orphan collection, as a Unix timestamp.'),
+      named('last_end_timestamp_seconds', 'Unix time of the end of the last orphan collection.'),
     );
     this.#seconds = new Gauge(named('last_duration_seconds', 'Duration of the last orphan collection.'));
   }

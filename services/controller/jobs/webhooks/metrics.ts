@@ -15,7 +15,7 @@ export class WebhookMetrics {
     const registers = [registry];
     void new Gauge({
       name: 'webcapture_webhook_receivers_unavailable',
-      help: 'Webhook receivers that have not answered several attempts in a row and get one attempt at a time. Set by the leader.',
+      help: 'Webhook receivers that failed to respond to several consecutive attempts and get one attempt at a time. Set by the leader.',
       registers,
       collect() {
         this.set(unavailable());
@@ -23,13 +23,13 @@ export class WebhookMetrics {
     });
     this.#attempts = new Counter({
       name: 'webcapture_webhook_attempts_total',
-      help: 'Delivery attempts of events, by outcome.',
+      help: 'Webhook delivery attempts, by event and outcome: delivered, retried or given_up.',
       labelNames: ['event', 'outcome'],
       registers,
     });
     this.#seconds = new Histogram({
       name: 'webcapture_webhook_attempt_seconds',
-      help: 'Time of a delivery attempt, from resolving the name to the answer of the receiver.',
+      help: 'Duration of a webhook delivery attempt, from the DNS lookup to the response of the receiver.',
       buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
     });
