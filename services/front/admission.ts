@@ -1,6 +1,6 @@
 import type { Account } from '@webcapture/shared/accounts/accounts.ts';
-import type { AccountLimits, AdmissionRequest, AdmissionVerdict } from '@webcapture/shared/accounts/admission.ts';
-import type { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import type { AccountLimits, AdmissionRequest, AdmissionVerdict } from '@webcapture/shared/accounts/limits.ts';
+import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { periodOf } from '@webcapture/shared/captures/times.ts';
@@ -19,7 +19,7 @@ const checkTimeoutMs = 3000;
 const releaseTimeoutMs = 1000;
 
 export interface AdmissionDeps {
-  readonly admissions: Pick<Admissions, 'admit' | 'release'>;
+  readonly limiter: Pick<Limiter, 'admit' | 'release'>;
   readonly captures: Pick<Captures, 'get'>;
   readonly log: Logger;
   /** Ends what goes on in the background. */
@@ -102,7 +102,7 @@ export class Admission {
   async #check(account: Account, request: AdmissionRequest): Promise<AdmissionVerdict> {
     const timeoutMs = this.#deps.checkTimeoutMs ?? checkTimeoutMs;
     const deadline = Date.now() + timeoutMs;
-    const admitted = retryTransient(() => this.#deps.admissions.admit(account.id, account, request), { deadline });
+    const admitted = retryTransient(() => this.#deps.limiter.admit(account.id, account, request), { deadline });
     try {
       return await withDeadline(admitted, timeoutMs, 'checking the limits');
     } catch (cause) {
@@ -127,7 +127,7 @@ export class Admission {
       return;
     }
     try {
-      const released = this.#deps.admissions.release(account, request.id);
+      const released = this.#deps.limiter.release(account, request.id);
       await withDeadline(released, releaseTimeoutMs, 'releasing a reservation');
     } catch (error) {
       this.#deps.log.warn({ err: error, uuid: request.id, account }, 'a reservation could not be released at once');
@@ -136,20 +136,20 @@ export class Admission {
   }
 
   #releaseInBackground(account: string, { id, until }: AdmissionRequest): void {
-    const { admissions, signal } = this.#deps;
+    const { limiter, signal } = this.#deps;
     const deadline = this.#onOwnClock(until);
-    this.#inBackground(() => retryTransient(() => admissions.release(account, id), { deadline, signal }));
+    this.#inBackground(() => retryTransient(() => limiter.release(account, id), { deadline, signal }));
   }
 
   async #releaseAtEnd(account: string, { id, until }: AdmissionRequest): Promise<void> {
-    const { admissions, captures, signal } = this.#deps;
+    const { limiter, captures, signal } = this.#deps;
     const deadline = this.#onOwnClock(until);
     for (let attempt = 1; Date.now() < deadline && !signal.aborted; attempt++) {
       const read = () => captures.get(account, id);
       const found = await retryTransient(read, { deadline, signal });
       // A capture that a client waits for has no record before it ends.
       if (found !== null && !isOpen(found.value)) {
-        await retryTransient(() => admissions.release(account, id), { deadline, signal });
+        await retryTransient(() => limiter.release(account, id), { deadline, signal });
         return;
       }
       await delay(backoffMs(attempt, 100, 2000), signal);

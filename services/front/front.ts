@@ -2,14 +2,14 @@ import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
-import { Admissions } from '@webcapture/shared/accounts/admissions.ts';
-import { Keys } from '@webcapture/shared/accounts/keys.ts';
+import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
+import { Keys } from './auth/keys.ts';
 import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
-import { IdempotencyKeys } from '@webcapture/shared/captures/idempotency.ts';
-import { CaptureList } from '@webcapture/shared/captures/list.ts';
+import { IdempotencyKeys } from './capture/idempotency-keys.ts';
+import { CaptureList } from './capture/capture-list.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { SignLink } from '@webcapture/shared/files/open-store.ts';
@@ -174,12 +174,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     log,
   });
   const usage = new AccountUsage(session);
-  const admissions = new Admissions(session, {
-    readUsage: (account, time, precision) => usage.read(account, time, precision),
-    bookedOf: (account, reservations) => usage.bookedOf(account, reservations),
-    now,
-  });
-  const admission = new Admission({ admissions, captures, log, signal, now, checkTimeoutMs });
+  const limiter = new Limiter(session, usage, now);
+  const admission = new Admission({ limiter, captures, log, signal, now, checkTimeoutMs });
   const idempotency = new Idempotency({
     keys: new IdempotencyKeys(session),
     captures,
@@ -236,13 +232,13 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     files: { store, links: signLink === undefined ? null : new SignedLinks(signLink, now), now },
     keys: { authenticator, keys, keyIssuer, now },
     webhooks: { authenticator, webhookSecrets: new WebhookSecrets(session), now },
-    usage: { authenticator, usage, admissions, now },
+    usage: { authenticator, usage, limiter, now },
     admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, now },
     status: board,
   });
   app.addHook('onClose', async () => {
     await resultQueue.close();
-    await admissions.flush();
+    await limiter.flush();
   });
   return app;
 }

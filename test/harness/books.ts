@@ -6,7 +6,7 @@ import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { Fleet as FleetState } from '@webcapture/shared/queue/fleet.ts';
-import { hashKey, Keys, scopes, type KeyRecord } from '@webcapture/shared/accounts/keys.ts';
+import { hashKey, Keys, scopes, type KeyRecord } from '../../services/front/auth/keys.ts';
 import { monthOf } from '@webcapture/shared/captures/times.ts';
 import { usageShards, type Usage } from '@webcapture/shared/captures/usage.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';

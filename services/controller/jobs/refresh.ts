@@ -1,7 +1,7 @@
 import { refreshReservation } from '@webcapture/shared/accounts/account-usage.ts';
 import { type Account, type Accounts, withDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
-import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
-import type { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
+import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { reservationMs, dispatchAfterMs } from '@webcapture/shared/captures/times.ts';
@@ -14,7 +14,7 @@ import type { TaskOf } from './tasks.ts';
 export interface RefreshDeps extends DispatchDeps {
   readonly captures: Pick<Captures, 'get' | 'change'>;
   readonly accounts: Pick<Accounts, 'get'>;
-  readonly admissions: Pick<Admissions, 'admit' | 'release'>;
+  readonly admissions: Pick<Limiter, 'admit' | 'release'>;
   readonly fleet: Pick<Fleet, 'load'>;
   readonly regions: readonly Region[];
   readonly defaultLimits: AccountLimits;

@@ -6,8 +6,8 @@ import {
   type Accounts,
   withDefaultLimits,
 } from '@webcapture/shared/accounts/accounts.ts';
-import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
-import type { Keys } from '@webcapture/shared/accounts/keys.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
+import type { Keys } from '../auth/keys.ts';
 import {
   accountSchema,
   type AccountView,

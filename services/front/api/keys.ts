@@ -8,7 +8,7 @@ import {
 } from '@webcapture/shared/api/api-key.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import { pageQuerySchema, pageSchema, type PageQuery } from '@webcapture/shared/api/capture-list.ts';
-import type { Keys } from '@webcapture/shared/accounts/keys.ts';
+import type { Keys } from '../auth/keys.ts';
 import type { FastifyInstance } from 'fastify';
 import { checkScopes, keyView, newKeyView, parseExpiry, type KeyIssuer } from '../auth/key-issuer.ts';
 import type { Authenticator } from '../auth/authenticator.ts';

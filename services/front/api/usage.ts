@@ -1,7 +1,7 @@
 import { usageSchema } from '@webcapture/shared/api/account.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import type { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
-import type { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { periodOf } from '@webcapture/shared/captures/times.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
@@ -11,13 +11,13 @@ import { usageExample } from './examples.ts';
 export interface UsageDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly usage: Pick<AccountUsage, 'read'>;
-  readonly admissions: Pick<Admissions, 'inFlight'>;
+  readonly limiter: Pick<Limiter, 'inFlight'>;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
 /** GET /usage: how the key's account stands. */
-export function usageRoute(app: FastifyInstance, { authenticator, usage, admissions, now }: UsageDeps): void {
+export function usageRoute(app: FastifyInstance, { authenticator, usage, limiter, now }: UsageDeps): void {
   app.get('/usage', {
     schema: {
       operationId: 'getUsage',
@@ -39,7 +39,7 @@ export function usageRoute(app: FastifyInstance, { authenticator, usage, admissi
       const period = periodOf(time);
       const [{ tokens, reserved, queued }, inFlight] = await Promise.all([
         usage.read(account.id, time, 'exact'),
-        admissions.inFlight(account.id),
+        limiter.inFlight(account.id),
       ]);
       return reply.header('cache-control', 'no-store').send(
         success({

@@ -8,8 +8,8 @@ import {
   type AccountRecord,
   type Accounts,
 } from '@webcapture/shared/accounts/accounts.ts';
-import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
-import { hashKey, type KeyRecord, type Keys, type Scope } from '@webcapture/shared/accounts/keys.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
+import { hashKey, type KeyRecord, type Keys, type Scope } from './keys.ts';
 import { ReadCache } from '../read-cache.ts';
 import type { UnknownKeys } from './unknown-keys.ts';
 

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { hashKey, type KeyRecord, type Keys, newApiKey, type Scope } from '@webcapture/shared/accounts/keys.ts';
+import { hashKey, type KeyRecord, type Keys, newApiKey, type Scope } from './keys.ts';
 import type { KeyView, NewKeyView } from '@webcapture/shared/api/api-key.ts';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';

@@ -1,7 +1,7 @@
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { connectionId } from '@webcapture/shared/nats/watch.ts';
-import { keyHashOf, keySubjects, type Keys } from '@webcapture/shared/accounts/keys.ts';
+import { keyHashOf, keySubjects, type Keys } from './keys.ts';
 import { LRUCache } from 'lru-cache';
 
 /** For how long a key is taken to be missing that was missing; when it is written, it is no longer. */

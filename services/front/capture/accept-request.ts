@@ -5,13 +5,13 @@ import {
   tokenCost,
 } from '@webcapture/shared/api/capture-request.ts';
 import type { Format } from '@webcapture/shared/api/formats.ts';
-import { cacheName } from '@webcapture/shared/captures/cache.ts';
 import type { CacheKey } from '@webcapture/shared/captures/capture-record.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { Priority } from '@webcapture/shared/nats/streams.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { describeValue } from '../validation/explain-errors.ts';
+import { cacheName } from './cache-key.ts';
 import { renderOptions } from './render-options.ts';
 
 /** What is to be captured, once every rule has been checked. */

@@ -1,7 +1,6 @@
-import { canonical, sha256 } from '@webcapture/shared/captures/cache.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
-import type { IdempotencyEntry, IdempotencyKeys, KeptAnswer } from '@webcapture/shared/captures/idempotency.ts';
+import type { IdempotencyEntry, IdempotencyKeys, KeptAnswer } from './idempotency-keys.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { uuidV7 } from '@webcapture/shared/captures/uuid.ts';
 import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
@@ -9,6 +8,7 @@ import { backoffMs, delay, withDeadline } from '@webcapture/shared/runtime/deadl
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { answerOfRecord, type AnswerOptions } from './answer.ts';
+import { canonical, sha256 } from './cache-key.ts';
 import { readState } from './capture-state.ts';
 import type { WaitClock } from '../http/request-facts.ts';
 import { callNats } from '../nats.ts';
@@ -109,7 +109,7 @@ export class Idempotency {
     let failed: string | undefined;
     for (let attempt = 1; !clientGone.aborted; attempt++) {
       const wanted = { bodyHash, claim: { uuid: uuidV7(now()), until: now() + leaseTtlMs } };
-      const entry = await callNats(() => keys.claim(account, key, wanted, failed), callTimeoutMs, unavailable);
+      const entry = await callNats(() => keys.acquire(account, key, wanted, failed), callTimeoutMs, unavailable);
       if (entry.bodyHash !== bodyHash) throw this.#mismatch();
       const { uuid } = entry.claim;
       if (uuid === wanted.claim.uuid) {

@@ -1,10 +1,10 @@
 import {
   answers,
   type Cache,
-  type CacheClaim as LeaseState,
   type CacheEntry,
   cacheSubject,
   cacheSubjects,
+  type LeaseState,
 } from '@webcapture/shared/captures/cache.ts';
 import type { CacheKey, CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
@@ -182,7 +182,7 @@ export class ResponseCache {
   ): Promise<CacheEntry | null> {
     const lease = { uuid, until: this.#deps.session.now() + leaseTtlMs };
     try {
-      const requested = this.#deps.cache.claim(account, key.name, lease, { maxAge: key.ttl, instead });
+      const requested = this.#deps.cache.acquire(account, key.name, lease, { maxAge: key.ttl, instead });
       return await withDeadline(requested, lookupTimeoutMs, 'acquiring a lease in the cache');
     } catch (error) {
       this.#deps.log.warn({ err: error }, 'the cache could not be used');

@@ -1,4 +1,4 @@
-import type { AdmissionRequest } from './admission.ts';
+import type { AdmissionRequest } from './limits.ts';
 
 type Reservation = Pick<AdmissionRequest, 'tokens' | 'lane' | 'until'> & { readonly isNamed: boolean };
 
@@ -34,8 +34,17 @@ export class OwnReservations {
   }
 
   get counts(): Counts {
-    const { interactive, background, tokens } = this.#counted;
-    return [interactive, background, tokens];
+    return this.countsWith([]);
+  }
+
+  /** With requests that are about to be counted. */
+  countsWith(requests: readonly AdmissionRequest[]): Counts {
+    const sum = { ...this.#counted };
+    for (const { lane, tokens } of requests) {
+      sum[lane]++;
+      sum.tokens += tokens;
+    }
+    return [sum.interactive, sum.background, sum.tokens];
   }
 
   /** Names that were released and perhaps stand in the value still. */

@@ -3,7 +3,7 @@ import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
 import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { backgroundShards, captureDurable, deadLetterDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { backgroundShardOf } from '@webcapture/shared/captures/captures.ts';
-import { CaptureList } from '@webcapture/shared/captures/list.ts';
+import { CaptureList } from '../../../services/front/capture/capture-list.ts';
 import { parseAdvisory, settleDeadLetters } from '../../../services/controller/jobs/dead-letters.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';

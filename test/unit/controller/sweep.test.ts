@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { backgroundShards, captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
-import { CaptureList } from '@webcapture/shared/captures/list.ts';
+import { CaptureList } from '../../../services/front/capture/capture-list.ts';
 import { backgroundShardOf } from '@webcapture/shared/captures/captures.ts';
 import { remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { OverdueSweep, whatIsDue } from '../../../services/controller/jobs/sweep.ts';

@@ -4,7 +4,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { laterSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
-import { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { Jobs } from '@webcapture/shared/queue/jobs.ts';
@@ -156,12 +156,9 @@ describe('a front that dies', () => {
 describe('the place of a front that has died', () => {
   const admit = async (holder: Holder, id: string, until: number, limits: object) => {
     const usage = new AccountUsage(stand.nats.session);
-    const admissions = new Admissions(stand.nats.session, {
-      readUsage: (account, time, precision) => usage.read(account, time, precision),
-      bookedOf: (account, holds) => usage.bookedOf(account, holds),
-    });
+    const limiter = new Limiter(stand.nats.session, usage);
     const place = { id, tokens: 1, lane: 'background', until } as const;
-    expect((await admissions.admit(holder.account, { ...wide, ...limits }, place)).refused).toBeNull();
+    expect((await limiter.admit(holder.account, { ...wide, ...limits }, place)).refused).toBeNull();
   };
 
   test('before the record lapses by itself, and does not block any longer', async () => {

@@ -3,7 +3,7 @@ import type { UsageView } from '@webcapture/shared/api/account.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { keysMatching, readMany } from '@webcapture/shared/nats/read-many.ts';
-import type { AdmissionState } from '@webcapture/shared/accounts/admission.ts';
+import type { AdmissionState } from '@webcapture/shared/accounts/limits.ts';
 import { usageOf } from '@webcapture/shared/captures/usage.ts';
 import { until } from '../../harness/until.ts';
 import { adminToken, dataOf, openAccount, send, type Answer } from './accounts.ts';

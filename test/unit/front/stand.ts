@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import { hashKey, Keys, scopes, type KeyRecord } from '@webcapture/shared/accounts/keys.ts';
+import { hashKey, Keys, scopes, type KeyRecord } from '../../../services/front/auth/keys.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { SignLink } from '@webcapture/shared/files/open-store.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { provision } from '@webcapture/shared/nats/provision.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
-import { hashKey, Keys, scopes } from '@webcapture/shared/accounts/keys.ts';
+import { hashKey, Keys, scopes } from '../../../services/front/auth/keys.ts';
 import { Authenticator } from '../../../services/front/auth/authenticator.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { UnknownKeys } from '../../../services/front/auth/unknown-keys.ts';

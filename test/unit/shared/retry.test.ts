@@ -123,7 +123,7 @@ test('while the server is away, whatever writes keeps to the deadline of its cal
     failing(captures.change(record, (found) => ({ ...found, tokenCost: 9 }), limits)),
     failing(jobs.publish(jobOf(record, 0), limits)),
     failing(tasks.publish({ kind: 'expiry', account: 'a', uuid: record.uuid }, limits.deadline)),
-    failing(cache.fill('a', place, record, undefined, limits)),
+    failing(cache.fill('a', place, record, limits)),
   ]);
   await nats.start();
   for (const { error, ms } of all) {

@@ -8,7 +8,7 @@ import {
   type AdmissionState,
   isNearLimit,
   type UsageSum,
-} from '@webcapture/shared/accounts/admission.ts';
+} from '@webcapture/shared/accounts/limits.ts';
 
 const limits: AccountLimits = { tokenQuota: 100, ratePerMinute: 60, burst: 3, maxInFlight: 5, maxQueued: 4 };
 const unused = { tokens: 0, reserved: 0, queued: 0 };

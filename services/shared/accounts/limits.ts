@@ -1,3 +1,5 @@
+import type { Priority } from '../nats/streams.ts';
+
 /** What an account may do. */
 export interface AccountLimits {
   /** Tokens of a calendar month. */
@@ -11,7 +13,7 @@ export interface AccountLimits {
   readonly maxQueued: number;
 }
 
-/** What the books say of the account this month, over all shards. */
+/** What the usage ledger says of the account this month, over all shards. */
 export interface UsageSum {
   readonly tokens: number;
   /** Tokens of background captures that have not ended. */
@@ -20,10 +22,8 @@ export interface UsageSum {
   readonly queued: number;
 }
 
-type Priority = 'interactive' | 'background';
-
 /** A reservation under its own name: its tokens, and when it lapses (Unix ms) should it never be released. */
-type Hold = readonly [tokens: number, until: number, lane: Priority];
+type NamedReservation = readonly [tokens: number, until: number, lane: Priority];
 
 /**
  * What one front has reserved for captures that the value does not name: how many, their tokens, and until when (Unix
@@ -51,7 +51,8 @@ export interface AdmissionState {
   readonly at?: number;
   /** Theoretical arrival time of GCRA, Unix ms. */
   readonly tat: number;
-  readonly holds: Readonly<Record<string, Hold>>;
+  /** Named reservations; stored values call them so. */
+  readonly holds: Readonly<Record<string, NamedReservation>>;
   readonly fronts?: Readonly<Record<string, FrontReservations>>;
 }
 
@@ -61,13 +62,13 @@ export const freshAdmissionState: AdmissionState = { tat: 0, holds: {} };
 export const maxNamed = 64;
 
 export interface AdmissionRequest {
-  /** Names the hold. */
+  /** Names the reservation: the uuid of the capture, or what `refreshReservation` makes of it. */
   readonly id: string;
   readonly tokens: number;
   readonly lane: Priority;
   /** No request of a client: the rate limit does not count it. */
   readonly unrated?: boolean;
-  /** When the hold lapses by itself, Unix ms. */
+  /** When the reservation lapses by itself, Unix ms. */
   readonly until: number;
 }
 
@@ -165,7 +166,7 @@ export function admit(
   }
 }
 
-/** Refreshes by interval, which no rate limits, that a fleet may book for one account within a moment. */
+/** Refreshes by interval, which no rate limits, that a fleet may queue for one account within a moment. */
 const refreshesAtOnce = 100;
 
 /** What an account may be admitted for within a minute at the most. */

@@ -1,12 +1,12 @@
 import { createHash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Scope } from '../api/api-key.ts';
-import type { NatsSession } from '../nats/connect.ts';
-import { type BatchWrite, commitBatch, Entries, type Entry } from '../nats/entries.ts';
-import { isKeyPart, keysMatching, pageOf, readMany } from '../nats/read-many.ts';
-import { compareAndSet } from '../nats/retry.ts';
+import type { Scope } from '@webcapture/shared/api/api-key.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { type BatchWrite, commitBatch, Entries, type Entry } from '@webcapture/shared/nats/entries.ts';
+import { isKeyPart, keysMatching, pageOf, readMany } from '@webcapture/shared/nats/read-many.ts';
+import { compareAndSet } from '@webcapture/shared/nats/retry.ts';
 
-export { scopes, type Scope } from '../api/api-key.ts';
+export { scopes, type Scope } from '@webcapture/shared/api/api-key.ts';
 
 /** An API key as it is kept: the key itself is known to its holder only. Times are Unix milliseconds. */
 export interface KeyRecord {

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
-import { CaptureList, type CaptureListAsk, type ScanBounds } from '@webcapture/shared/captures/list.ts';
+import { CaptureList, type CaptureListAsk, type ScanBounds } from '../../../services/front/capture/capture-list.ts';
 import { captureKey, Captures } from '@webcapture/shared/captures/captures.ts';
 import { firstUuidOf, timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';

@@ -1,10 +1,10 @@
-import type { CaptureStatus } from '../api/capture.ts';
-import type { NatsSession } from '../nats/connect.ts';
-import { allKeys, countKeys, readBatch, readMany } from '../nats/read-many.ts';
-import type { CaptureRecord } from './capture-record.ts';
-import { captureKey, capturesOfDay } from './captures.ts';
-import { firstUuidOf, timeOfUuid } from './uuid.ts';
-import { statusOf } from './view.ts';
+import type { CaptureStatus } from '@webcapture/shared/api/capture.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { allKeys, countKeys, readBatch, readMany } from '@webcapture/shared/nats/read-many.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { captureKey, capturesOfDay } from '@webcapture/shared/captures/captures.ts';
+import { firstUuidOf, timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
+import { statusOf } from '@webcapture/shared/captures/view.ts';
 
 export interface CaptureListAsk {
   /** The most records to answer. */
