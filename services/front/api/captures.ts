@@ -12,7 +12,7 @@ import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { changeCapture, readState } from '../capture/capture-state.ts';
-import { refreshCapture, type RefreshDeps } from '../capture/request-refresh.ts';
+import { requestRefresh, type RequestRefreshDeps } from '../capture/request-refresh.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { callNats } from '../nats.ts';
 import { pageQueryOf } from '../validation/input.ts';
@@ -31,7 +31,7 @@ const listTimeoutMs = 3000;
 
 const guardTimeoutMs = 3000;
 
-export interface CapturesDeps extends RefreshDeps {
+export interface CapturesDeps extends RequestRefreshDeps {
   readonly cdnUrl: string;
   readonly captures: Pick<Captures, 'get' | 'fail' | 'change'>;
   readonly captureList: Pick<CaptureList, 'list'>;
@@ -183,7 +183,7 @@ function refreshRoute(app: FastifyInstance, deps: CapturesDeps): void {
     handler: async (request, reply) => {
       const { facts, headers, params } = request;
       const call = { uuid: params.uuid, authorization: headers.authorization };
-      const record = await refreshCapture(call, facts, deps).finally(() => setRateLimitHeaders(reply, facts));
+      const record = await requestRefresh(call, facts, deps).finally(() => setRateLimitHeaders(reply, facts));
       const view = captureView(record, { cdnUrl, now: deps.now() });
       return reply.header('cache-control', 'no-store').send(success(view));
     },

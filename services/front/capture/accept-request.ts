@@ -4,9 +4,13 @@ import {
   type RenderOptions,
   tokenCost,
 } from '@webcapture/shared/api/capture-request.ts';
+import type { Isolation } from '@webcapture/shared/api/account.ts';
 import type { Format } from '@webcapture/shared/api/formats.ts';
-import type { CacheKey } from '@webcapture/shared/captures/capture-record.ts';
+import type { CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { deadlineOf } from '@webcapture/shared/captures/times.ts';
+import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import type { Priority } from '@webcapture/shared/nats/streams.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
@@ -71,6 +75,59 @@ export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): Accept
       ? { name: cacheName(source, options, request.region, kept), ttl: responseCache.ttl }
       : undefined,
   };
+}
+
+/** What an accepted request is rendered under. */
+export interface NewCapture {
+  /** A UUIDv7 of this moment: the capture is accepted at its time, which names the day that its record lies under. */
+  readonly uuid: string;
+  readonly account: string;
+  /** That of the account. */
+  readonly isolation?: Isolation | undefined;
+  /** Under which it answers for equal requests. */
+  readonly cacheKey?: CacheKey | undefined;
+}
+
+/**
+ * The record of a capture that is about to be queued; its job is made of it.
+ *
+ * @param queue where it is queued, and how long it may wait there for a renderer
+ */
+export function newRecord(
+  request: AcceptedRequest,
+  { uuid, account, isolation, cacheKey }: NewCapture,
+  { region, waitMs }: { readonly region: Region; readonly waitMs: number },
+): CaptureRecord {
+  const { source, options, lifetimeMs, persistence, webhookUrl } = request;
+  const acceptedAt = timeOfUuid(uuid) ?? 0;
+  const startBy = acceptedAt + waitMs;
+  return {
+    uuid,
+    account,
+    status: 'queued',
+    lane: request.priority,
+    url: source.kind === 'url' ? source.url : 'about:blank',
+    ...(keepsHtml(request) ? { html: uuid } : {}),
+    options,
+    tokenCost: request.tokenCost,
+    fileName: newFileName(uuid, options.format),
+    askedRegion: request.region,
+    region,
+    acceptedAt,
+    startBy,
+    deadline: deadlineOf(options, startBy),
+    lifetimeMs,
+    expiresAt: acceptedAt + lifetimeMs,
+    ...(isolation === undefined ? {} : { isolation }),
+    ...(cacheKey === undefined ? {} : { cache: cacheKey }),
+    ...(persistence === undefined ? {} : { persistence }),
+    ...(webhookUrl === undefined ? {} : { webhook: { url: webhookUrl, state: 'waiting', attempts: 0 } }),
+  };
+}
+
+/** Html that is rendered later, or again, is kept beside the record; else it goes along with the job. */
+function keepsHtml({ source, priority, persistence }: AcceptedRequest): boolean {
+  return source.kind === 'html' && (priority === 'background' || persistence !== undefined);
 }
 
 function readSource({ url, html }: CaptureRequest): AcceptedRequest['source'] {

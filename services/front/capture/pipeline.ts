@@ -194,13 +194,8 @@ export class CapturePipeline {
 
     // Dispatch, and respond.
     try {
-      const { id, isolation } = account;
-      const record = await backgroundQueue.enqueue(accepted, {
-        uuid,
-        account: id,
-        isolation,
-        cacheKey: accepted.cacheKey,
-      });
+      const capture = { uuid, account: account.id, isolation: account.isolation, cacheKey: accepted.cacheKey };
+      const record = await backgroundQueue.enqueue(accepted, capture);
       facts.record = record;
       return queuedAnswer(record, view, regions.estimatedWaitSeconds(record.region));
     } catch (error) {
