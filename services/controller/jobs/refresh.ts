@@ -62,7 +62,13 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   if (!deps.regions.includes(order.region)) return captures.change(record, refuseRefresh(order, failures.region, next));
 
   const hold = refreshReservation(uuid, revision);
-  const place = { id: hold, tokens: tokenCost, lane: 'background', unrated: true, until: now + reservationMs } as const;
+  const place = {
+    id: hold,
+    tokens: tokenCost,
+    priority: 'background',
+    unrated: true,
+    until: now + reservationMs,
+  } as const;
   const { refused } = await admissions.admit(id, account, place);
   if (refused === 'quota') return captures.change(record, refuseRefresh(order, failures.quota, next));
   if (refused !== null) return record;

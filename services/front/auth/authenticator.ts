@@ -1,6 +1,4 @@
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import {
   withDefaultLimits,
@@ -9,7 +7,9 @@ import {
   type Accounts,
 } from '@webcapture/shared/accounts/accounts.ts';
 import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
-import { hashKey, type KeyRecord, type Keys, type Scope } from './keys.ts';
+import { hashKey, type KeyRecord, type Keys } from './keys.ts';
+import type { Scope } from '@webcapture/shared/api/api-key.ts';
+import { callNats } from '../nats.ts';
 import { ReadCache } from '../read-cache.ts';
 import type { UnknownKeys } from './unknown-keys.ts';
 
@@ -97,18 +97,10 @@ export class Authenticator {
     this.#accounts.forget(id);
   }
 
-  async #lookUp(token: string): Promise<Caller | null> {
+  #lookUp(token: string): Promise<Caller | null> {
     const deadline = Date.now() + this.#lookupTimeoutMs;
-    try {
-      return await withDeadline(this.#find(hashKey(token), deadline), this.#lookupTimeoutMs, 'looking up a key');
-    } catch (cause) {
-      if (!isTransient(cause)) throw cause;
-      throw new ServiceError(
-        'INTERNAL_ERROR',
-        'The API key cannot be checked right now. Send the request again in a few seconds.',
-        { cause },
-      );
-    }
+    const find = () => this.#find(hashKey(token), deadline);
+    return callNats(find, this.#lookupTimeoutMs, 'The API key cannot be checked right now.');
   }
 
   async #find(hash: string, deadline: number): Promise<Caller | null> {

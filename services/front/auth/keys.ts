@@ -6,8 +6,6 @@ import { type BatchWrite, commitBatch, Entries, type Entry } from '@webcapture/s
 import { isKeyPart, keysMatching, pageOf, readMany } from '@webcapture/shared/nats/read-many.ts';
 import { compareAndSet } from '@webcapture/shared/nats/retry.ts';
 
-export { scopes, type Scope } from '@webcapture/shared/api/api-key.ts';
-
 /** An API key as it is kept: the key itself is known to its holder only. Times are Unix milliseconds. */
 export interface KeyRecord {
   readonly id: string;

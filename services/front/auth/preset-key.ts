@@ -2,7 +2,8 @@ import { backoffMs, delay } from '@webcapture/shared/runtime/deadline.ts';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import type { Accounts } from '@webcapture/shared/accounts/accounts.ts';
 import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
-import { hashKey, scopes, type Keys } from './keys.ts';
+import { hashKey, type Keys } from './keys.ts';
+import { scopes } from '@webcapture/shared/api/api-key.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { NatsLink } from '../nats.ts';
 

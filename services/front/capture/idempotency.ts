@@ -103,7 +103,7 @@ export class Idempotency {
   async acquire({ key, ...request }: IdempotentRequest): Promise<IdempotencyTurn> {
     const { account, clientGone, wait } = request;
     const { keys, now, count } = this.#deps;
-    if (key === undefined) return { kind: 'lease', lease: new NoLease(now) };
+    if (key === undefined) return { kind: 'lease', lease: leaseWithoutKey(now) };
     const bodyHash = sha256(canonical(request.body));
     let hasWaited = false;
     let failed: string | undefined;
@@ -250,23 +250,12 @@ class KeyLease implements IdempotencyLease {
 }
 
 /** Of a request without a key: there is nothing to keep, and nobody to lose it to. */
-class NoLease implements IdempotencyLease {
-  readonly #now: () => number;
-
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  async nameCapture({ uuid = uuidV7(this.#now()) }: { readonly uuid?: string | undefined } = {}): Promise<string> {
-    return uuid;
-  }
-
-  async settle(): Promise<void> {}
-
-  async release(): Promise<void> {}
-
-  close(): void {}
-}
+const leaseWithoutKey = (now: () => number): IdempotencyLease => ({
+  nameCapture: async ({ uuid = uuidV7(now()) } = {}) => uuid,
+  settle: async () => undefined,
+  release: async () => undefined,
+  close: () => undefined,
+});
 
 /** An answer that could not be kept is found by its capture. */
 async function keep(

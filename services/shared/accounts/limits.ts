@@ -23,7 +23,7 @@ export interface UsageSum {
 }
 
 /** A reservation under its own name: its tokens, and when it lapses (Unix ms) should it never be released. */
-type NamedReservation = readonly [tokens: number, until: number, lane: Priority];
+type NamedReservation = readonly [tokens: number, until: number, priority: Priority];
 
 /**
  * What one front has reserved for captures that the value does not name: how many, their tokens, and until when (Unix
@@ -65,7 +65,7 @@ export interface AdmissionRequest {
   /** Names the reservation: the uuid of the capture, or what `refreshReservation` makes of it. */
   readonly id: string;
   readonly tokens: number;
-  readonly lane: Priority;
+  readonly priority: Priority;
   /** No request of a client: the rate limit does not count it. */
   readonly unrated?: boolean;
   /** When the reservation lapses by itself, Unix ms. */
@@ -91,8 +91,8 @@ interface Reserved {
 
 function reservedIn({ holds, fronts = {} }: AdmissionState): Reserved {
   const reserved = { interactive: 0, background: 0, tokens: 0 };
-  for (const [tokens, , lane] of Object.values(holds)) {
-    reserved[lane]++;
+  for (const [tokens, , priority] of Object.values(holds)) {
+    reserved[priority]++;
     reserved.tokens += tokens;
   }
   for (const [interactive, background, tokens] of Object.values(fronts)) {
@@ -155,12 +155,12 @@ export function admit(
       tat += intervalMs;
       isChanged = true;
     }
-    const { lane, tokens, until } = request;
+    const { priority, tokens, until } = request;
     if (usage.tokens + usage.reserved + reserved.tokens + tokens > limits.tokenQuota) return 'quota';
-    if (lane === 'interactive' && reserved.interactive >= limits.maxInFlight) return 'in-flight';
-    if (lane === 'background' && usage.queued + reserved.background >= limits.maxQueued) return 'queued';
-    holds.set(request.id, [tokens, until, lane]);
-    reserved[lane]++;
+    if (priority === 'interactive' && reserved.interactive >= limits.maxInFlight) return 'in-flight';
+    if (priority === 'background' && usage.queued + reserved.background >= limits.maxQueued) return 'queued';
+    holds.set(request.id, [tokens, until, priority]);
+    reserved[priority]++;
     reserved.tokens += tokens;
     return null;
   }
@@ -188,7 +188,7 @@ export function isNearLimit(
   const minute = minuteOf(limits);
   const soon = 2 * (minute + limits.maxInFlight);
   if (usage.tokens + usage.reserved + reserved.tokens + asked + soon > limits.tokenQuota) return true;
-  const later = requests.filter(({ lane }) => lane === 'background').length;
+  const later = requests.filter(({ priority }) => priority === 'background').length;
   return later > 0 && usage.queued + reserved.background + later + minute > limits.maxQueued;
 }
 

@@ -32,24 +32,19 @@ export function failureOf({ failure, refresh }: CaptureRecord, refreshNumber: nu
 }
 
 /** Rendering begins, if nobody has begun it. */
-export function begin(refreshNumber: number): Transition {
+export const begin = (refreshNumber: number): Transition => move(refreshNumber, 'queued', 'rendering');
+
+/** A renderer has returned the job before the end. */
+export const requeue = (refreshNumber: number): Transition => move(refreshNumber, 'rendering', 'queued');
+
+function move(refreshNumber: number, from: OpenState, to: OpenState): Transition {
   return (record) => {
-    if (stateOf(record, refreshNumber) !== 'queued') return null;
-    return refreshNumber === 0
-      ? { ...record, status: 'rendering' }
-      : { ...record, ...refreshed(record, { state: 'rendering' }) };
+    if (stateOf(record, refreshNumber) !== from) return null;
+    return refreshNumber === 0 ? { ...record, status: to } : { ...record, ...refreshed(record, { state: to }) };
   };
 }
 
-/** A renderer has given it back before its end. */
-export function requeue(refreshNumber: number): Transition {
-  return (record) => {
-    if (stateOf(record, refreshNumber) !== 'rendering') return null;
-    return refreshNumber === 0
-      ? { ...record, status: 'queued' }
-      : { ...record, ...refreshed(record, { state: 'queued' }) };
-  };
-}
+type OpenState = 'queued' | 'rendering';
 
 /** The file is stored: it completes once, however many renderers have finished it. `expiresAt` is that of the file. */
 export function complete(refreshNumber: number, outcome: CaptureOutcome, expiresAt: number): Transition {

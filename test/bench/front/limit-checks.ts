@@ -19,7 +19,7 @@ export async function benchLimitChecks(): Promise<void> {
     const id = randomUUIDv7();
     const start = performance.now();
     const until = Date.now() + 60_000;
-    const { refused } = await limiter.admit(account, limits, { id, tokens: 1, lane: 'interactive', until });
+    const { refused } = await limiter.admit(account, limits, { id, tokens: 1, priority: 'interactive', until });
     const took = performance.now() - start;
     if (refused !== null) throw new Error(`refused: ${refused}`);
     await limiter.release(account, id);

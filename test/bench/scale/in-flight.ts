@@ -120,7 +120,7 @@ async function timeAdmissions(session: NatsSession, allowed: number): Promise<{ 
   const [busy, quiet] = [`busy-${allowed}`, `quiet-${allowed}`];
   const admit = async (account: string) => {
     const id = randomUUIDv7();
-    const request = { id, tokens: 1, lane: 'interactive', until: Date.now() + 600_000 } as const;
+    const request = { id, tokens: 1, priority: 'interactive', until: Date.now() + 600_000 } as const;
     const { refused } = await limiter.admit(account, limits, request);
     if (refused !== null) throw new Error(`refused: ${refused}`);
     return id;

@@ -124,7 +124,7 @@ describe('dead letters', () => {
   test('a refresh that was delivered three times in vain fails, uncharged; its capture stays', async () => {
     const { usage } = tasking(on());
     const { job, record } = await queueRefresh(on(), 'refreshed');
-    await on().captures.change(job, begin(0));
+    await on().captures.change(job, begin(job.revision));
     await exhaust(inBackground('refreshed'));
     const stop = lead();
     await until('the letter to be settled', async () => (await on().letters()) === 0);

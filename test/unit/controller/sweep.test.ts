@@ -58,7 +58,7 @@ describe('the sweep', () => {
     const justLate = await queueCapture(on().session, { ...inBackground, startInMs: -1000 });
     const now = justLate.job.startBy + 1000;
     const rendering = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
-    await on().captures.change(rendering.job, begin(0));
+    await on().captures.change(rendering.job, begin(rendering.job.revision));
     const awaited = await queueCapture(on().session, { startInMs: -5000 });
     await new OverdueSweep({ ...on(), now: () => now }).pass(always);
     const states = await Promise.all(
@@ -70,7 +70,7 @@ describe('the sweep', () => {
 
   test('fails a capture whose renderer is gone once its deadline has passed', async () => {
     const lost = await queueCapture(on().session, { ...inBackground, startInMs: -20_000, deadlineInMs: -5000 });
-    await on().captures.change(lost.job, begin(0));
+    await on().captures.change(lost.job, begin(lost.job.revision));
     await sweep().pass(always);
     expect((await lost.record())?.failure).toEqual({
       code: 'CAPTURE_TIMEOUT',
@@ -105,7 +105,7 @@ describe('the sweep', () => {
       const late = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
       const beginLater = async () => {
         await sleep(round / 6);
-        return on().captures.change(late.job, begin(0));
+        return on().captures.change(late.job, begin(late.job.revision));
       };
       const [begun] = await Promise.all([beginLater(), sweep().pass(always)]);
       const record = await late.record();
@@ -138,7 +138,7 @@ describe('the sweep', () => {
     const late = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
     const message = await pull();
     await sweep().pass(always);
-    expect((await on().captures.change(late.job, begin(0)))?.status).toBe('failed');
+    expect((await on().captures.change(late.job, begin(late.job.revision)))?.status).toBe('failed');
     await message?.ack();
     expect(await on().waiting()).toBe(0);
   });
@@ -162,7 +162,7 @@ describe('the sweep', () => {
     const account = `refresh-${reason}`;
     const { usage } = tasking(on());
     const late = await queueRefresh(on(), account, times);
-    if (begun) await on().captures.change(late.job, begin(0));
+    if (begun) await on().captures.change(late.job, begin(late.job.revision));
     expect(await usage(account)).toEqual({ tokens: 2, captures: 1, reserved: 2, queued: 1 });
     await sweep().pass(always);
     expect(await late.record()).toMatchObject({

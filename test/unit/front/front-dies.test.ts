@@ -157,7 +157,7 @@ describe('the place of a front that has died', () => {
   const admit = async (holder: Holder, id: string, until: number, limits: object) => {
     const usage = new AccountUsage(stand.nats.session);
     const limiter = new Limiter(stand.nats.session, usage);
-    const place = { id, tokens: 1, lane: 'background', until } as const;
+    const place = { id, tokens: 1, priority: 'background', until } as const;
     expect((await limiter.admit(holder.account, { ...wide, ...limits }, place)).refused).toBeNull();
   };
 

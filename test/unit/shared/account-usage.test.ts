@@ -50,7 +50,7 @@ describe('the usage of a month', () => {
     const limiter = new Limiter(nats.session, usage, () => now);
     const limits = { tokenQuota: 10, ratePerMinute: 60_000, burst: 1000, maxInFlight: 10, maxQueued: 0 };
     const ask = async (id: string) => {
-      const request = { id, tokens: 1, lane: 'interactive', until: now + 1000 } as const;
+      const request = { id, tokens: 1, priority: 'interactive', until: now + 1000 } as const;
       return (await limiter.admit('month', limits, request)).refused;
     };
     expect(await ask('one')).toBe('quota');
@@ -72,7 +72,7 @@ test('near the quota the books are read to the last entry, far from it quickly',
     inLedger: async () => [],
   });
   const limits = { tokenQuota: 1000, ratePerMinute: 100, burst: 100, maxInFlight: 10, maxQueued: 0 };
-  const request = { tokens: 1, lane: 'interactive', until: Date.now() + 1000 } as const;
+  const request = { tokens: 1, priority: 'interactive', until: Date.now() + 1000 } as const;
   await limiter.admit('far', limits, { ...request, id: 'far' });
   expect(asked).toEqual(['rough']);
   await limiter.admit('near', { ...limits, tokenQuota: 400 }, { ...request, id: 'near' });
@@ -89,7 +89,7 @@ test('far from every limit the books are read once in a while, and each account 
     inLedger: async () => [],
   });
   const limits = { tokenQuota: 1e6, ratePerMinute: 100, burst: 100, maxInFlight: 10, maxQueued: 1e6 };
-  const request = { tokens: 1, lane: 'background', until: Date.now() + 1000 } as const;
+  const request = { tokens: 1, priority: 'background', until: Date.now() + 1000 } as const;
   // However long it takes here, no time passes.
   const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
   try {
@@ -112,7 +112,7 @@ test('an admission that is given up while it is under way leaves no hold behind'
     inLedger: async () => [],
   });
   const limits = { tokenQuota: 1000, ratePerMinute: 1000, burst: 1000, maxInFlight: 10, maxQueued: 0 };
-  const request = (id: string) => ({ id, tokens: 1, lane: 'interactive', until: Date.now() + 60_000 }) as const;
+  const request = (id: string) => ({ id, tokens: 1, priority: 'interactive', until: Date.now() + 60_000 }) as const;
   // The first is under way; the second and its release go along with the next change.
   await Promise.all([
     limiter.admit('late', limits, request('first')),
@@ -128,7 +128,7 @@ test('an admission whose answer was lost is not counted again', async () => {
     inLedger: async () => [],
   });
   const limits = { tokenQuota: 1, ratePerMinute: 1, burst: 1, maxInFlight: 1, maxQueued: 0 };
-  const request = { id: 'same', tokens: 1, lane: 'interactive', until: Date.now() + 60_000 } as const;
+  const request = { id: 'same', tokens: 1, priority: 'interactive', until: Date.now() + 60_000 } as const;
   for (let attempt = 0; attempt < 3; attempt++) {
     expect((await limiter.admit('again', limits, request)).refused).toBe(null);
   }

@@ -36,7 +36,7 @@ async function hammer(account: string, limits: AccountLimits, count: number): Pr
       fronts[index % fronts.length]?.admit(account, limits, {
         id: `${account}-${index}`,
         tokens: 1,
-        lane: 'interactive',
+        priority: 'interactive',
         until: Date.now() + 60_000,
       }),
     ),
@@ -62,7 +62,7 @@ test('places given back can be taken again, exactly', async () => {
 });
 
 const interactive = (id: string, lastsMs = 60_000) =>
-  ({ id, tokens: 1, lane: 'interactive', until: Date.now() + lastsMs }) as const;
+  ({ id, tokens: 1, priority: 'interactive', until: Date.now() + lastsMs }) as const;
 const valueOf = async (account: string) =>
   (await new Entries(nats.session, 'live').get<AdmissionState>(`limit.${account}`))?.value;
 
