@@ -29,7 +29,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { type Authenticator, bearerToken } from '../auth/authenticator.ts';
 import { dateOrNull, type KeyIssuer, keyView, newKeyView, parseExpiry } from '../auth/key-issuer.ts';
 import { jsonBody, pageQuery } from '../validation/input.ts';
-import { example, failureAnswers, successAnswer } from './answers.ts';
+import { example, failureAnswers, pathParam, sendData, successAnswer } from './answers.ts';
 import { accountExample, bodyExamples, keyExample, newKeyExample } from './examples.ts';
 import { defaultScopes } from './keys.ts';
 
@@ -80,7 +80,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
     handler: async (request, reply) => {
       const { items, nextCursor } = await accounts.list(request.query);
       const views = items.map((record) => accountView(withDefaultLimits(record, defaultLimits)));
-      return reply.header('cache-control', 'no-store').send(success({ items: views, nextCursor }));
+      return sendData(reply, { items: views, nextCursor });
     },
   });
 
@@ -110,7 +110,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
         ...request.body,
       };
       await accounts.create(account);
-      return reply.header('cache-control', 'no-store').send(success(accountView(account)));
+      return sendData(reply, accountView(account));
     },
   });
 
@@ -121,7 +121,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
       security,
       summary: 'Change the name, the limits or the isolation of an account, suspend or resume it',
       description: 'Holds within a second. The keys of a suspended account work again when it is resumed.',
-      params: { type: 'object', properties: { id: { type: 'string', description: 'The id of the account.' } } },
+      params: pathParam('id', 'The id of the account.'),
       body: changeAccountSchema,
       response: {
         200: successAnswer('The account as it stands.', accountSchema, {
@@ -144,9 +144,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
       );
       if (changed === null) throw new ServiceError('NOT_FOUND', 'There is no account of this id.');
       authenticator.forgetAccount(id);
-      return reply
-        .header('cache-control', 'no-store')
-        .send(success(accountView(withDefaultLimits(changed, defaultLimits))));
+      return sendData(reply, accountView(withDefaultLimits(changed, defaultLimits)));
     },
   });
 }
@@ -178,7 +176,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
       }
       const scopes = asked ?? ((await keys.hasAny(account)) ? defaultScopes : allScopes);
       const made = await keyIssuer.make({ account, name, scopes, ...(expiresAt === undefined ? {} : { expiresAt }) });
-      return reply.header('cache-control', 'no-store').send(success(newKeyView(made, now())));
+      return sendData(reply, newKeyView(made, now()));
     },
   });
 
@@ -189,7 +187,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
       security,
       summary: 'Revoke a key of any account',
       description: 'The key ends within a second.',
-      params: { type: 'object', properties: { id: { type: 'string', description: 'The id of the key.' } } },
+      params: pathParam('id', 'The id of the key.'),
       response: {
         200: successAnswer('The key as it stands.', keySchema, {
           revoked: example('Revoked', success({ ...keyExample, status: 'revoked', revokedAt: keyExample.createdAt })),
@@ -199,7 +197,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
     },
     handler: async (request, reply) => {
       const record = await keyIssuer.revoke(null, request.params.id);
-      return reply.header('cache-control', 'no-store').send(success(keyView(record, now())));
+      return sendData(reply, keyView(record, now()));
     },
   });
 }

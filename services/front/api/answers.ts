@@ -1,4 +1,4 @@
-import { failure, failureSchema, successSchema } from '@webcapture/shared/api/envelope.ts';
+import { failure, failureSchema, success, successSchema } from '@webcapture/shared/api/envelope.ts';
 import { errorTable, type ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyReply } from 'fastify';
 import type { TSchema } from 'typebox';
@@ -17,8 +17,8 @@ const statusTexts: Readonly<Record<number, string>> = {
   401: 'The API key is missing, unknown, expired or revoked, or may not do this.',
   402: 'The token quota of this month is used up.',
   403: 'The API key lacks the scope that this needs.',
-  404: 'There is no such thing.',
-  409: 'The state of the thing does not allow this.',
+  404: 'Not found.',
+  409: 'The state of the resource does not allow this.',
   429: 'Too many requests or captures; Retry-After says when to try again.',
   500: 'The capture failed, or something went wrong here.',
 };
@@ -40,6 +40,11 @@ export function successAnswer(description: string, data: TSchema, examples: obje
 /** A JSON answer without an envelope. */
 export function plainAnswer(description: string, schema: object, examples: object): AnswerDocument {
   return { description, headers: requestIdHeader, content: { 'application/json': { schema, examples } } };
+}
+
+/** Answers with data in the envelope, which no cache may keep. */
+export function sendData(reply: FastifyReply, data: unknown): FastifyReply {
+  return reply.header('cache-control', 'no-store').send(success(data));
 }
 
 /** What the document says of how a request stands with the rate limit of its account. */
@@ -87,10 +92,12 @@ const extraHeaders: Readonly<Record<number, Readonly<Record<string, object>>>> =
 };
 
 /** The path of one capture. No format: what is no uuid is simply not found. */
-export const captureParams = {
-  type: 'object',
-  properties: { uuid: { type: 'string', description: 'The uuid of the capture.' } },
-};
+export const captureParams = pathParam('uuid', 'The uuid of the capture.');
+
+/** The path of one resource. */
+export function pathParam(name: string, description: string) {
+  return { type: 'object', properties: { [name]: { type: 'string', description } } };
+}
 
 /** What every route that needs a key may refuse a request with. */
 export const keyRefusals = [

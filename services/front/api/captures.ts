@@ -21,6 +21,7 @@ import {
   captureRefusals,
   example,
   failureAnswers,
+  sendData,
   keyRefusals,
   setRateLimitHeaders,
   successAnswer,
@@ -76,7 +77,7 @@ function listRoute(app: FastifyInstance, { authenticator, captureList, cdnUrl, n
       const list = () => captureList.list(account.id, ask);
       const { records, nextCursor } = await callNats(list, listTimeoutMs, 'The captures cannot be listed right now.');
       const items = records.map((record) => captureView(record, { cdnUrl, now: time }));
-      return reply.header('cache-control', 'no-store').send(success({ items, nextCursor }));
+      return sendData(reply, { items, nextCursor });
     },
   });
 }
@@ -101,12 +102,12 @@ function getRoute(app: FastifyInstance, deps: CapturesDeps): void {
         ...failureAnswers(captureRefusals),
       },
     },
+    onRequest: authenticateFirst(authenticator, 'read'),
     handler: async (request, reply) => {
-      const { account } = await authenticator.authenticate(request.headers.authorization, 'read');
-      request.facts.account = account.id;
+      const { account } = callerOf(request);
       const record = await readState(deps, account.id, request.params.uuid);
       request.facts.record = record;
-      return reply.header('cache-control', 'no-store').send(success(captureView(record, { cdnUrl, now: deps.now() })));
+      return sendData(reply, captureView(record, { cdnUrl, now: deps.now() }));
     },
   });
 }
@@ -120,7 +121,7 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
       tags: ['captures'],
       summary: 'Delete a capture, or cancel one that waits',
       description:
-        'Needs the scope capture. File and cache entry go at once and refreshes end; the record stays as deleted for 90 days, for the books: what was charged stays charged. A capture that is being rendered cannot be deleted before it has ended.',
+        'Needs the scope capture. File and cache entry go at once and refreshes end; the record stays as deleted for 90 days, for accounting: what was charged stays charged. A capture that is being rendered cannot be deleted before it has ended.',
       security: [{ apiKey: [] }],
       params: captureParams,
       response: {
@@ -130,9 +131,9 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
         ...failureAnswers([...captureRefusals, 'CONFLICT']),
       },
     },
+    onRequest: authenticateFirst(authenticator, 'capture'),
     handler: async (request, reply) => {
-      const { account } = await authenticator.authenticate(request.headers.authorization, 'capture');
-      request.facts.account = account.id;
+      const { account } = callerOf(request);
       const { uuid } = request.params;
       request.facts.record = await readState(deps, account.id, uuid);
       // Should this front die, or the change come after it was given up: the leader looks what has become of it.
@@ -149,7 +150,7 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
         log.warn({ err: error }, 'a file was not removed at once'),
       );
       const view = captureView(record, { cdnUrl, now: deps.now() });
-      return reply.header('cache-control', 'no-store').send(success(view));
+      return sendData(reply, view);
     },
   });
 }
@@ -185,7 +186,7 @@ function refreshRoute(app: FastifyInstance, deps: CapturesDeps): void {
       const call = { uuid: params.uuid, authorization: headers.authorization };
       const record = await requestRefresh(call, facts, deps).finally(() => setRateLimitHeaders(reply, facts));
       const view = captureView(record, { cdnUrl, now: deps.now() });
-      return reply.header('cache-control', 'no-store').send(success(view));
+      return sendData(reply, view);
     },
   });
 }

@@ -5,7 +5,8 @@ import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { periodOf } from '@webcapture/shared/captures/times.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { example, failureAnswers, keyRefusals, successAnswer } from './answers.ts';
+import { authenticateFirst, callerOf } from '../http/request-facts.ts';
+import { example, failureAnswers, keyRefusals, sendData, successAnswer } from './answers.ts';
 import { usageExample } from './examples.ts';
 
 export interface UsageDeps {
@@ -32,27 +33,25 @@ export function usageRoute(app: FastifyInstance, { authenticator, usage, limiter
         ...failureAnswers(keyRefusals),
       },
     },
+    onRequest: authenticateFirst(authenticator, 'read'),
     handler: async (request, reply) => {
-      const { account } = await authenticator.authenticate(request.headers.authorization, 'read');
-      request.facts.account = account.id;
+      const { account } = callerOf(request);
       const time = now();
       const period = periodOf(time);
       const [{ tokens, reserved, queued }, inFlight] = await Promise.all([
         usage.read(account.id, time, 'exact'),
         limiter.inFlight(account.id),
       ]);
-      return reply.header('cache-control', 'no-store').send(
-        success({
-          tokensUsed: tokens,
-          tokensReserved: reserved,
-          tokenQuota: account.tokenQuota,
-          periodStart: new Date(period.start).toISOString(),
-          periodEnd: new Date(period.end).toISOString(),
-          ratePerMinute: account.ratePerMinute,
-          inFlight,
-          queued,
-        }),
-      );
+      return sendData(reply, {
+        tokensUsed: tokens,
+        tokensReserved: reserved,
+        tokenQuota: account.tokenQuota,
+        periodStart: new Date(period.start).toISOString(),
+        periodEnd: new Date(period.end).toISOString(),
+        ratePerMinute: account.ratePerMinute,
+        inFlight,
+        queued,
+      });
     },
   });
 }

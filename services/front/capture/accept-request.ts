@@ -54,11 +54,14 @@ interface RequestLimits {
  * @throws ServiceError VALIDATION_ERROR or URL_BLOCKED
  */
 export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): AcceptedRequest {
-  checkRules(request, deps.limits);
+  const broken = [...brokenRules(request, deps.limits)];
+  if (broken.length > 0) throw new ServiceError('VALIDATION_ERROR', broken.join('; '));
   checkWebhook(request.webhook, deps.policy);
   const options = renderOptions(request);
   const { responseCache, persistence } = request;
-  const source = readSource(request);
+  const { url = '', html } = request;
+  const source =
+    html === undefined ? ({ kind: 'url', url } as const) : ({ kind: 'html', html: decodeHtml(html) } as const);
   const kept = persistence.enabled ? { refreshIntervalMs: persistence.refreshInterval * 1000 } : undefined;
   if (source.kind === 'url') deps.policy.checkLiteral(new URL(source.url));
   return {
@@ -130,80 +133,41 @@ function keepsHtml({ source, priority, persistence }: AcceptedRequest): boolean 
   return source.kind === 'html' && (priority === 'background' || persistence !== undefined);
 }
 
-function readSource({ url, html }: CaptureRequest): AcceptedRequest['source'] {
-  return html === undefined ? { kind: 'url', url: url ?? '' } : { kind: 'html', html: decodeHtml(html) };
+/** What is wrong with a request by the rules that no schema can say. */
+function* brokenRules(request: CaptureRequest, { minRefreshSeconds }: RequestLimits): Generator<string> {
+  const { url, html, viewport, responseType, background, webhook, format, pdf, persistence } = request;
+  if (url !== undefined && html !== undefined) yield 'url and html exclude each other: send one of them';
+  if (url === undefined && html === undefined) yield 'one of url and html is required';
+  if (url !== undefined && !isHttpUrl(url)) {
+    yield `url must be an absolute http or https address like "https://example.com/", not ${describeValue(url)}`;
+  }
+  if (webhook !== undefined && !isHttpUrl(webhook.url)) {
+    yield `webhook.url must be an absolute http or https address, not ${describeValue(webhook.url)}`;
+  }
+  if (webhook !== undefined && hasUser(webhook.url)) {
+    // It is not shown: its password would go to the log with the message.
+    yield 'webhook.url must not carry a user or a password; verify the signature of each notice instead (GET /webhooks/secret)';
+  }
+  const pixels = viewport.width * viewport.height * viewport.deviceScaleFactor ** 2;
+  if (pixels > maxViewportPixels) {
+    yield `viewport must hold at most ${millions(maxViewportPixels)} megapixels (width × height × deviceScaleFactor²), not ${millions(pixels)}`;
+  }
+  if (responseType === 'file' && background)
+    yield 'responseType file needs background false: the file is not there yet';
+  if (webhook !== undefined && !background) yield 'webhook needs background true';
+  if (pdf !== undefined && format !== 'pdf') yield `pdf needs format pdf, not ${format}`;
+  const { refreshInterval: seconds } = persistence;
+  if (seconds !== 0 && seconds < minRefreshSeconds) {
+    yield `persistence.refreshInterval must be 0 (never) or at least ${minRefreshSeconds} seconds, not ${seconds}`;
+  }
 }
 
-/** A rule that no schema can say: null when it holds, else what is wrong. */
-type Rule = (request: CaptureRequest, limits: RequestLimits) => string | null;
+const millions = (number: number) => Number((number / 1e6).toFixed(1));
 
-const oneSource: Rule = ({ url, html }) => {
-  if (url !== undefined && html !== undefined) return 'url and html exclude each other: send one of them';
-  return url === undefined && html === undefined ? 'one of url and html is required' : null;
-};
-
-const absoluteUrl: Rule = ({ url }) =>
-  url === undefined || isHttpUrl(url)
-    ? null
-    : `url must be an absolute http or https address like "https://example.com/", not ${describeValue(url)}`;
-
-const webhookUrl: Rule = ({ webhook }) =>
-  webhook === undefined || isHttpUrl(webhook.url)
-    ? null
-    : `webhook.url must be an absolute http or https address, not ${describeValue(webhook.url)}`;
-
-/** It is not shown: its password would go to the log with the message. */
-const webhookWithoutUser: Rule = ({ webhook }) => {
-  if (webhook === undefined || !isHttpUrl(webhook.url)) return null;
-  const { username, password } = new URL(webhook.url);
-  return username === '' && password === ''
-    ? null
-    : 'webhook.url must not carry a user or a password; verify the signature of each notice instead (GET /webhooks/secret)';
-};
-
-const pixels: Rule = ({ viewport: { width, height, deviceScaleFactor } }) => {
-  const asked = width * height * deviceScaleFactor ** 2;
-  if (asked <= maxViewportPixels) return null;
-  const millions = (number: number) => Number((number / 1e6).toFixed(1));
-  return `viewport must hold at most ${millions(maxViewportPixels)} megapixels (width × height × deviceScaleFactor²), not ${millions(asked)}`;
-};
-
-const fileNow: Rule = ({ responseType, background }) =>
-  responseType === 'file' && background ? 'responseType file needs background false: the file is not there yet' : null;
-
-const webhookLater: Rule = ({ webhook, background }) =>
-  webhook !== undefined && !background ? 'webhook needs background true' : null;
-
-const pdfOptions: Rule = ({ pdf, format }) =>
-  pdf !== undefined && format !== 'pdf' ? `pdf needs format pdf, not ${format}` : null;
-
-const refreshInterval: Rule = ({ persistence }, { minRefreshSeconds }) => {
-  const { refreshInterval: seconds } = persistence;
-  return seconds === 0 || seconds >= minRefreshSeconds
-    ? null
-    : `persistence.refreshInterval must be 0 (never) or at least ${minRefreshSeconds} seconds, not ${seconds}`;
-};
-
-const rules = [
-  oneSource,
-  absoluteUrl,
-  webhookUrl,
-  webhookWithoutUser,
-  pixels,
-  fileNow,
-  webhookLater,
-  pdfOptions,
-  refreshInterval,
-] as const satisfies readonly Rule[];
-
-/**
- * The rules beyond the schema.
- *
- * @throws ServiceError VALIDATION_ERROR that names every one that is broken
- */
-function checkRules(request: CaptureRequest, limits: RequestLimits): void {
-  const broken = rules.flatMap((rule) => rule(request, limits) ?? []);
-  if (broken.length > 0) throw new ServiceError('VALIDATION_ERROR', broken.join('; '));
+function hasUser(address: string): boolean {
+  if (!isHttpUrl(address)) return false;
+  const { username, password } = new URL(address);
+  return username !== '' || password !== '';
 }
 
 /** The URL parser is lenient (`http:host`, leading blanks): an address here has its scheme and its two slashes. */

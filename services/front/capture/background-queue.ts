@@ -8,7 +8,7 @@ import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { jobOf } from '@webcapture/shared/queue/job.ts';
 import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import type { Task, Tasks } from '@webcapture/shared/queue/tasks.ts';
-import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
@@ -58,7 +58,7 @@ export class BackgroundQueue {
     const accept = { deadline: now() + acceptTimeoutMs, now };
     try {
       await tasks.schedule(guard, now() + dispatchAfterMs, accept.deadline);
-      await retryTransient(() => captures.create(record), accept);
+      await captures.create(record, accept);
     } catch (error) {
       // The record may have been written, and only the answer got lost: the client is told that nothing was accepted.
       void this.#cancel(record, 0, error);
@@ -90,8 +90,7 @@ export class BackgroundQueue {
     let queued: CaptureRecord | null;
     try {
       await tasks.schedule(guard, now() + dispatchAfterMs, accept.deadline);
-      const changing = captures.change(record, startRefresh(order), accept);
-      queued = await withDeadline(changing, acceptTimeoutMs, 'queueing a refresh');
+      queued = await captures.change(record, startRefresh(order), accept);
     } catch (error) {
       throw orUnavailable(error);
     }

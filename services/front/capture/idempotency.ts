@@ -1,4 +1,3 @@
-import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import type { IdempotencyEntry, IdempotencyKeys, KeptAnswer } from './idempotency-keys.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
@@ -9,7 +8,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { answerOfRecord, type AnswerOptions } from './answer.ts';
 import { canonical, sha256 } from './cache-key.ts';
-import { readState } from './capture-state.ts';
+import { findState } from './capture-state.ts';
 import type { WaitClock } from '../http/request-facts.ts';
 import { callNats } from '../nats.ts';
 
@@ -146,7 +145,7 @@ export class Idempotency {
     { answer, claim }: IdempotencyEntry,
   ): Promise<KeptAnswer | 'none' | null> {
     if (answer !== null) return answer;
-    const record = await this.#recordOf(account, claim.uuid);
+    const record = await findState(this.#deps, account, claim.uuid);
     if (record === null) return claim.until < this.#deps.now() ? 'none' : null;
     const found = answerOfRecord(record, view);
     if (found !== null) {
@@ -154,15 +153,6 @@ export class Idempotency {
       return found;
     }
     return isOpen(record) ? null : 'none';
-  }
-
-  async #recordOf(account: string, uuid: string): Promise<CaptureRecord | null> {
-    try {
-      return await readState(this.#deps, account, uuid);
-    } catch (error) {
-      if (error instanceof ServiceError && error.code === 'CAPTURE_NOT_FOUND') return null;
-      throw error;
-    }
   }
 }
 

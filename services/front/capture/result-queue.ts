@@ -14,7 +14,7 @@ import { attemptAfter, seemsInteractive, type Ticket } from '@webcapture/shared/
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { type Logger, RareLog } from '@webcapture/shared/runtime/logger.ts';
-import type { Settlements } from './settlement.ts';
+import { type Settlements, unknownVersionDelayMs } from './settlement.ts';
 
 export interface ResultQueueDeps {
   readonly session: NatsSession;
@@ -44,9 +44,6 @@ const settleTimeoutMs = 20_000;
 /** What fails so often, and neither for want of the store nor of NATS, fails for ever. */
 const maxDeliveries = 20;
 
-/** A newer renderer may be on its way to a job whose version is not known. */
-const unknownVersionDelayMs = 2000;
-
 /**
  * Takes results of all regions out of their queue and settles them: those of captures that nobody waits for, those whose
  * front has died, and once more those that a waiting front has settled, so that what follows the end of a capture is
@@ -75,7 +72,7 @@ export class ResultQueue {
     this.#results.request(maxAtOnce);
   }
 
-  /** Takes no more, and resolves when those that were taken are settled or handed back. */
+  /** Takes no more, and resolves when those that were taken are settled or left to another front. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#results.close();
@@ -120,7 +117,7 @@ export class ResultQueue {
           deadline,
           isAwaited: false,
         });
-        if (settlement.returned !== undefined) await this.#publishAgain(settlement.returned.ticket);
+        if (settlement.returned !== undefined) await this.#requeue(settlement.returned.ticket);
         if (settlement.record !== null) await this.#follow(settlement.record);
         // What is forged or malformed may come thousands of times a second: no confirmation is waited for.
         if (settlement.outcome !== 'forged') return await message.ack();
@@ -150,15 +147,15 @@ export class ResultQueue {
   }
 
   /**
-   * A job that a renderer gave back is queued again, once per ticket however often it is given back. An interactive one
+   * A job that a renderer returned is queued again, once per ticket however often it is returned. An interactive one
    * is queued by the front that waits for it, if it still does.
    */
-  async #publishAgain(ticket: Ticket): Promise<void> {
+  async #requeue(ticket: Ticket): Promise<void> {
     const { captures, jobs, log } = this.#deps;
     if (ticket.draft !== undefined) return;
     const record = await captures.change(ticket, requeue(ticket.revision));
     if (record === null || !isOpen(record, ticket.revision)) return;
-    log.info({ uuid: ticket.uuid, region: ticket.region }, 'a renderer gave a job back; it is queued again');
+    log.info({ uuid: ticket.uuid, region: ticket.region }, 'a renderer returned a job; it is queued again');
     const attempt = attemptAfter(ticket);
     await jobs.publish(jobOf(record, ticket.revision, { attempt }), { attempt: `returned-${attempt}` });
   }

@@ -44,6 +44,9 @@ export interface Settlement {
   readonly returned?: ReturnedJob;
 }
 
+/** A job of a version that its renderer does not know is queued again after this: a newer renderer may be on its way. */
+export const unknownVersionDelayMs = 2000;
+
 export interface ReturnedJob {
   readonly ticket: Ticket;
   readonly reason: ReturnReason;
