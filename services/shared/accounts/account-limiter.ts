@@ -150,7 +150,8 @@ export class AccountLimiter {
 
   /** Has what is not written yet go along with an admission, or be written alone when none comes. */
   #writeLater(afterMs: number): void {
-    this.#writing ??= setTimeout(() => {
+    if (this.#writing !== undefined) return;
+    this.#writing = setTimeout(() => {
       this.#writing = undefined;
       // A failure has it tried again later.
       if (!this.#own.isWritten && !this.#deps.isClosed()) this.write().catch(() => undefined);
