@@ -10,6 +10,7 @@ import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
 import { IdempotencyKeys } from './capture/idempotency-keys.ts';
 import { CaptureList } from './capture/capture-list.ts';
+import { begin } from '@webcapture/shared/captures/transitions.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { SignLink } from '@webcapture/shared/files/open-store.ts';
@@ -32,7 +33,7 @@ import { CapturePipeline } from './capture/pipeline.ts';
 import type { HtmlStore } from './capture/queue.ts';
 import { InFlight, RegionBoard } from './capture/regions.ts';
 import { type ReceivedReply, ReplyInbox } from './capture/reply-inbox.ts';
-import { noteStart, ResultQueue } from './capture/result-queue.ts';
+import { ResultQueue } from './capture/result-queue.ts';
 import { Settlements } from './capture/settlement.ts';
 import type { FrontConfig } from './config.ts';
 import { Idempotency } from './capture/idempotency.ts';
@@ -44,7 +45,7 @@ import { SignedLinks } from './signed-links.ts';
 import { overlayStatus, StatusBoard } from './status-board.ts';
 
 /** What a front is put together from, once it is connected. */
-export interface FrontParts {
+interface FrontParts {
   readonly config: FrontConfig;
   readonly session: NatsSession;
   readonly store: FileStore;
@@ -131,7 +132,10 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const onStarted = async ({ result, region }: ReceivedReply) => {
     const ticket = await tickets.open(result.ticket);
     if (ticket?.region !== region) frontMetrics.settled({ outcome: 'forged', region, tokens: 0 });
-    else if (result.outcome.kind === 'started') await noteStart(ticket, { captures, log });
+    // A capture that a client waits for has no record yet.
+    else if (result.outcome.kind === 'started' && ticket.draft === undefined) {
+      await captures.change(ticket, begin(ticket.revision));
+    }
   };
   const dispatcher = new Dispatcher({
     captures,

@@ -7,12 +7,12 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 
 /** A key in clear, and its record: handed out once. */
-export interface MadeKey {
+interface MadeKey {
   readonly key: string;
   readonly record: KeyRecord;
 }
 
-export interface KeyIssuerDeps {
+interface KeyIssuerDeps {
   readonly keys: Pick<Keys, 'put' | 'find' | 'change' | 'replace'>;
   /** A key has changed: what is remembered of it is no longer true. */
   readonly onChange: (hash: string) => void;

@@ -18,7 +18,7 @@ export interface KeyRecord {
 }
 
 /** A key's record and what it is kept under. */
-export interface FoundKey extends Entry<KeyRecord> {
+interface FoundKey extends Entry<KeyRecord> {
   readonly hash: string;
 }
 

@@ -26,7 +26,7 @@ const gatherTimeoutMs = 20;
 /** Who comes when so many wait already is refused: about two tenths of a second's work. */
 const maxWaiting = 5000;
 
-export interface UnknownKeysDeps {
+interface UnknownKeysDeps {
   readonly session: NatsSession;
   readonly keys: Pick<Keys, 'existing'>;
 }

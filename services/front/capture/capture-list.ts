@@ -20,7 +20,7 @@ export interface CaptureListAsk {
   readonly now: number;
 }
 
-export interface CaptureListPart {
+interface CaptureListPart {
   /** Newest first; fewer than the limit, or none, also when the scan came to its bounds. */
   readonly records: readonly CaptureRecord[];
   /** The cursor of the next part; null: there are no more. */
@@ -151,7 +151,7 @@ interface Day {
  * The uuids of an account's captures of a day. A day of a hundred thousand takes the server and the reader of its
  * answer 200 ms, whichever part of it is wanted: so the big ones are kept in memory, and only what is new is asked for.
  */
-export class DayKeys {
+class DayKeys {
   readonly #session: NatsSession;
   readonly #now: () => number;
   readonly #kept: LRUCache<string, Day>;

@@ -18,7 +18,7 @@ import { callNats } from '../nats.ts';
  */
 export type IdempotencyResult = 'first' | 'replayed' | 'waited' | 'mismatch' | 'taken_over';
 
-export interface IdempotencyDeps {
+interface IdempotencyDeps {
   readonly keys: IdempotencyKeys;
   readonly captures: Pick<Captures, 'get' | 'fail'>;
   readonly followUps: Pick<FollowUps, 'arrange'>;
@@ -29,7 +29,7 @@ export interface IdempotencyDeps {
 }
 
 /** A request, once its API key has been verified. */
-export interface IdempotentRequest {
+interface IdempotentRequest {
   readonly account: string;
   /** The Idempotency-Key; undefined: the request stands for itself. */
   readonly key: string | undefined;

@@ -32,7 +32,7 @@ export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps {
 }
 
 /** A request for a capture, as the schema let it through. */
-export interface CaptureCall {
+interface CaptureCall {
   readonly body: CaptureRequest;
   /** The Authorization header. */
   readonly authorization: string | undefined;

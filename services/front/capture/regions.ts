@@ -10,7 +10,7 @@ const settleTimeoutMs = 1.5 * heartbeatIntervalMs;
 
 const pollIntervalMs = 25;
 
-export interface RegionBoardDeps {
+interface RegionBoardDeps {
   readonly installed: readonly InstalledRegion[];
   readonly home: Region;
   readonly fleet: Pick<Fleet, 'load'>;
@@ -98,7 +98,7 @@ export interface RegionLoad {
   readonly renderMs: number | null;
 }
 
-export type RegionChoice =
+type RegionChoice =
   { readonly region: Region } | { readonly region: null; readonly reason: 'not-installed' | 'no-renderer' };
 
 /**

@@ -23,7 +23,7 @@ import { WatchedReadCache } from '../read-cache.ts';
 /** How a request that may be answered from the cache was answered: from it, after an equal capture, or by rendering. */
 export type CacheResult = 'hit' | 'followed' | 'miss';
 
-export interface ResponseCacheDeps {
+interface ResponseCacheDeps {
   readonly session: NatsSession;
   readonly cache: Cache;
   readonly authenticator: Pick<Authenticator, 'accountOf'>;
@@ -34,7 +34,7 @@ export interface ResponseCacheDeps {
 }
 
 /** A request, once its API key has been verified. */
-export interface CacheRequest {
+interface CacheRequest {
   readonly account: string;
   /** Undefined: neither answered from the cache nor kept there. */
   readonly key: CacheKey | undefined;
@@ -53,7 +53,7 @@ export type CacheTurn =
   | { readonly kind: 'client-gone' };
 
 /** The right to render for all equal requests, until it is released, lapses, or the capture of its uuid has completed. */
-export interface CacheLease {
+interface CacheLease {
   /** Of the capture: others find it by that. */
   readonly uuid: string;
   readonly key: CacheKey;

@@ -1,6 +1,6 @@
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
-import { begin, isOpen, requeue } from '@webcapture/shared/captures/transitions.ts';
+import { isOpen, requeue } from '@webcapture/shared/captures/transitions.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { type PulledMessage, PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
@@ -16,7 +16,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { type Logger, RareLog } from '@webcapture/shared/runtime/logger.ts';
 import { type Settlements, unknownVersionDelayMs } from './settlement.ts';
 
-export interface ResultQueueDeps {
+interface ResultQueueDeps {
   readonly session: NatsSession;
   readonly settlements: Pick<Settlements, 'settle'>;
   readonly captures: Pick<Captures, 'get' | 'change'>;
@@ -158,18 +158,5 @@ export class ResultQueue {
     log.info({ uuid: ticket.uuid, region: ticket.region }, 'a renderer returned a job; it is queued again');
     const attempt = attemptAfter(ticket);
     await jobs.publish(jobOf(record, ticket.revision, { attempt }), { attempt: `returned-${attempt}` });
-  }
-}
-
-/** Notes that a renderer has begun with a capture that nobody waits for. Never throws: the state is for display. */
-export async function noteStart(
-  ticket: Ticket | null,
-  { captures, log }: Pick<ResultQueueDeps, 'captures' | 'log'>,
-): Promise<void> {
-  if (ticket === null || ticket.draft !== undefined) return;
-  try {
-    await captures.change(ticket, begin(ticket.revision));
-  } catch (error) {
-    log.debug({ err: error, uuid: ticket.uuid }, 'the start of a capture was not recorded');
   }
 }

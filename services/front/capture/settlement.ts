@@ -52,7 +52,7 @@ export interface ReturnedJob {
   readonly reason: ReturnReason;
 }
 
-export interface SettleContext {
+interface SettleContext {
   /** The region that the result came from: the server lets a renderer publish under its own alone. */
   readonly region: Region;
   /** When it arrived, Unix milliseconds by the server's clock. */
@@ -63,7 +63,7 @@ export interface SettleContext {
   readonly isAwaited: boolean;
 }
 
-export interface SettlementDeps {
+interface SettlementDeps {
   readonly captures: Pick<Captures, 'get' | 'end'>;
   readonly store: Pick<FileStore, 'accept' | 'discard' | 'remove'>;
   readonly cache: Pick<Cache, 'fill' | 'release' | 'drop'>;

@@ -12,7 +12,7 @@ import type { UsageSum } from './limits.ts';
  * `rough`: in one request, of any replica, so perhaps a moment behind. `exact`: as the leader knows it, in one request
  * for each shard.
  */
-export type Precision = 'rough' | 'exact';
+type Precision = 'rough' | 'exact';
 
 /** What an account has used: the sum of the shards of the usage ledger of a month. */
 export class AccountUsage {

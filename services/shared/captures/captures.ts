@@ -17,7 +17,7 @@ export interface CaptureRef {
 }
 
 /** How a capture stands after somebody wanted to change it. */
-export interface Changed {
+interface Changed {
   /** Null: there is none. */
   readonly record: CaptureRecord | null;
   /** Whether it is this change that made it so. */

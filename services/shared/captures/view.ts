@@ -10,7 +10,7 @@ import type {
 } from '../api/capture.ts';
 import type { CaptureRecord } from './capture-record.ts';
 
-export interface ViewOptions {
+interface ViewOptions {
   /** Files are at `<cdnUrl>/<name>`. */
   readonly cdnUrl: string;
   /** Unix milliseconds. */
