@@ -8,7 +8,7 @@ import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { jobOf } from '@webcapture/shared/queue/job.ts';
 import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import type { Task, Tasks } from '@webcapture/shared/queue/tasks.ts';
-import { delay } from '@webcapture/shared/runtime/deadline.ts';
+import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
@@ -90,7 +90,8 @@ export class BackgroundQueue {
     let queued: CaptureRecord | null;
     try {
       await tasks.schedule(guard, now() + dispatchAfterMs, accept.deadline);
-      queued = await captures.change(record, startRefresh(order), accept);
+      const changing = captures.change(record, startRefresh(order), accept);
+      queued = await withDeadline(changing, acceptTimeoutMs, 'queueing a refresh');
     } catch (error) {
       throw orUnavailable(error);
     }
