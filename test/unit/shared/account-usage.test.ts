@@ -106,7 +106,7 @@ test('far from every limit the books are read once in a while, and each account 
   });
 });
 
-test('an admission that is given up while it is under way leaves no hold behind', async () => {
+test('an admission that is given up while it is under way leaves no reservation behind', async () => {
   const limiter = new Limiter(nats.session, {
     read: async () => ({ tokens: 0, reserved: 0, queued: 0 }),
     inLedger: async () => [],
@@ -135,19 +135,19 @@ test('an admission whose answer was lost is not counted again', async () => {
   expect((await limiter.admit('again', limits, { ...request, id: 'other' })).refused).toBe('rate');
 });
 
-test('holds of what the books have are told from those that still count', async () => {
-  const interactive = newRecord({ account: 'holds' });
-  const waiting = newRecord({ account: 'holds', lane: 'background' });
-  const ended = newRecord({ account: 'holds', status: 'failed' });
-  const refreshed = { ...newRecord({ account: 'holds', status: 'completed' }), refresh: { revision: 2 } };
+test('reservations of what the ledger has are told from those that still count', async () => {
+  const interactive = newRecord({ account: 'reservations' });
+  const waiting = newRecord({ account: 'reservations', lane: 'background' });
+  const ended = newRecord({ account: 'reservations', status: 'failed' });
+  const refreshed = { ...newRecord({ account: 'reservations', status: 'completed' }), refresh: { revision: 2 } };
   for (const record of [interactive, waiting, ended, refreshed]) {
-    await db.put(captureKey('holds', record.uuid), record);
+    await db.put(captureKey('reservations', record.uuid), record);
   }
   const missing = newRecord().uuid;
   const [second, third] = [refreshReservation(refreshed.uuid, 2), refreshReservation(refreshed.uuid, 3)];
-  const holds = [interactive.uuid, waiting.uuid, ended.uuid, second, third, missing];
-  expect(await usage.inLedger('holds', holds)).toEqual([waiting.uuid, ended.uuid, second]);
-  expect(await usage.inLedger('holds', [])).toEqual([]);
+  const names = [interactive.uuid, waiting.uuid, ended.uuid, second, third, missing];
+  expect(await usage.inLedger('reservations', names)).toEqual([waiting.uuid, ended.uuid, second]);
+  expect(await usage.inLedger('reservations', [])).toEqual([]);
 });
 
 test.each([

@@ -52,7 +52,7 @@ test.each([
   expect(await hammer(account, limits, 400)).toBe(allowed);
 });
 
-test('places given back can be taken again, exactly', async () => {
+test('reservations that are released can be made again, exactly', async () => {
   const limits = { ...wide, maxInFlight: 10 };
   expect(await hammer('back', limits, 40)).toBe(10);
   await Promise.all(
