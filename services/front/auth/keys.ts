@@ -1,6 +1,7 @@
 import { createHash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Scope } from '@webcapture/shared/api/api-key.ts';
+import type { PageQuery } from '@webcapture/shared/api/capture-list.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { type BatchWrite, commitBatch, Entries, type Entry } from '@webcapture/shared/nats/entries.ts';
 import { isKeyPart, keysMatching, pageOf, readMany } from '@webcapture/shared/nats/read-many.ts';
@@ -100,10 +101,7 @@ export class Keys {
   }
 
   /** A part of an account's keys, newest first. */
-  async list(
-    account: string,
-    page: { readonly limit: number; readonly cursor?: string | undefined },
-  ): Promise<{ readonly items: readonly KeyRecord[]; readonly nextCursor: string | null }> {
+  async list(account: string, page: PageQuery): Promise<{ items: readonly KeyRecord[]; nextCursor: string | null }> {
     const prefix = `keyid.${account}.`;
     const keys = await keysMatching(this.#session, 'db', `${prefix}*`);
     const { ids, nextCursor } = pageOf(

@@ -1,4 +1,5 @@
 import type { Isolation } from '../api/account.ts';
+import type { PageQuery } from '../api/capture-list.ts';
 import { changeEntry } from '../nats/change-entry.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
@@ -53,10 +54,7 @@ export class Accounts {
   }
 
   /** A part of all accounts, newest first. */
-  async list(page: { readonly limit: number; readonly cursor?: string | undefined }): Promise<{
-    readonly items: readonly AccountRecord[];
-    readonly nextCursor: string | null;
-  }> {
+  async list(page: PageQuery): Promise<{ items: readonly AccountRecord[]; nextCursor: string | null }> {
     const keys = await keysMatching(this.#session, 'db', 'account.*');
     const { ids, nextCursor } = pageOf(
       keys.map((key) => key.slice('account.'.length)),
