@@ -64,7 +64,10 @@ export class RetryLaterError extends ServiceError {
   }
 }
 
-/** Checks the limits of accounts, reserves what a capture needs of them, and releases it. */
+/**
+ * Admission, a step of each request: has the limiter check the limits of the account and reserve what the capture needs,
+ * says why a request is refused, and sees that the reservation is released, whatever becomes of the request.
+ */
 export class Admission {
   readonly #deps: AdmissionDeps;
 
@@ -115,7 +118,10 @@ export class Admission {
       const released = this.#deps.limiter.release(account, request.id);
       await withDeadline(released, releaseTimeoutMs, 'releasing a reservation');
     } catch (error) {
-      this.#deps.log.warn({ err: error, uuid: request.id, account }, 'a reservation could not be released at once');
+      this.#deps.log.warn(
+        { err: error, uuid: request.id, account },
+        'a reservation could not be released at once; trying again',
+      );
       this.#releaseInBackground(account, request);
     }
   }

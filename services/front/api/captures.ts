@@ -147,7 +147,7 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
       await followUps.arrange(record);
       // The leader does the same again, so what fails here is only late.
       await removeCaptureFiles(record).catch((error: unknown) =>
-        log.warn({ err: error }, 'a file was not removed at once'),
+        log.warn({ err: error }, 'the file of a deleted capture could not be removed; the leader removes it later'),
       );
       const view = captureView(record, { cdnUrl, now: deps.now() });
       return sendData(reply, view);

@@ -183,7 +183,9 @@ export class EndWaiter {
     // Nobody waits for it. A renderer that gets it all the same works in vain: its result finds that the capture has ended.
     jobs
       .remove(this.#queued)
-      .catch((error: unknown) => log.debug({ err: error }, 'a job was not taken out of the queue'));
+      .catch((error: unknown) =>
+        log.debug({ err: error }, 'the job of a failed capture could not be removed from the queue'),
+      );
     return { record, bytes: null };
   }
 

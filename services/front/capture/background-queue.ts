@@ -111,7 +111,7 @@ export class BackgroundQueue {
         throw error;
       }
       // It is accepted: the leader queues it as soon as the queue can be reached.
-      log.warn({ err: error, uuid: record.uuid }, 'a job could not be queued; the leader will do it');
+      log.warn({ err: error, uuid: record.uuid }, 'a job could not be queued; the leader queues it later');
       return;
     }
     // In place of the one that was to queue it. If that does not work, the leader finds the job there and does the same.

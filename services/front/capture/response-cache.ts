@@ -196,7 +196,7 @@ export class ResponseCache {
       const requested = this.#deps.cache.acquire(account, key.name, lease, { maxAge: key.ttl, instead });
       return await withDeadline(requested, lookupTimeoutMs, 'acquiring a lease in the cache');
     } catch (error) {
-      this.#deps.log.warn({ err: error }, 'the cache could not be used');
+      this.#deps.log.warn({ err: error }, 'the response cache could not be used; the capture is rendered');
       return null;
     }
   }

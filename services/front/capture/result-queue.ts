@@ -126,11 +126,14 @@ export class ResultQueue {
     } catch (error) {
       if (message.delivery >= maxDeliveries && !isTransient(error) && !(error instanceof ServiceError)) {
         onMalformed();
-        log.error({ err: error, subject: message.subject }, 'a result was given up: it cannot be settled');
+        log.error(
+          { err: error, subject: message.subject },
+          'a result was discarded after too many deliveries: it cannot be settled',
+        );
         message.terminate('cannot be settled');
         return;
       }
-      log.warn({ err: error, delivery: message.delivery }, 'a result could not be settled; it comes again');
+      log.warn({ err: error, delivery: message.delivery }, 'a result could not be settled; it is delivered again');
       message.handBack(retryDelayMs);
     }
   }

@@ -215,7 +215,7 @@ export class Settlements {
     try {
       await withDeadline(settle(), cacheTimeoutMs, 'settling the cache');
     } catch (error) {
-      log.warn({ err: error, uuid }, 'the cache could not be told how a capture ended');
+      log.warn({ err: error, uuid }, 'the cache entry of a capture that ended could not be updated');
     }
   }
 
