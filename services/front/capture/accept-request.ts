@@ -5,7 +5,6 @@ import {
   tokenCost,
 } from '@webcapture/shared/api/capture-request.ts';
 import type { Isolation } from '@webcapture/shared/api/account.ts';
-import type { Format } from '@webcapture/shared/api/formats.ts';
 import type { CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { deadlineOf } from '@webcapture/shared/captures/times.ts';
 import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
@@ -22,7 +21,6 @@ import { renderOptions } from './render-options.ts';
 export interface AcceptedRequest {
   readonly source: { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string };
   readonly options: RenderOptions;
-  readonly format: Format;
   readonly region: 'auto' | Region;
   readonly priority: Priority;
   readonly tokenCost: number;
@@ -58,16 +56,14 @@ export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): Accept
   if (broken.length > 0) throw new ServiceError('VALIDATION_ERROR', broken.join('; '));
   checkWebhook(request.webhook, deps.policy);
   const options = renderOptions(request);
-  const { responseCache, persistence } = request;
-  const { url = '', html } = request;
-  const source =
-    html === undefined ? ({ kind: 'url', url } as const) : ({ kind: 'html', html: decodeHtml(html) } as const);
+  const { url = '', html, responseCache, persistence } = request;
+  const source: AcceptedRequest['source'] =
+    html === undefined ? { kind: 'url', url } : { kind: 'html', html: decodeHtml(html) };
   const kept = persistence.enabled ? { refreshIntervalMs: persistence.refreshInterval * 1000 } : undefined;
   if (source.kind === 'url') deps.policy.checkLiteral(new URL(source.url));
   return {
     source,
     options,
-    format: request.format,
     region: request.region,
     priority: request.background ? 'background' : 'interactive',
     tokenCost: tokenCost(request),

@@ -31,7 +31,6 @@ const never = () => new Promise<never>(() => undefined);
 const request: AcceptedRequest = {
   source: { kind: 'url', url: 'https://example.com/' },
   options: defaultOptions,
-  format: 'png',
   region: 'auto',
   priority: 'background',
   tokenCost: 1,
