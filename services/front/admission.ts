@@ -44,7 +44,7 @@ export interface RateLimitFacts {
   readonly resetSeconds: number;
 }
 
-/** What an account holds while a capture is under way; released by whoever got it. */
+/** What is reserved of the limits of an account while a capture is under way; released by whoever got it. */
 export interface Reservation {
   /** @param record the last that is known of a capture that a client waits for; undefined when it never got a record */
   release(record?: CaptureRecord): Promise<void>;

@@ -72,7 +72,7 @@ export class Keys {
     return index === null || found === null ? null : { ...found, hash: index.value.hash };
   }
 
-  /** Compare-and-set until it holds; `next` answers null to leave the record as it is. Null: there is no such key. */
+  /** Changes a key by compare-and-set; `next` answers null to leave the record as it is. Null: there is no such key. */
   async change(
     account: string | null,
     id: string,

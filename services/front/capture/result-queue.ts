@@ -29,7 +29,7 @@ interface ResultQueueDeps {
   readonly log: Logger;
 }
 
-/** Results that this front holds at a time. */
+/** Results that this front settles at a time. */
 const maxAtOnce = 1000;
 
 /** The front that waits for a capture settles it at once: others leave it this much time, not to do the same work. */

@@ -89,9 +89,9 @@ interface Reserved {
   tokens: number;
 }
 
-function reservedIn({ holds, fronts = {} }: AdmissionState): Reserved {
+function reservedIn({ holds: named, fronts = {} }: AdmissionState): Reserved {
   const reserved = { interactive: 0, background: 0, tokens: 0 };
-  for (const [tokens, , priority] of Object.values(holds)) {
+  for (const [tokens, , priority] of Object.values(named)) {
     reserved[priority]++;
     reserved.tokens += tokens;
   }
@@ -105,9 +105,9 @@ function reservedIn({ holds, fronts = {} }: AdmissionState): Reserved {
 
 /** The state without reservations that have lapsed, and without those of fronts that have died. */
 function withoutLapsed(state: AdmissionState, now: number): AdmissionState {
-  const holds = Object.entries(state.holds).filter(([, [, until]]) => until > now);
+  const named = Object.entries(state.holds).filter(([, [, until]]) => until > now);
   const fronts = Object.entries(state.fronts ?? {}).filter(([, [, , , expires]]) => expires > now);
-  return { ...state, holds: Object.fromEntries(holds), fronts: Object.fromEntries(fronts) };
+  return { ...state, holds: Object.fromEntries(named), fronts: Object.fromEntries(fronts) };
 }
 
 /**
@@ -129,7 +129,7 @@ export function admit(
   const intervalMs = 60_000 / limits.ratePerMinute;
   const windowMs = intervalMs * limits.burst;
   const current = withoutLapsed(state, now);
-  const holds = new Map(Object.entries(current.holds));
+  const named = new Map(Object.entries(current.holds));
   const reserved = reservedIn(current);
   // No admission leaves it further ahead than the window: what lies beyond comes of limits that have been raised since,
   // or of a front of an older version whose clock is ahead, and nobody is to wait for that.
@@ -145,11 +145,11 @@ export function admit(
       retryAfterMs: refused === 'rate' ? Math.max(0, tat + intervalMs - windowMs - now) : 0,
     };
   });
-  return { state: { ...current, tat: isChanged ? tat : state.tat, holds: Object.fromEntries(holds) }, verdicts };
+  return { state: { ...current, tat: isChanged ? tat : state.tat, holds: Object.fromEntries(named) }, verdicts };
 
   function refusal(request: AdmissionRequest): AdmissionVerdict['refused'] {
     // An earlier attempt, whose answer was lost, has admitted it.
-    if (holds.has(request.id) || admitted.has(request.id)) return null;
+    if (named.has(request.id) || admitted.has(request.id)) return null;
     if (request.unrated !== true) {
       if (tat + intervalMs - now > windowMs + 1e-6) return 'rate';
       tat += intervalMs;
@@ -159,7 +159,7 @@ export function admit(
     if (usage.tokens + usage.reserved + reserved.tokens + tokens > limits.tokenQuota) return 'quota';
     if (priority === 'interactive' && reserved.interactive >= limits.maxInFlight) return 'in-flight';
     if (priority === 'background' && usage.queued + reserved.background >= limits.maxQueued) return 'queued';
-    holds.set(request.id, [tokens, until, priority]);
+    named.set(request.id, [tokens, until, priority]);
     reserved[priority]++;
     reserved.tokens += tokens;
     return null;
@@ -215,7 +215,7 @@ export function inFlightOf(state: AdmissionState, now: number): number {
 
 /** The state without reservations that have ended. */
 export function release(state: AdmissionState, ids: Iterable<string>): AdmissionState {
-  const holds = { ...state.holds };
-  for (const id of ids) delete holds[id];
-  return { ...state, holds };
+  const named = { ...state.holds };
+  for (const id of ids) delete named[id];
+  return { ...state, holds: named };
 }

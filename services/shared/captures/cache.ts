@@ -16,7 +16,7 @@ export interface LeaseState {
   readonly until: number;
 }
 
-/** What is kept under one cache key: a capture that answers, and the lease to render the next one. */
+/** What is kept under one cache key: a capture that answers, and the lease to render the next one (stored as `claim`). */
 export interface CacheEntry {
   readonly done: CachedCapture | null;
   readonly claim: LeaseState | null;
