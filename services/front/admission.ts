@@ -11,9 +11,6 @@ import { type ErrorCode, ServiceError } from '@webcapture/shared/runtime/errors.
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { callNats } from './nats.ts';
 
-/** Limits that cannot be checked within this, by default, admit nothing. */
-const checkTimeoutMs = 3000;
-
 /** An answer does not wait for longer than this until its reservation is released. */
 const releaseTimeoutMs = 1000;
 
@@ -25,7 +22,7 @@ export interface AdmissionDeps {
   readonly signal: AbortSignal;
   /** The clock of the times in requests, Unix ms: the server's. */
   readonly now?: (() => number) | undefined;
-  /** See {@link checkTimeoutMs}. */
+  /** Limits that cannot be checked within this admit nothing. */
   readonly checkTimeoutMs?: number | undefined;
 }
 
@@ -95,9 +92,8 @@ export class Admission {
 
   async #check(account: Account, request: AdmissionRequest): Promise<AdmissionVerdict> {
     const admit = () => this.#deps.limiter.admit(account.id, account, request);
-    const timeoutMs = this.#deps.checkTimeoutMs ?? checkTimeoutMs;
     try {
-      return await callNats(admit, timeoutMs, 'The limits of the account cannot be checked right now.');
+      return await callNats(admit, 'The limits of the account cannot be checked right now.', this.#deps.checkTimeoutMs);
     } catch (error) {
       // It may have been admitted, and only the answer got lost.
       this.#releaseInBackground(account.id, request);

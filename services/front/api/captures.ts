@@ -28,10 +28,6 @@ import {
 } from './answers.ts';
 import { captureListExamples, failedExample, pendingExample, refreshExample, resultExample } from './examples.ts';
 
-const listTimeoutMs = 3000;
-
-const guardTimeoutMs = 3000;
-
 export interface CapturesDeps extends RequestRefreshDeps {
   readonly cdnUrl: string;
   readonly captures: Pick<Captures, 'get' | 'fail' | 'change'>;
@@ -75,7 +71,7 @@ function listRoute(app: FastifyInstance, { authenticator, captureList, cdnUrl, n
       const time = now();
       const ask = { ...request.query, since: account.createdAt, now: time };
       const list = () => captureList.list(account.id, ask);
-      const { records, nextCursor } = await callNats(list, listTimeoutMs, 'The captures cannot be listed right now.');
+      const { records, nextCursor } = await callNats(list, 'The captures cannot be listed right now.');
       const items = records.map((record) => captureView(record, { cdnUrl, now: time }));
       return sendData(reply, { items, nextCursor });
     },
@@ -138,7 +134,7 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
       request.facts.record = await readState(deps, account.id, uuid);
       // Should this front die, or the change come after it was given up: the leader looks what has become of it.
       const look = () => tasks.schedule({ kind: 'expiry', account: account.id, uuid }, deps.now() + dispatchAfterMs);
-      await callNats(look, guardTimeoutMs, 'The capture cannot be deleted right now.');
+      await callNats(look, 'The capture cannot be deleted right now.');
       const record = await changeCapture(deps, account.id, uuid, remove);
       request.facts.record = record;
       if (record.status !== 'deleted') {

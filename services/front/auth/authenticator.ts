@@ -9,12 +9,9 @@ import {
 import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
 import { hashKey, type KeyRecord, type Keys } from './keys.ts';
 import type { Scope } from '@webcapture/shared/api/api-key.ts';
-import { callNats } from '../nats.ts';
+import { callNats, callTimeoutMs } from '../nats.ts';
 import { ReadCache } from '../read-cache.ts';
 import type { UnknownKeys } from './unknown-keys.ts';
-
-/** A key that cannot be looked up within this, by default, is refused: limits and revocations hold also when NATS is unavailable. */
-const lookupTimeoutMs = 3000;
 
 /** For how long a key and an account may be answered from memory: a change holds on every front within a second. */
 const maxAgeMs = 400;
@@ -27,7 +24,7 @@ export interface AuthenticatorDeps {
   /** Limits of accounts for which none are written down. */
   readonly defaultLimits: AccountLimits;
   readonly now?: () => number;
-  /** See {@link lookupTimeoutMs}. */
+  /** A key that cannot be looked up within this is refused: limits and revocations hold also when NATS is unavailable. */
   readonly lookupTimeoutMs?: number | undefined;
 }
 
@@ -48,7 +45,7 @@ export class Authenticator {
   constructor(deps: AuthenticatorDeps) {
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
-    this.#lookupTimeoutMs = deps.lookupTimeoutMs ?? lookupTimeoutMs;
+    this.#lookupTimeoutMs = deps.lookupTimeoutMs ?? callTimeoutMs;
   }
 
   /**
@@ -100,7 +97,7 @@ export class Authenticator {
   #lookUp(token: string): Promise<Caller | null> {
     const deadline = Date.now() + this.#lookupTimeoutMs;
     const find = () => this.#find(hashKey(token), deadline);
-    return callNats(find, this.#lookupTimeoutMs, 'The API key cannot be checked right now.');
+    return callNats(find, 'The API key cannot be checked right now.', this.#lookupTimeoutMs);
   }
 
   async #find(hash: string, deadline: number): Promise<Caller | null> {

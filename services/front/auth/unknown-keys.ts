@@ -91,16 +91,12 @@ export class UnknownKeys {
     });
     // Written while the replica was asked.
     if (exists || this.#written.has(hash)) return true;
-    this.#remember(hash, false);
+    this.found(hash, false);
     return false;
   }
 
-  /** The leader has said whether there is such a key. */
+  /** Remembers whether there is such a key: as the leader has said, or a replica. */
   found(hash: string, exists: boolean): void {
-    this.#remember(hash, exists);
-  }
-
-  #remember(hash: string, exists: boolean): void {
     if (exists) this.#known.set(hash, true);
     else {
       this.#known.delete(hash);

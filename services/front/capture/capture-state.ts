@@ -5,9 +5,8 @@ import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { isOpen, type Transition } from '@webcapture/shared/captures/transitions.ts';
 import { callNats } from '../nats.ts';
 
-const readTimeoutMs = 3000;
-
-const changeTimeoutMs = 3000;
+/** So long after its deadline a capture is left to those who look after it. */
+const graceMs = 3000;
 
 export interface ReadStateDeps {
   readonly captures: Pick<Captures, 'get' | 'fail'>;
@@ -29,12 +28,12 @@ export function findState(
 ): Promise<CaptureRecord | null> {
   const read = async () => {
     const record = (await captures.get(account, uuid))?.value ?? null;
-    if (record === null || !isOpen(record) || now() <= record.deadline + readTimeoutMs) return record;
+    if (record === null || !isOpen(record) || now() <= record.deadline + graceMs) return record;
     const ended = await captures.fail(record, abandoned);
     if (ended !== null) await followUps.arrange(ended);
     return ended;
   };
-  return callNats(read, readTimeoutMs, 'The capture cannot be looked up right now.');
+  return callNats(read, 'The capture cannot be looked up right now.');
 }
 
 /** As {@link findState}. Throws ServiceError CAPTURE_NOT_FOUND when there is none. */
@@ -62,7 +61,7 @@ export async function changeCapture(
   transition: Transition,
 ): Promise<CaptureRecord> {
   const change = () => captures.change({ account, uuid }, transition);
-  const record = await callNats(change, changeTimeoutMs, 'The capture cannot be changed right now.');
+  const record = await callNats(change, 'The capture cannot be changed right now.');
   if (record === null) throw new ServiceError('CAPTURE_NOT_FOUND');
   return record;
 }

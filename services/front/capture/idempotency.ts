@@ -10,7 +10,7 @@ import { answerOfRecord, type AnswerOptions } from './answer.ts';
 import { canonical, sha256 } from './cache-key.ts';
 import { findState } from './capture-state.ts';
 import type { WaitClock } from '../http/request-facts.ts';
-import { callNats } from '../nats.ts';
+import { callNats, callTimeoutMs } from '../nats.ts';
 
 /**
  * What became of a request with an Idempotency-Key: the first one, answered as an earlier one, answered as one that it
@@ -71,9 +71,6 @@ export interface IdempotencyLease {
 /** Another request answers for the key now: nothing may be begun under it. */
 export class LeaseLostError extends Error {}
 
-/** Within this it is found out how a key stands, or the request is refused. */
-const callTimeoutMs = 3000;
-
 /** An answer that is there does not wait for longer than this to be kept. */
 const keepTimeoutMs = 2000;
 
@@ -108,8 +105,14 @@ export class Idempotency {
     let failed: string | undefined;
     for (let attempt = 1; !clientGone.aborted; attempt++) {
       const wanted = { bodyHash, claim: { uuid: uuidV7(now()), until: now() + leaseTtlMs } };
-      const entry = await callNats(() => keys.acquire(account, key, wanted, failed), callTimeoutMs, unavailable);
-      if (entry.bodyHash !== bodyHash) throw this.#mismatch();
+      const entry = await callNats(() => keys.acquire(account, key, wanted, failed), unavailable);
+      if (entry.bodyHash !== bodyHash) {
+        count('mismatch');
+        throw new ServiceError(
+          'VALIDATION_ERROR',
+          'This Idempotency-Key was sent with another body in the last 24 hours. Send another key with another body.',
+        );
+      }
       const { uuid } = entry.claim;
       if (uuid === wanted.claim.uuid) {
         count(failed === undefined && !hasWaited ? 'first' : 'taken_over');
@@ -128,14 +131,6 @@ export class Idempotency {
       await wait.during(delay(backoffMs(attempt, 50, 2000), clientGone));
     }
     return { kind: 'client-gone' };
-  }
-
-  #mismatch(): ServiceError {
-    this.#deps.count('mismatch');
-    return new ServiceError(
-      'VALIDATION_ERROR',
-      'This Idempotency-Key was sent with another body in the last 24 hours. Send another key with another body.',
-    );
   }
 
   /** The answer of the request that has the lease; null while it is under way; `none` when it will not bring any. */
@@ -186,7 +181,7 @@ class KeyLease implements IdempotencyLease {
       if (!(await this.#write(uuid))) throw new LeaseLostError();
       this.#leased = { ...this.#leased, uuid };
     };
-    await callNats(name, callTimeoutMs, unavailable);
+    await callNats(name, unavailable);
     return uuid;
   }
 
@@ -212,7 +207,7 @@ class KeyLease implements IdempotencyLease {
       if ((status === undefined && !mayEnd) || status === 'failed') await keys.release(account, key, uuid);
     };
     try {
-      await callNats(release, keepTimeoutMs, unavailable);
+      await callNats(release, unavailable, keepTimeoutMs);
     } catch (error) {
       log.warn({ err: error, uuid, account }, 'an idempotency key could not be released; its lease will lapse');
     }
@@ -255,7 +250,7 @@ async function keep(
 ): Promise<void> {
   const kept = { uuid: answer.uuid, region: answer.region, data: answer.data };
   try {
-    await callNats(() => keys.keep(account, key, uuid, kept), keepTimeoutMs, unavailable);
+    await callNats(() => keys.keep(account, key, uuid, kept), unavailable, keepTimeoutMs);
   } catch (error) {
     log.warn({ err: error, uuid, account }, 'the answer to an idempotency key could not be kept');
   }
