@@ -29,7 +29,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { type Authenticator, bearerToken } from '../auth/authenticator.ts';
 import { dateOrNull, type KeyIssuer, keyView, newKeyView, parseExpiry } from '../auth/key-issuer.ts';
 import { jsonBody, pageQuery } from '../validation/input.ts';
-import { example, failureAnswers, pathParam, sendData, successAnswer } from './answers.ts';
+import { example, failureAnswers, sendData, successAnswer } from './answers.ts';
 import { accountExample, bodyExamples, keyExample, newKeyExample } from './examples.ts';
 import { defaultScopes } from './keys.ts';
 
@@ -121,7 +121,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
       security,
       summary: 'Change the name, the limits or the isolation of an account, suspend or resume it',
       description: 'Holds within a second. The keys of a suspended account work again when it is resumed.',
-      params: pathParam('id', 'The id of the account.'),
+      params: { type: 'object', properties: { id: { type: 'string', description: 'The id of the account.' } } },
       body: changeAccountSchema,
       response: {
         200: successAnswer('The account as it stands.', accountSchema, {
@@ -187,7 +187,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
       security,
       summary: 'Revoke a key of any account',
       description: 'The key ends within a second.',
-      params: pathParam('id', 'The id of the key.'),
+      params: { type: 'object', properties: { id: { type: 'string', description: 'The id of the key.' } } },
       response: {
         200: successAnswer('The key as it stands.', keySchema, {
           revoked: example('Revoked', success({ ...keyExample, status: 'revoked', revokedAt: keyExample.createdAt })),

@@ -17,8 +17,8 @@ const statusTexts: Readonly<Record<number, string>> = {
   401: 'The API key is missing, unknown, expired or revoked, or may not do this.',
   402: 'The token quota of this month is used up.',
   403: 'The API key lacks the scope that this needs.',
-  404: 'Not found.',
-  409: 'The state of the resource does not allow this.',
+  404: 'There is no such thing.',
+  409: 'The state of the thing does not allow this.',
   429: 'Too many requests or captures; Retry-After says when to try again.',
   500: 'The capture failed, or something went wrong here.',
 };
@@ -92,12 +92,10 @@ const extraHeaders: Readonly<Record<number, Readonly<Record<string, object>>>> =
 };
 
 /** The path of one capture. No format: what is no uuid is simply not found. */
-export const captureParams = pathParam('uuid', 'The uuid of the capture.');
-
-/** The path of one resource. */
-export function pathParam(name: string, description: string) {
-  return { type: 'object', properties: { [name]: { type: 'string', description } } };
-}
+export const captureParams = {
+  type: 'object',
+  properties: { uuid: { type: 'string', description: 'The uuid of the capture.' } },
+};
 
 /** What every route that needs a key may refuse a request with. */
 export const keyRefusals = [

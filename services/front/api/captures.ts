@@ -117,7 +117,7 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
       tags: ['captures'],
       summary: 'Delete a capture, or cancel one that waits',
       description:
-        'Needs the scope capture. File and cache entry go at once and refreshes end; the record stays as deleted for 90 days, for accounting: what was charged stays charged. A capture that is being rendered cannot be deleted before it has ended.',
+        'Needs the scope capture. File and cache entry go at once and refreshes end; the record stays as deleted for 90 days, for the books: what was charged stays charged. A capture that is being rendered cannot be deleted before it has ended.',
       security: [{ apiKey: [] }],
       params: captureParams,
       response: {

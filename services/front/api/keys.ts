@@ -13,13 +13,13 @@ import type { FastifyInstance } from 'fastify';
 import { checkScopes, keyView, newKeyView, parseExpiry, type KeyIssuer } from '../auth/key-issuer.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
-import { example, failureAnswers, keyRefusals, pathParam, sendData, successAnswer } from './answers.ts';
+import { example, failureAnswers, keyRefusals, sendData, successAnswer } from './answers.ts';
 import { bodyExamples, keyExample, newKeyExample } from './examples.ts';
 import { jsonBody, pageQuery } from '../validation/input.ts';
 
 const security = [{ apiKey: [] }];
 const tags = ['account'];
-const keyParams = pathParam('id', 'The id of the key.');
+const keyParams = { type: 'object', properties: { id: { type: 'string', description: 'The id of the key.' } } };
 
 /** What a key may do when nothing else was asked for. */
 export const defaultScopes = ['capture', 'read'] as const;
