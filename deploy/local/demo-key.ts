@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { newApiKey } from '@webcapture/shared/accounts/keys.ts';
+import { newApiKey } from '../../services/front/auth/keys.ts';
 
 /** The key of the demo account: made at the first start, and the same at every later one in the same data folder. */
 export async function demoKey(dataDir: string): Promise<string> {

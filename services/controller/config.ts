@@ -1,5 +1,5 @@
 import { defaultLimitVariables, readDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
-import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
 import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/egress/policy.ts';
 import type { StreamSettings } from '@webcapture/shared/nats/streams.ts';
 import {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
-import { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
@@ -111,10 +111,7 @@ export function buildParts({ config, times, session, store, registry, log, lates
     webhookMetrics: new WebhookMetrics(registry, () => receivers.unavailable),
     receivers,
     policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
-    admissions: new Admissions(session, {
-      readUsage: (account, now, precision) => usage.read(account, now, precision),
-      bookedOf: (account, holds) => usage.bookedOf(account, holds),
-    }),
+    admissions: new Limiter(session, usage),
     progress: new OrphanCollectionProgress(live),
     collectionLease: new OrphanCollectionLease(live, leaderHolder),
     orphanMetrics: new OrphanMetrics(registry),

@@ -1,43 +1,32 @@
 import type { Account } from '@webcapture/shared/accounts/accounts.ts';
-import type { AccountLimits, AdmissionRequest, AdmissionVerdict } from '@webcapture/shared/accounts/admission.ts';
-import type { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import type { AccountLimits, AdmissionRequest, AdmissionVerdict } from '@webcapture/shared/accounts/limits.ts';
+import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { periodOf } from '@webcapture/shared/captures/times.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
-import { isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
-import type { Priority } from '@webcapture/shared/nats/streams.ts';
-import { backoffMs, delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import { backoffMs, delay, localDeadline, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { type ErrorCode, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-
-/** Limits that cannot be checked within this, by default, admit nothing. */
-const checkTimeoutMs = 3000;
+import { callNats } from './nats.ts';
 
 /** An answer does not wait for longer than this until its reservation is released. */
 const releaseTimeoutMs = 1000;
 
 export interface AdmissionDeps {
-  readonly admissions: Pick<Admissions, 'admit' | 'release'>;
+  readonly limiter: Pick<Limiter, 'admit' | 'release'>;
   readonly captures: Pick<Captures, 'get'>;
   readonly log: Logger;
   /** Ends what goes on in the background. */
   readonly signal: AbortSignal;
   /** The clock of the times in requests, Unix ms: the server's. */
   readonly now?: (() => number) | undefined;
-  /** See {@link checkTimeoutMs}. */
+  /** Limits that cannot be checked within this admit nothing. */
   readonly checkTimeoutMs?: number | undefined;
 }
 
-/** What a reservation is asked for. */
-export interface ReservationRequest {
-  /** Names the reservation: the uuid of the capture, or the reservation of a refresh. */
-  readonly id: string;
-  readonly tokens: number;
-  readonly priority: Priority;
-  /** When the reservation lapses by itself; Unix milliseconds by the server's clock. */
-  readonly until: number;
+export interface ReservationRequest extends Omit<AdmissionRequest, 'unrated'> {
   /** Seconds that a background capture would wait now; null when nobody can tell. */
   readonly waitSeconds: number | null;
 }
@@ -52,7 +41,7 @@ export interface RateLimitFacts {
   readonly resetSeconds: number;
 }
 
-/** What an account holds while a capture is under way; released by whoever got it. */
+/** What is reserved of the limits of an account while a capture is under way; released by whoever got it. */
 export interface Reservation {
   /** @param record the last that is known of a capture that a client waits for; undefined when it never got a record */
   release(record?: CaptureRecord): Promise<void>;
@@ -72,7 +61,10 @@ export class RetryLaterError extends ServiceError {
   }
 }
 
-/** Checks the limits of accounts, reserves what a capture needs of them, and releases it. */
+/**
+ * Admission, a step of each request: has the limiter check the limits of the account and reserve what the capture needs,
+ * says why a request is refused, and sees that the reservation is released, whatever becomes of the request.
+ */
 export class Admission {
   readonly #deps: AdmissionDeps;
 
@@ -85,8 +77,7 @@ export class Admission {
    *
    * @throws ServiceError INTERNAL_ERROR, within a few seconds, when the limits cannot be checked
    */
-  async admit(account: Account, { waitSeconds, priority, ...rest }: ReservationRequest): Promise<Admitted> {
-    const request: AdmissionRequest = { ...rest, lane: priority };
+  async admit(account: Account, { waitSeconds, ...request }: ReservationRequest): Promise<Admitted> {
     const verdict = await this.#check(account, request);
     const rateLimit = {
       limit: account.ratePerMinute,
@@ -100,20 +91,13 @@ export class Admission {
   }
 
   async #check(account: Account, request: AdmissionRequest): Promise<AdmissionVerdict> {
-    const timeoutMs = this.#deps.checkTimeoutMs ?? checkTimeoutMs;
-    const deadline = Date.now() + timeoutMs;
-    const admitted = retryTransient(() => this.#deps.admissions.admit(account.id, account, request), { deadline });
+    const admit = () => this.#deps.limiter.admit(account.id, account, request);
     try {
-      return await withDeadline(admitted, timeoutMs, 'checking the limits');
-    } catch (cause) {
+      return await callNats(admit, 'The limits of the account cannot be checked right now.', this.#deps.checkTimeoutMs);
+    } catch (error) {
       // It may have been admitted, and only the answer got lost.
       this.#releaseInBackground(account.id, request);
-      if (!isTransient(cause) && !isWriteConflict(cause)) throw cause;
-      throw new ServiceError(
-        'INTERNAL_ERROR',
-        'The limits of the account cannot be checked right now. Send the request again in a few seconds.',
-        { cause },
-      );
+      throw error;
     }
   }
 
@@ -123,52 +107,57 @@ export class Admission {
    */
   async #release(account: string, request: AdmissionRequest, record: CaptureRecord | undefined): Promise<void> {
     if (record !== undefined && isOpen(record)) {
-      this.#inBackground(() => this.#releaseAtEnd(account, request));
+      this.#releaseInBackground(account, request, (limits) => this.#hasEnded(account, request.id, limits));
       return;
     }
     try {
-      const released = this.#deps.admissions.release(account, request.id);
+      const released = this.#deps.limiter.release(account, request.id);
       await withDeadline(released, releaseTimeoutMs, 'releasing a reservation');
     } catch (error) {
-      this.#deps.log.warn({ err: error, uuid: request.id, account }, 'a reservation could not be released at once');
+      this.#deps.log.warn(
+        { err: error, uuid: request.id, account },
+        'a reservation could not be released at once; trying again',
+      );
       this.#releaseInBackground(account, request);
     }
   }
 
-  #releaseInBackground(account: string, { id, until }: AdmissionRequest): void {
-    const { admissions, signal } = this.#deps;
-    const deadline = this.#onOwnClock(until);
-    this.#inBackground(() => retryTransient(() => admissions.release(account, id), { deadline, signal }));
+  /** Nobody waits for this, and when it fails, the reservation lapses by itself. `isDue` waits, or gives up with false. */
+  #releaseInBackground(
+    account: string,
+    { id, until }: AdmissionRequest,
+    isDue: (limits: ReleaseLimits) => Promise<boolean> = async () => true,
+  ): void {
+    const { limiter, signal, log } = this.#deps;
+    const limits = { deadline: localDeadline(until, this.#now()), signal };
+    const release = async () => {
+      if (await isDue(limits)) await retryTransient(() => limiter.release(account, id), limits);
+    };
+    release().catch((error: unknown) =>
+      log.debug({ err: error, uuid: id, account }, 'a reservation could not be released; it lapses'),
+    );
   }
 
-  async #releaseAtEnd(account: string, { id, until }: AdmissionRequest): Promise<void> {
-    const { admissions, captures, signal } = this.#deps;
-    const deadline = this.#onOwnClock(until);
+  /** Waits for the end of a capture. False: it has not ended in time. */
+  async #hasEnded(account: string, uuid: string, { deadline, signal }: ReleaseLimits): Promise<boolean> {
     for (let attempt = 1; Date.now() < deadline && !signal.aborted; attempt++) {
-      const read = () => captures.get(account, id);
-      const found = await retryTransient(read, { deadline, signal });
+      const found = await retryTransient(() => this.#deps.captures.get(account, uuid), { deadline, signal });
       // A capture that a client waits for has no record before it ends.
-      if (found !== null && !isOpen(found.value)) {
-        await retryTransient(() => admissions.release(account, id), { deadline, signal });
-        return;
-      }
+      if (found !== null && !isOpen(found.value)) return true;
       await delay(backoffMs(attempt, 100, 2000), signal);
     }
+    return false;
   }
 
   #now(): number {
     return (this.#deps.now ?? Date.now)();
   }
+}
 
-  /** A time by the server's clock as one by this process's, which may differ. */
-  #onOwnClock(time: number): number {
-    return Date.now() + (time - this.#now());
-  }
-
-  /** Nobody waits for it, and when it fails, the reservation lapses by itself. */
-  #inBackground(work: () => Promise<unknown>): void {
-    work().catch((error: unknown) => this.#deps.log.debug({ err: error }, 'a reservation was not released; it lapses'));
-  }
+/** Until when a release may be tried; Unix milliseconds by this process's clock. */
+interface ReleaseLimits {
+  readonly deadline: number;
+  readonly signal: AbortSignal;
 }
 
 /**

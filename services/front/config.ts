@@ -1,10 +1,8 @@
 import { defaultLimitVariables, readDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
-import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
 import { maxLifetimeSeconds } from '@webcapture/shared/api/capture-request.ts';
 import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/egress/policy.ts';
 import {
   addressVariables,
-  type CommonConfig,
   commonVariables,
   readAddresses,
   readCommonConfig,
@@ -13,7 +11,7 @@ import {
   storageVariables,
 } from '@webcapture/shared/runtime/config.ts';
 import { type Environment, EnvReader } from '@webcapture/shared/runtime/env.ts';
-import { type Region, regions } from '@webcapture/shared/runtime/regions.ts';
+import { regions } from '@webcapture/shared/runtime/regions.ts';
 import {
   choiceVariable,
   integerVariable,
@@ -21,40 +19,6 @@ import {
   textVariable,
   type Variable,
 } from '@webcapture/shared/runtime/variables.ts';
-
-export interface FrontConfig extends CommonConfig {
-  readonly storage: StorageConfig;
-  /** Clients are sent to signed links of the bucket for their files, in place of getting them through the front. */
-  readonly signedLinks: boolean;
-  readonly host: string;
-  readonly port: number;
-  /** How clients reach the front, without a slash at its end. */
-  readonly publicUrl: string;
-  /** Files are at `<cdnUrl>/<name>`. */
-  readonly cdnUrl: string;
-  /** A key, of any form, that works from the start on; its account is `demo`. */
-  readonly presetKey: string | undefined;
-  /** Opens the admin endpoints; of at least 16 characters; without one there are none. */
-  readonly adminToken: string | undefined;
-  /** Limits of an account for which none were chosen. */
-  readonly defaultLimits: AccountLimits;
-  /** What `auto` prefers. */
-  readonly homeRegion: Region;
-  /** CIDR ranges opened to captures. */
-  readonly egressAllow: readonly string[];
-  /** CIDR ranges closed to them, whatever else opens them. */
-  readonly egressDeny: readonly string[];
-  /** How long a capture that a client waits for may wait for a renderer. */
-  readonly queueTimeoutMs: number;
-  /** The shortest interval of refreshes, but for 0. */
-  readonly minRefreshSeconds: number;
-  /** How long persisted files are kept. */
-  readonly persistenceSeconds: number;
-  /** Believe the X-Forwarded-* headers and the X-Request-Id of whoever connects: only behind a proxy of one's own. */
-  readonly trustProxy: boolean;
-  /** How long a front that stops still takes connections, and closes each after its answer. */
-  readonly drainDelayMs: number;
-}
 
 const variables = {
   host: textVariable('WEBCAPTURE_HOST', {
@@ -128,8 +92,10 @@ export const frontVariables: readonly Variable[] = [
   ...Object.values(variables),
 ];
 
+export type FrontConfig = Readonly<ReturnType<typeof readFrontConfig>>;
+
 /** Throws a ConfigError that names every variable that is wrong. */
-export function readFrontConfig(environment: Environment): FrontConfig {
+export function readFrontConfig(environment: Environment) {
   const env = new EnvReader(environment);
   const common = readCommonConfig(env, { opsPort: 9090 });
   const installed = common.regions.map(({ region }) => region);
@@ -147,12 +113,18 @@ export function readFrontConfig(environment: Environment): FrontConfig {
       signedLinks: readSignedLinks(env, storage),
       host: variables.host.read(env),
       port,
+      /** How clients reach the front, without a slash at its end. */
       publicUrl,
+      /** Files are at `<cdnUrl>/<name>`. */
       cdnUrl,
+      /** Its account is `demo`. */
       presetKey: variables.presetKey.read(env),
+      /** Without one there are no admin endpoints. */
       adminToken: variables.adminToken.read(env),
+      /** Limits of an account for which none were chosen. */
       defaultLimits: readDefaultLimits(env),
       homeRegion,
+      /** CIDR ranges opened to captures, and those closed to them, whatever else opens them. */
       egressAllow: readEgressAllow(env),
       egressDeny: readEgressDeny(env),
       queueTimeoutMs: 1000 * variables.queueTimeout.read(env),

@@ -2,14 +2,15 @@ import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
-import { Admissions } from '@webcapture/shared/accounts/admissions.ts';
-import { Keys } from '@webcapture/shared/accounts/keys.ts';
+import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
+import { Keys } from './auth/keys.ts';
 import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
-import { IdempotencyKeys } from '@webcapture/shared/captures/idempotency.ts';
-import { CaptureList } from '@webcapture/shared/captures/list.ts';
+import { IdempotencyKeys } from './capture/idempotency-keys.ts';
+import { CaptureList } from './capture/capture-list.ts';
+import { begin } from '@webcapture/shared/captures/transitions.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { SignLink } from '@webcapture/shared/files/open-store.ts';
@@ -32,7 +33,7 @@ import { CapturePipeline } from './capture/pipeline.ts';
 import type { HtmlStore } from './capture/queue.ts';
 import { InFlight, RegionBoard } from './capture/regions.ts';
 import { type ReceivedReply, ReplyInbox } from './capture/reply-inbox.ts';
-import { noteStart, ResultQueue } from './capture/result-queue.ts';
+import { ResultQueue } from './capture/result-queue.ts';
 import { Settlements } from './capture/settlement.ts';
 import type { FrontConfig } from './config.ts';
 import { Idempotency } from './capture/idempotency.ts';
@@ -44,7 +45,7 @@ import { SignedLinks } from './signed-links.ts';
 import { overlayStatus, StatusBoard } from './status-board.ts';
 
 /** What a front is put together from, once it is connected. */
-export interface FrontParts {
+interface FrontParts {
   readonly config: FrontConfig;
   readonly session: NatsSession;
   readonly store: FileStore;
@@ -131,7 +132,10 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const onStarted = async ({ result, region }: ReceivedReply) => {
     const ticket = await tickets.open(result.ticket);
     if (ticket?.region !== region) frontMetrics.settled({ outcome: 'forged', region, tokens: 0 });
-    else if (result.outcome.kind === 'started') await noteStart(ticket, { captures, log });
+    // A capture that a client waits for has no record yet.
+    else if (result.outcome.kind === 'started' && ticket.draft === undefined) {
+      await captures.change(ticket, begin(ticket.revision));
+    }
   };
   const dispatcher = new Dispatcher({
     captures,
@@ -174,12 +178,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     log,
   });
   const usage = new AccountUsage(session);
-  const admissions = new Admissions(session, {
-    readUsage: (account, time, precision) => usage.read(account, time, precision),
-    bookedOf: (account, reservations) => usage.bookedOf(account, reservations),
-    now,
-  });
-  const admission = new Admission({ admissions, captures, log, signal, now, checkTimeoutMs });
+  const limiter = new Limiter(session, usage, now);
+  const admission = new Admission({ limiter, captures, log, signal, now, checkTimeoutMs });
   const idempotency = new Idempotency({
     keys: new IdempotencyKeys(session),
     captures,
@@ -236,13 +236,13 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     files: { store, links: signLink === undefined ? null : new SignedLinks(signLink, now), now },
     keys: { authenticator, keys, keyIssuer, now },
     webhooks: { authenticator, webhookSecrets: new WebhookSecrets(session), now },
-    usage: { authenticator, usage, admissions, now },
+    usage: { authenticator, usage, limiter, now },
     admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, now },
     status: board,
   });
   app.addHook('onClose', async () => {
     await resultQueue.close();
-    await admissions.flush();
+    await limiter.flush();
   });
   return app;
 }

@@ -49,13 +49,16 @@ export class NatsLink {
   }
 }
 
+/** How long a request is kept waiting for a call of NATS, by default. */
+export const callTimeoutMs = 3000;
+
 /**
  * Makes a call of the kind that may be repeated, again and again while NATS is unavailable, for at most `timeoutMs`.
  *
  * @param refusal what the client is told when it does not work: "The capture cannot be changed right now."
  * @throws ServiceError INTERNAL_ERROR with that; and whatever else the call throws
  */
-export async function callNats<T>(call: () => Promise<T>, timeoutMs: number, refusal: string): Promise<T> {
+export async function callNats<T>(call: () => Promise<T>, refusal: string, timeoutMs = callTimeoutMs): Promise<T> {
   try {
     return await withDeadline(retryTransient(call, { deadline: Date.now() + timeoutMs }), timeoutMs, 'asking NATS');
   } catch (cause) {

@@ -2,7 +2,7 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { connectionId } from '@webcapture/shared/nats/watch.ts';
 import { LRUCache } from 'lru-cache';
 
-export interface ReadCacheOptions<T> {
+interface ReadCacheOptions<T> {
   /** A value is read anew after this; its age counts from the start of the reading. */
   readonly maxAgeMs: number;
   /** Beyond it the one that was used least recently makes room. */

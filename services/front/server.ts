@@ -20,7 +20,7 @@ import type { FrontMetrics } from './metrics.ts';
 import type { StatusView } from './status-board.ts';
 
 /** What the HTTP application is made of: what each resource needs is its own affair. */
-export interface AppDeps {
+interface AppDeps {
   readonly http: {
     readonly publicUrl: string;
     readonly trustProxy: boolean;

@@ -1,7 +1,7 @@
 import { refreshReservation } from '@webcapture/shared/accounts/account-usage.ts';
 import { type Account, type Accounts, withDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
-import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
-import type { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
+import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { reservationMs, dispatchAfterMs } from '@webcapture/shared/captures/times.ts';
@@ -14,7 +14,7 @@ import type { TaskOf } from './tasks.ts';
 export interface RefreshDeps extends DispatchDeps {
   readonly captures: Pick<Captures, 'get' | 'change'>;
   readonly accounts: Pick<Accounts, 'get'>;
-  readonly admissions: Pick<Admissions, 'admit' | 'release'>;
+  readonly admissions: Pick<Limiter, 'admit' | 'release'>;
   readonly fleet: Pick<Fleet, 'load'>;
   readonly regions: readonly Region[];
   readonly defaultLimits: AccountLimits;
@@ -62,7 +62,13 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   if (!deps.regions.includes(order.region)) return captures.change(record, refuseRefresh(order, failures.region, next));
 
   const hold = refreshReservation(uuid, revision);
-  const place = { id: hold, tokens: tokenCost, lane: 'background', unrated: true, until: now + reservationMs } as const;
+  const place = {
+    id: hold,
+    tokens: tokenCost,
+    priority: 'background',
+    unrated: true,
+    until: now + reservationMs,
+  } as const;
   const { refused } = await admissions.admit(id, account, place);
   if (refused === 'quota') return captures.change(record, refuseRefresh(order, failures.quota, next));
   if (refused !== null) return record;

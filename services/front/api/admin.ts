@@ -6,8 +6,8 @@ import {
   type Accounts,
   withDefaultLimits,
 } from '@webcapture/shared/accounts/accounts.ts';
-import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
-import type { Keys } from '@webcapture/shared/accounts/keys.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
+import type { Keys } from '../auth/keys.ts';
 import {
   accountSchema,
   type AccountView,
@@ -29,7 +29,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { type Authenticator, bearerToken } from '../auth/authenticator.ts';
 import { dateOrNull, type KeyIssuer, keyView, newKeyView, parseExpiry } from '../auth/key-issuer.ts';
 import { jsonBody, pageQuery } from '../validation/input.ts';
-import { example, failureAnswers, successAnswer } from './answers.ts';
+import { example, failureAnswers, sendData, successAnswer } from './answers.ts';
 import { accountExample, bodyExamples, keyExample, newKeyExample } from './examples.ts';
 import { defaultScopes } from './keys.ts';
 
@@ -80,7 +80,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
     handler: async (request, reply) => {
       const { items, nextCursor } = await accounts.list(request.query);
       const views = items.map((record) => accountView(withDefaultLimits(record, defaultLimits)));
-      return reply.header('cache-control', 'no-store').send(success({ items: views, nextCursor }));
+      return sendData(reply, { items: views, nextCursor });
     },
   });
 
@@ -111,7 +111,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
         ...request.body,
       };
       await accounts.create(account);
-      return reply.header('cache-control', 'no-store').send(success(accountView(account)));
+      return sendData(reply, accountView(account));
     },
   });
 
@@ -146,9 +146,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
       );
       if (changed === null) throw new ServiceError('NOT_FOUND', 'There is no account of this id.');
       authenticator.forgetAccount(id);
-      return reply
-        .header('cache-control', 'no-store')
-        .send(success(accountView(withDefaultLimits(changed, defaultLimits))));
+      return sendData(reply, accountView(withDefaultLimits(changed, defaultLimits)));
     },
   });
 }
@@ -180,7 +178,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
       }
       const scopes = asked ?? ((await keys.hasAny(account)) ? defaultScopes : allScopes);
       const made = await keyIssuer.make({ account, name, scopes, ...(expiresAt === undefined ? {} : { expiresAt }) });
-      return reply.header('cache-control', 'no-store').send(success(newKeyView(made, now())));
+      return sendData(reply, newKeyView(made, now()));
     },
   });
 
@@ -201,7 +199,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
     },
     handler: async (request, reply) => {
       const record = await keyIssuer.revoke(null, request.params.id);
-      return reply.header('cache-control', 'no-store').send(success(keyView(record, now())));
+      return sendData(reply, keyView(record, now()));
     },
   });
 }

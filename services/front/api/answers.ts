@@ -1,4 +1,4 @@
-import { failure, failureSchema, successSchema } from '@webcapture/shared/api/envelope.ts';
+import { failure, failureSchema, success, successSchema } from '@webcapture/shared/api/envelope.ts';
 import { errorTable, type ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyReply } from 'fastify';
 import type { TSchema } from 'typebox';
@@ -45,6 +45,11 @@ export function successAnswer(description: string, data: TSchema, examples: obje
 /** A JSON answer without an envelope. */
 export function plainAnswer(description: string, schema: object, examples: object): AnswerDocument {
   return { description, headers: requestIdHeader, content: { 'application/json': { schema, examples } } };
+}
+
+/** Answers with data in the envelope, which no cache may keep. */
+export function sendData(reply: FastifyReply, data: unknown): FastifyReply {
+  return reply.header('cache-control', 'no-store').send(success(data));
 }
 
 /** What the document says of how a request stands with the rate limit of its account. */

@@ -4,7 +4,7 @@ import { captureStateSchema } from '@webcapture/shared/api/capture.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
-import type { CaptureList } from '@webcapture/shared/captures/list.ts';
+import type { CaptureList } from '../capture/capture-list.ts';
 import { dispatchAfterMs } from '@webcapture/shared/captures/times.ts';
 import { remove } from '@webcapture/shared/captures/transitions.ts';
 import { captureView } from '@webcapture/shared/captures/view.ts';
@@ -12,7 +12,7 @@ import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { changeCapture, readState } from '../capture/capture-state.ts';
-import { refreshCapture, type RefreshDeps } from '../capture/refresh.ts';
+import { requestRefresh, type RequestRefreshDeps } from '../capture/request-refresh.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { callNats } from '../nats.ts';
 import { pageQueryOf } from '../validation/input.ts';
@@ -21,17 +21,14 @@ import {
   captureRefusals,
   example,
   failureAnswers,
+  sendData,
   keyRefusals,
   setRateLimitHeaders,
   successAnswer,
 } from './answers.ts';
 import { captureListExamples, failedExample, pendingExample, refreshExample, resultExample } from './examples.ts';
 
-const listTimeoutMs = 3000;
-
-const guardTimeoutMs = 3000;
-
-export interface CapturesDeps extends RefreshDeps {
+export interface CapturesDeps extends RequestRefreshDeps {
   readonly cdnUrl: string;
   readonly captures: Pick<Captures, 'get' | 'fail' | 'change'>;
   readonly captureList: Pick<CaptureList, 'list'>;
@@ -74,9 +71,9 @@ function listRoute(app: FastifyInstance, { authenticator, captureList, cdnUrl, n
       const time = now();
       const ask = { ...request.query, since: account.createdAt, now: time };
       const list = () => captureList.list(account.id, ask);
-      const { records, nextCursor } = await callNats(list, listTimeoutMs, 'The captures cannot be listed right now.');
+      const { records, nextCursor } = await callNats(list, 'The captures cannot be listed right now.');
       const items = records.map((record) => captureView(record, { cdnUrl, now: time }));
-      return reply.header('cache-control', 'no-store').send(success({ items, nextCursor }));
+      return sendData(reply, { items, nextCursor });
     },
   });
 }
@@ -101,12 +98,12 @@ function getRoute(app: FastifyInstance, deps: CapturesDeps): void {
         ...failureAnswers(captureRefusals),
       },
     },
+    onRequest: authenticateFirst(authenticator, 'read'),
     handler: async (request, reply) => {
-      const { account } = await authenticator.authenticate(request.headers.authorization, 'read');
-      request.facts.account = account.id;
+      const { account } = callerOf(request);
       const record = await readState(deps, account.id, request.params.uuid);
       request.facts.record = record;
-      return reply.header('cache-control', 'no-store').send(success(captureView(record, { cdnUrl, now: deps.now() })));
+      return sendData(reply, captureView(record, { cdnUrl, now: deps.now() }));
     },
   });
 }
@@ -130,14 +127,14 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
         ...failureAnswers([...captureRefusals, 'CONFLICT']),
       },
     },
+    onRequest: authenticateFirst(authenticator, 'capture'),
     handler: async (request, reply) => {
-      const { account } = await authenticator.authenticate(request.headers.authorization, 'capture');
-      request.facts.account = account.id;
+      const { account } = callerOf(request);
       const { uuid } = request.params;
       request.facts.record = await readState(deps, account.id, uuid);
       // Should this front die, or the change come after it was given up: the leader looks what has become of it.
       const look = () => tasks.schedule({ kind: 'expiry', account: account.id, uuid }, deps.now() + dispatchAfterMs);
-      await callNats(look, guardTimeoutMs, 'The capture cannot be deleted right now.');
+      await callNats(look, 'The capture cannot be deleted right now.');
       const record = await changeCapture(deps, account.id, uuid, remove);
       request.facts.record = record;
       if (record.status !== 'deleted') {
@@ -146,10 +143,10 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
       await followUps.arrange(record);
       // The leader does the same again, so what fails here is only late.
       await removeCaptureFiles(record).catch((error: unknown) =>
-        log.warn({ err: error }, 'a file was not removed at once'),
+        log.warn({ err: error }, 'the file of a deleted capture could not be removed; the leader removes it later'),
       );
       const view = captureView(record, { cdnUrl, now: deps.now() });
-      return reply.header('cache-control', 'no-store').send(success(view));
+      return sendData(reply, view);
     },
   });
 }
@@ -183,9 +180,9 @@ function refreshRoute(app: FastifyInstance, deps: CapturesDeps): void {
     handler: async (request, reply) => {
       const { facts, headers, params } = request;
       const call = { uuid: params.uuid, authorization: headers.authorization };
-      const record = await refreshCapture(call, facts, deps).finally(() => setRateLimitHeaders(reply, facts));
+      const record = await requestRefresh(call, facts, deps).finally(() => setRateLimitHeaders(reply, facts));
       const view = captureView(record, { cdnUrl, now: deps.now() });
-      return reply.header('cache-control', 'no-store').send(success(view));
+      return sendData(reply, view);
     },
   });
 }

@@ -122,7 +122,7 @@ export function byteRange(header: string | undefined, size: number): ByteRange |
 }
 
 /** The validators of a file: a strong tag without quotes, and Unix milliseconds. */
-export interface Validators {
+interface Validators {
   readonly etag: string;
   readonly storedAt: number;
 }

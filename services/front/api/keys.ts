@@ -8,12 +8,12 @@ import {
 } from '@webcapture/shared/api/api-key.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import { pageQuerySchema, pageSchema, type PageQuery } from '@webcapture/shared/api/capture-list.ts';
-import type { Keys } from '@webcapture/shared/accounts/keys.ts';
+import type { Keys } from '../auth/keys.ts';
 import type { FastifyInstance } from 'fastify';
 import { checkScopes, keyView, newKeyView, parseExpiry, type KeyIssuer } from '../auth/key-issuer.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
-import { example, failureAnswers, keyRefusals, successAnswer } from './answers.ts';
+import { example, failureAnswers, keyRefusals, sendData, successAnswer } from './answers.ts';
 import { bodyExamples, keyExample, newKeyExample } from './examples.ts';
 import { jsonBody, pageQuery } from '../validation/input.ts';
 
@@ -57,7 +57,7 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssue
     handler: async (request, reply) => {
       const { items, nextCursor } = await keys.list(callerOf(request).account.id, request.query);
       const data = { items: items.map((record) => keyView(record, now())), nextCursor };
-      return reply.header('cache-control', 'no-store').send(success(data));
+      return sendData(reply, data);
     },
   });
 
@@ -90,7 +90,7 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssue
         scopes,
         ...(expiresAt === undefined ? {} : { expiresAt }),
       });
-      return reply.header('cache-control', 'no-store').send(success(newKeyView(made, now())));
+      return sendData(reply, newKeyView(made, now()));
     },
   });
 
@@ -118,7 +118,7 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssue
       const { key, account } = callerOf(request);
       const graceMs = request.body.graceSeconds * 1000;
       const made = await keyIssuer.rotate(account.id, request.params.id, graceMs, key.scopes);
-      return reply.header('cache-control', 'no-store').send(success(newKeyView(made, now())));
+      return sendData(reply, newKeyView(made, now()));
     },
   });
 
@@ -140,7 +140,7 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssue
     onRequest,
     handler: async (request, reply) => {
       const record = await keyIssuer.revoke(callerOf(request).account.id, request.params.id);
-      return reply.header('cache-control', 'no-store').send(success(keyView(record, now())));
+      return sendData(reply, keyView(record, now()));
     },
   });
 }

@@ -1,23 +1,24 @@
 import { usageSchema } from '@webcapture/shared/api/account.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import type { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
-import type { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { periodOf } from '@webcapture/shared/captures/times.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { example, failureAnswers, keyRefusals, successAnswer } from './answers.ts';
+import { authenticateFirst, callerOf } from '../http/request-facts.ts';
+import { example, failureAnswers, keyRefusals, sendData, successAnswer } from './answers.ts';
 import { usageExample } from './examples.ts';
 
 export interface UsageDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly usage: Pick<AccountUsage, 'read'>;
-  readonly admissions: Pick<Admissions, 'inFlight'>;
+  readonly limiter: Pick<Limiter, 'inFlight'>;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
 /** GET /usage: how the key's account stands. */
-export function usageRoute(app: FastifyInstance, { authenticator, usage, admissions, now }: UsageDeps): void {
+export function usageRoute(app: FastifyInstance, { authenticator, usage, limiter, now }: UsageDeps): void {
   app.get('/usage', {
     schema: {
       operationId: 'getUsage',
@@ -32,27 +33,25 @@ export function usageRoute(app: FastifyInstance, { authenticator, usage, admissi
         ...failureAnswers(keyRefusals),
       },
     },
+    onRequest: authenticateFirst(authenticator, 'read'),
     handler: async (request, reply) => {
-      const { account } = await authenticator.authenticate(request.headers.authorization, 'read');
-      request.facts.account = account.id;
+      const { account } = callerOf(request);
       const time = now();
       const period = periodOf(time);
       const [{ tokens, reserved, queued }, inFlight] = await Promise.all([
         usage.read(account.id, time, 'exact'),
-        admissions.inFlight(account.id),
+        limiter.inFlight(account.id),
       ]);
-      return reply.header('cache-control', 'no-store').send(
-        success({
-          tokensUsed: tokens,
-          tokensReserved: reserved,
-          tokenQuota: account.tokenQuota,
-          periodStart: new Date(period.start).toISOString(),
-          periodEnd: new Date(period.end).toISOString(),
-          ratePerMinute: account.ratePerMinute,
-          inFlight,
-          queued,
-        }),
-      );
+      return sendData(reply, {
+        tokensUsed: tokens,
+        tokensReserved: reserved,
+        tokenQuota: account.tokenQuota,
+        periodStart: new Date(period.start).toISOString(),
+        periodEnd: new Date(period.end).toISOString(),
+        ratePerMinute: account.ratePerMinute,
+        inFlight,
+        queued,
+      });
     },
   });
 }

@@ -9,7 +9,7 @@ import type { WebhookSecret, WebhookSecrets } from '@webcapture/shared/accounts/
 import type { FastifyInstance } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
-import { example, failureAnswers, keyRefusals, successAnswer } from './answers.ts';
+import { example, failureAnswers, keyRefusals, sendData, successAnswer } from './answers.ts';
 import { bodyExamples, rotatedSecretExample, webhookSecretExample } from './examples.ts';
 import { jsonBody } from '../validation/input.ts';
 
@@ -45,7 +45,7 @@ export function webhooksRoutes(app: FastifyInstance, { authenticator, webhookSec
     onRequest,
     handler: async (request, reply) => {
       const found = await webhookSecrets.get(callerOf(request).account.id);
-      return reply.header('cache-control', 'no-store').send(success(secretView(found, now())));
+      return sendData(reply, secretView(found, now()));
     },
   });
 
@@ -74,7 +74,7 @@ export function webhooksRoutes(app: FastifyInstance, { authenticator, webhookSec
         request.body.graceSeconds * 1000,
         now(),
       );
-      return reply.header('cache-control', 'no-store').send(success(secretView(rotated, now())));
+      return sendData(reply, secretView(rotated, now()));
     },
   });
 }

@@ -1,6 +1,4 @@
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import {
   withDefaultLimits,
@@ -8,13 +6,12 @@ import {
   type AccountRecord,
   type Accounts,
 } from '@webcapture/shared/accounts/accounts.ts';
-import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
-import { hashKey, type KeyRecord, type Keys, type Scope } from '@webcapture/shared/accounts/keys.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
+import { hashKey, type KeyRecord, type Keys } from './keys.ts';
+import type { Scope } from '@webcapture/shared/api/api-key.ts';
+import { callNats, callTimeoutMs } from '../nats.ts';
 import { ReadCache } from '../read-cache.ts';
 import type { UnknownKeys } from './unknown-keys.ts';
-
-/** A key that cannot be looked up within this, by default, is refused: limits and revocations hold also when NATS is unavailable. */
-const lookupTimeoutMs = 3000;
 
 /** For how long a key and an account may be answered from memory: a change holds on every front within a second. */
 const maxAgeMs = 400;
@@ -27,7 +24,7 @@ export interface AuthenticatorDeps {
   /** Limits of accounts for which none are written down. */
   readonly defaultLimits: AccountLimits;
   readonly now?: () => number;
-  /** See {@link lookupTimeoutMs}. */
+  /** A key that cannot be looked up within this is refused: limits and revocations hold also when NATS is unavailable. */
   readonly lookupTimeoutMs?: number | undefined;
 }
 
@@ -48,7 +45,7 @@ export class Authenticator {
   constructor(deps: AuthenticatorDeps) {
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
-    this.#lookupTimeoutMs = deps.lookupTimeoutMs ?? lookupTimeoutMs;
+    this.#lookupTimeoutMs = deps.lookupTimeoutMs ?? callTimeoutMs;
   }
 
   /**
@@ -97,18 +94,10 @@ export class Authenticator {
     this.#accounts.forget(id);
   }
 
-  async #lookUp(token: string): Promise<Caller | null> {
+  #lookUp(token: string): Promise<Caller | null> {
     const deadline = Date.now() + this.#lookupTimeoutMs;
-    try {
-      return await withDeadline(this.#find(hashKey(token), deadline), this.#lookupTimeoutMs, 'looking up a key');
-    } catch (cause) {
-      if (!isTransient(cause)) throw cause;
-      throw new ServiceError(
-        'INTERNAL_ERROR',
-        'The API key cannot be checked right now. Send the request again in a few seconds.',
-        { cause },
-      );
-    }
+    const find = () => this.#find(hashKey(token), deadline);
+    return callNats(find, 'The API key cannot be checked right now.', this.#lookupTimeoutMs);
   }
 
   async #find(hash: string, deadline: number): Promise<Caller | null> {

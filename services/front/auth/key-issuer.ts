@@ -1,24 +1,23 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { hashKey, type KeyRecord, type Keys, newApiKey, type Scope } from '@webcapture/shared/accounts/keys.ts';
+import { hashKey, type KeyRecord, type Keys, newApiKey } from './keys.ts';
+import type { Scope } from '@webcapture/shared/api/api-key.ts';
 import type { KeyView, NewKeyView } from '@webcapture/shared/api/api-key.ts';
-import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
+import { compareAndSet } from '@webcapture/shared/nats/retry.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 
 /** A key in clear, and its record: handed out once. */
-export interface MadeKey {
+interface MadeKey {
   readonly key: string;
   readonly record: KeyRecord;
 }
 
-export interface KeyIssuerDeps {
+interface KeyIssuerDeps {
   readonly keys: Pick<Keys, 'put' | 'find' | 'change' | 'replace'>;
   /** A key has changed: what is remembered of it is no longer true. */
   readonly onChange: (hash: string) => void;
   readonly now: () => number;
 }
-
-const attempts = 5;
 
 /** Makes, rotates and revokes keys. */
 export class KeyIssuer {
@@ -41,11 +40,12 @@ export class KeyIssuer {
    *   than the `held` scopes
    */
   async rotate(account: string, id: string, graceMs: number, held: readonly Scope[]): Promise<MadeKey> {
-    for (let attempt = 1; ; attempt++) {
-      const old = await this.#deps.keys.find(account, id);
+    const { keys, now: clock, onChange } = this.#deps;
+    return compareAndSet(async () => {
+      const old = await keys.find(account, id);
       if (old === null) throw noSuchKey();
       const { name, scopes, createdAt, expiresAt, revokedAt } = old.value;
-      const now = this.#deps.now();
+      const now = clock();
       if (revokedAt !== undefined) throw new ServiceError('CONFLICT', 'This key was revoked. Create another one.');
       if (expiresAt !== undefined && expiresAt <= now) {
         throw new ServiceError('CONFLICT', 'This key has expired. Create another one.');
@@ -54,14 +54,10 @@ export class KeyIssuer {
       const lifetime = expiresAt === undefined ? {} : { expiresAt: now + (expiresAt - createdAt) };
       const made = this.#fresh({ account, name, scopes, ...lifetime });
       const changed = { ...old.value, expiresAt: Math.min(expiresAt ?? Infinity, now + graceMs) };
-      try {
-        await this.#deps.keys.replace(old, changed, { hash: hashKey(made.key), record: made.record });
-        this.#deps.onChange(old.hash);
-        return made;
-      } catch (error) {
-        if (!isWriteConflict(error) || attempt >= attempts) throw error;
-      }
-    }
+      await keys.replace(old, changed, { hash: hashKey(made.key), record: made.record });
+      onChange(old.hash);
+      return made;
+    });
   }
 
   /**

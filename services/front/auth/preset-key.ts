@@ -1,8 +1,9 @@
 import { backoffMs, delay } from '@webcapture/shared/runtime/deadline.ts';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import type { Accounts } from '@webcapture/shared/accounts/accounts.ts';
-import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
-import { hashKey, scopes, type Keys } from '@webcapture/shared/accounts/keys.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
+import { hashKey, type Keys } from './keys.ts';
+import { scopes } from '@webcapture/shared/api/api-key.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { NatsLink } from '../nats.ts';
 

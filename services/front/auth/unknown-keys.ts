@@ -1,7 +1,7 @@
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { connectionId } from '@webcapture/shared/nats/watch.ts';
-import { keyHashOf, keySubjects, type Keys } from '@webcapture/shared/accounts/keys.ts';
+import { keyHashOf, keySubjects, type Keys } from './keys.ts';
 import { LRUCache } from 'lru-cache';
 
 /** For how long a key is taken to be missing that was missing; when it is written, it is no longer. */
@@ -26,7 +26,7 @@ const gatherTimeoutMs = 20;
 /** Who comes when so many wait already is refused: about two tenths of a second's work. */
 const maxWaiting = 5000;
 
-export interface UnknownKeysDeps {
+interface UnknownKeysDeps {
   readonly session: NatsSession;
   readonly keys: Pick<Keys, 'existing'>;
 }
@@ -91,16 +91,12 @@ export class UnknownKeys {
     });
     // Written while the replica was asked.
     if (exists || this.#written.has(hash)) return true;
-    this.#remember(hash, false);
+    this.found(hash, false);
     return false;
   }
 
-  /** The leader has said whether there is such a key. */
+  /** Remembers whether there is such a key: as the leader has said, or a replica. */
   found(hash: string, exists: boolean): void {
-    this.#remember(hash, exists);
-  }
-
-  #remember(hash: string, exists: boolean): void {
     if (exists) this.#known.set(hash, true);
     else {
       this.#known.delete(hash);

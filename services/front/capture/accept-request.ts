@@ -4,21 +4,23 @@ import {
   type RenderOptions,
   tokenCost,
 } from '@webcapture/shared/api/capture-request.ts';
-import type { Format } from '@webcapture/shared/api/formats.ts';
-import { cacheName } from '@webcapture/shared/captures/cache.ts';
-import type { CacheKey } from '@webcapture/shared/captures/capture-record.ts';
+import type { Isolation } from '@webcapture/shared/api/account.ts';
+import type { CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { deadlineOf } from '@webcapture/shared/captures/times.ts';
+import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import type { Priority } from '@webcapture/shared/nats/streams.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { describeValue } from '../validation/explain-errors.ts';
+import { cacheName } from './cache-key.ts';
 import { renderOptions } from './render-options.ts';
 
 /** What is to be captured, once every rule has been checked. */
 export interface AcceptedRequest {
   readonly source: { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string };
   readonly options: RenderOptions;
-  readonly format: Format;
   readonly region: 'auto' | Region;
   readonly priority: Priority;
   readonly tokenCost: number;
@@ -50,17 +52,18 @@ interface RequestLimits {
  * @throws ServiceError VALIDATION_ERROR or URL_BLOCKED
  */
 export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): AcceptedRequest {
-  checkRules(request, deps.limits);
+  const broken = [...brokenRules(request, deps.limits)];
+  if (broken.length > 0) throw new ServiceError('VALIDATION_ERROR', broken.join('; '));
   checkWebhook(request.webhook, deps.policy);
   const options = renderOptions(request);
-  const { responseCache, persistence } = request;
-  const source = readSource(request);
+  const { url = '', html, responseCache, persistence } = request;
+  const source: AcceptedRequest['source'] =
+    html === undefined ? { kind: 'url', url } : { kind: 'html', html: decodeHtml(html) };
   const kept = persistence.enabled ? { refreshIntervalMs: persistence.refreshInterval * 1000 } : undefined;
   if (source.kind === 'url') deps.policy.checkLiteral(new URL(source.url));
   return {
     source,
     options,
-    format: request.format,
     region: request.region,
     priority: request.background ? 'background' : 'interactive',
     tokenCost: tokenCost(request),
@@ -73,80 +76,94 @@ export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): Accept
   };
 }
 
-function readSource({ url, html }: CaptureRequest): AcceptedRequest['source'] {
-  return html === undefined ? { kind: 'url', url: url ?? '' } : { kind: 'html', html: decodeHtml(html) };
+/** What an accepted request is rendered under. */
+export interface NewCapture {
+  /** A UUIDv7 of this moment: the capture is accepted at its time, which names the day that its record lies under. */
+  readonly uuid: string;
+  readonly account: string;
+  /** That of the account. */
+  readonly isolation?: Isolation | undefined;
+  /** Under which it answers for equal requests. */
+  readonly cacheKey?: CacheKey | undefined;
 }
 
-/** A rule that no schema can say: null when it holds, else what is wrong. */
-type Rule = (request: CaptureRequest, limits: RequestLimits) => string | null;
-
-const oneSource: Rule = ({ url, html }) => {
-  if (url !== undefined && html !== undefined) return 'url and html exclude each other: send one of them';
-  return url === undefined && html === undefined ? 'one of url and html is required' : null;
-};
-
-const absoluteUrl: Rule = ({ url }) =>
-  url === undefined || isHttpUrl(url)
-    ? null
-    : `url must be an absolute http or https address like "https://example.com/", not ${describeValue(url)}`;
-
-const webhookUrl: Rule = ({ webhook }) =>
-  webhook === undefined || isHttpUrl(webhook.url)
-    ? null
-    : `webhook.url must be an absolute http or https address, not ${describeValue(webhook.url)}`;
-
-/** It is not shown: its password would go to the log with the message. */
-const webhookWithoutUser: Rule = ({ webhook }) => {
-  if (webhook === undefined || !isHttpUrl(webhook.url)) return null;
-  const { username, password } = new URL(webhook.url);
-  return username === '' && password === ''
-    ? null
-    : 'webhook.url must not carry a user or a password; verify the signature of each notice instead (GET /webhooks/secret)';
-};
-
-const pixels: Rule = ({ viewport: { width, height, deviceScaleFactor } }) => {
-  const asked = width * height * deviceScaleFactor ** 2;
-  if (asked <= maxViewportPixels) return null;
-  const millions = (number: number) => Number((number / 1e6).toFixed(1));
-  return `viewport must hold at most ${millions(maxViewportPixels)} megapixels (width × height × deviceScaleFactor²), not ${millions(asked)}`;
-};
-
-const fileNow: Rule = ({ responseType, background }) =>
-  responseType === 'file' && background ? 'responseType file needs background false: the file is not there yet' : null;
-
-const webhookLater: Rule = ({ webhook, background }) =>
-  webhook !== undefined && !background ? 'webhook needs background true' : null;
-
-const pdfOptions: Rule = ({ pdf, format }) =>
-  pdf !== undefined && format !== 'pdf' ? `pdf needs format pdf, not ${format}` : null;
-
-const refreshInterval: Rule = ({ persistence }, { minRefreshSeconds }) => {
-  const { refreshInterval: seconds } = persistence;
-  return seconds === 0 || seconds >= minRefreshSeconds
-    ? null
-    : `persistence.refreshInterval must be 0 (never) or at least ${minRefreshSeconds} seconds, not ${seconds}`;
-};
-
-const rules = [
-  oneSource,
-  absoluteUrl,
-  webhookUrl,
-  webhookWithoutUser,
-  pixels,
-  fileNow,
-  webhookLater,
-  pdfOptions,
-  refreshInterval,
-] as const satisfies readonly Rule[];
-
 /**
- * The rules beyond the schema.
+ * The record of a capture that is about to be queued; its job is made of it.
  *
- * @throws ServiceError VALIDATION_ERROR that names every one that is broken
+ * @param queue where it is queued, and how long it may wait there for a renderer
  */
-function checkRules(request: CaptureRequest, limits: RequestLimits): void {
-  const broken = rules.flatMap((rule) => rule(request, limits) ?? []);
-  if (broken.length > 0) throw new ServiceError('VALIDATION_ERROR', broken.join('; '));
+export function newRecord(
+  request: AcceptedRequest,
+  { uuid, account, isolation, cacheKey }: NewCapture,
+  { region, waitMs }: { readonly region: Region; readonly waitMs: number },
+): CaptureRecord {
+  const { source, options, lifetimeMs, persistence, webhookUrl } = request;
+  const acceptedAt = timeOfUuid(uuid) ?? 0;
+  const startBy = acceptedAt + waitMs;
+  return {
+    uuid,
+    account,
+    status: 'queued',
+    lane: request.priority,
+    url: source.kind === 'url' ? source.url : 'about:blank',
+    ...(keepsHtml(request) ? { html: uuid } : {}),
+    options,
+    tokenCost: request.tokenCost,
+    fileName: newFileName(uuid, options.format),
+    askedRegion: request.region,
+    region,
+    acceptedAt,
+    startBy,
+    deadline: deadlineOf(options, startBy),
+    lifetimeMs,
+    expiresAt: acceptedAt + lifetimeMs,
+    ...(isolation === undefined ? {} : { isolation }),
+    ...(cacheKey === undefined ? {} : { cache: cacheKey }),
+    ...(persistence === undefined ? {} : { persistence }),
+    ...(webhookUrl === undefined ? {} : { webhook: { url: webhookUrl, state: 'waiting', attempts: 0 } }),
+  };
+}
+
+/** Html that is rendered later, or again, is kept beside the record; else it goes along with the job. */
+function keepsHtml({ source, priority, persistence }: AcceptedRequest): boolean {
+  return source.kind === 'html' && (priority === 'background' || persistence !== undefined);
+}
+
+/** What is wrong with a request by the rules that no schema can say. */
+function* brokenRules(request: CaptureRequest, { minRefreshSeconds }: RequestLimits): Generator<string> {
+  const { url, html, viewport, responseType, background, webhook, format, pdf, persistence } = request;
+  if (url !== undefined && html !== undefined) yield 'url and html exclude each other: send one of them';
+  if (url === undefined && html === undefined) yield 'one of url and html is required';
+  if (url !== undefined && !isHttpUrl(url)) {
+    yield `url must be an absolute http or https address like "https://example.com/", not ${describeValue(url)}`;
+  }
+  if (webhook !== undefined && !isHttpUrl(webhook.url)) {
+    yield `webhook.url must be an absolute http or https address, not ${describeValue(webhook.url)}`;
+  }
+  if (webhook !== undefined && hasUser(webhook.url)) {
+    // It is not shown: its password would go to the log with the message.
+    yield 'webhook.url must not carry a user or a password; verify the signature of each notice instead (GET /webhooks/secret)';
+  }
+  const pixels = viewport.width * viewport.height * viewport.deviceScaleFactor ** 2;
+  if (pixels > maxViewportPixels) {
+    yield `viewport must hold at most ${millions(maxViewportPixels)} megapixels (width × height × deviceScaleFactor²), not ${millions(pixels)}`;
+  }
+  if (responseType === 'file' && background)
+    yield 'responseType file needs background false: the file is not there yet';
+  if (webhook !== undefined && !background) yield 'webhook needs background true';
+  if (pdf !== undefined && format !== 'pdf') yield `pdf needs format pdf, not ${format}`;
+  const { refreshInterval: seconds } = persistence;
+  if (seconds !== 0 && seconds < minRefreshSeconds) {
+    yield `persistence.refreshInterval must be 0 (never) or at least ${minRefreshSeconds} seconds, not ${seconds}`;
+  }
+}
+
+const millions = (number: number) => Number((number / 1e6).toFixed(1));
+
+function hasUser(address: string): boolean {
+  if (!isHttpUrl(address)) return false;
+  const { username, password } = new URL(address);
+  return username !== '' || password !== '';
 }
 
 /** The URL parser is lenient (`http:host`, leading blanks): an address here has its scheme and its two slashes. */

@@ -1,10 +1,10 @@
 import type { CaptureOutcome, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { pendingView, resultView } from '@webcapture/shared/captures/view.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import type { KeptAnswer } from '@webcapture/shared/captures/idempotency.ts';
+import type { KeptAnswer } from './idempotency-keys.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
-import { readState, type ReadStateDeps } from './capture-state.ts';
+import { findState, type ReadStateDeps } from './capture-state.ts';
 
 /** What POST /capture answers: `data`, or the file. */
 export interface CaptureAnswer extends KeptAnswer {
@@ -68,18 +68,12 @@ export async function replayedAnswer(
   deps: ReadStateDeps & { readonly store: Pick<FileStore, 'stat'> },
 ): Promise<CaptureAnswer> {
   if (data !== null) return { uuid, region, data, isReplayed: true };
-  const record = await readState(deps, account, uuid).catch(orGone);
-  const { outcome } = record;
-  if (outcome === undefined || (await deps.store.stat(record.fileName)) === null) throw gone();
-  return { uuid, region, data, file: { record, outcome, bytes: null }, isReplayed: true };
+  const record = await findState(deps, account, uuid);
+  if (record?.outcome === undefined || (await deps.store.stat(record.fileName)) === null) {
+    throw new ServiceError(
+      'STORAGE_FAILED',
+      'The file that was answered for this Idempotency-Key is no longer there. Send another key to capture the page again.',
+    );
+  }
+  return { uuid, region, data, file: { record, outcome: record.outcome, bytes: null }, isReplayed: true };
 }
-
-function orGone(error: unknown): never {
-  throw error instanceof ServiceError && error.code === 'CAPTURE_NOT_FOUND' ? gone() : error;
-}
-
-const gone = () =>
-  new ServiceError(
-    'STORAGE_FAILED',
-    'The file that was answered for this Idempotency-Key is no longer there. Send another key to capture the page again.',
-  );

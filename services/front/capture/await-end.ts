@@ -11,7 +11,7 @@ import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { NatsLink } from '../nats.ts';
 import type { Mailbox, ReceivedReply } from './reply-inbox.ts';
-import type { ReturnedJob, Settlement, Settlements } from './settlement.ts';
+import { type ReturnedJob, type Settlement, type Settlements, unknownVersionDelayMs } from './settlement.ts';
 
 export interface AwaitDeps {
   readonly captures: Pick<Captures, 'get' | 'end'>;
@@ -40,9 +40,6 @@ const settleTimeoutMs = 10_000;
 
 /** A reply may be quicker than the file that it tells of. */
 const retryDelayMs = 50;
-
-/** A newer renderer may be on its way. */
-const unknownVersionDelayMs = 2000;
 
 const failures = {
   queue: {
@@ -137,7 +134,7 @@ export class EndWaiter {
       try {
         const settlement = await settlements.settle(result, { region, at, deadline, isAwaited: true });
         const { returned } = settlement;
-        if (returned?.ticket.uuid === this.#job.uuid) await this.#publishAgain(returned);
+        if (returned?.ticket.uuid === this.#job.uuid) await this.#requeue(returned);
         return this.#endOf(settlement, bytes);
       } catch (error) {
         const isOver = now() >= deadline;
@@ -159,8 +156,8 @@ export class EndWaiter {
     return { record, bytes: isFile ? bytes : null };
   }
 
-  async #publishAgain({ ticket, reason }: ReturnedJob): Promise<void> {
-    // Given back before under the same ticket.
+  async #requeue({ ticket, reason }: ReturnedJob): Promise<void> {
+    // Returned before under the same ticket.
     if (attemptAfter(ticket) <= this.#attempt) return;
     if (reason === 'unknown_version') await delay(unknownVersionDelayMs);
     const attempt = attemptAfter(ticket);
@@ -186,7 +183,9 @@ export class EndWaiter {
     // Nobody waits for it. A renderer that gets it all the same works in vain: its result finds that the capture has ended.
     jobs
       .remove(this.#queued)
-      .catch((error: unknown) => log.debug({ err: error }, 'a job was not taken out of the queue'));
+      .catch((error: unknown) =>
+        log.debug({ err: error }, 'the job of a failed capture could not be removed from the queue'),
+      );
     return { record, bytes: null };
   }
 

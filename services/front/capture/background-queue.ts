@@ -1,5 +1,5 @@
 import type { Isolation } from '@webcapture/shared/api/account.ts';
-import type { CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { backgroundWaitMs, dispatchAfterMs, overdueAt } from '@webcapture/shared/captures/times.ts';
 import { isOpen, refreshOrderOf, startRefresh } from '@webcapture/shared/captures/transitions.ts';
@@ -12,8 +12,8 @@ import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import type { AcceptedRequest } from './accept-request.ts';
-import { acceptTimeoutMs, buildRecord, type HtmlStore, orUnavailable, publishJob } from './queue.ts';
+import { type AcceptedRequest, type NewCapture, newRecord } from './accept-request.ts';
+import { acceptTimeoutMs, type HtmlStore, orUnavailable, publishJob, putHtml } from './queue.ts';
 import type { RegionBoard } from './regions.ts';
 
 export interface BackgroundQueueDeps {
@@ -27,20 +27,10 @@ export interface BackgroundQueueDeps {
   readonly log: Logger;
 }
 
-/** For so long a capture is taken back that its client was told was not accepted: the server may be unavailable for minutes. */
-const takeBackTimeoutMs = 10 * 60_000;
+/** For so long it is tried to cancel a capture that its client was told was not accepted: the server may be unavailable for minutes. */
+const cancelTimeoutMs = 10 * 60_000;
 
 const refusalTimeoutMs = 1000;
-
-export interface EnqueueOptions {
-  /** The name of the capture; a UUIDv7 of this moment. */
-  readonly uuid: string;
-  readonly account: string;
-  /** That of the account. */
-  readonly isolation?: Isolation | undefined;
-  /** Under which it answers for all equal ones. */
-  readonly cacheKey?: CacheKey | undefined;
-}
 
 /**
  * Queues captures and refreshes that nobody waits for. What was accepted is rendered, whatever dies: the record comes
@@ -58,33 +48,20 @@ export class BackgroundQueue {
    *
    * @throws ServiceError REGION_UNAVAILABLE, QUEUE_FULL, STORAGE_FAILED, INTERNAL_ERROR; then nothing is rendered
    */
-  async enqueue(
-    request: AcceptedRequest,
-    { uuid, account, isolation, cacheKey }: EnqueueOptions,
-  ): Promise<CaptureRecord> {
+  async enqueue(request: AcceptedRequest, capture: NewCapture): Promise<CaptureRecord> {
     const { captures, regions, parcels, tasks, now } = this.#deps;
+    const { account, uuid } = capture;
     const region = await regions.choose(request.region);
-    const record = buildRecord(request, {
-      uuid,
-      account,
-      region,
-      isolation,
-      waitMs: backgroundWaitMs,
-      cacheKey,
-    });
-    const { html, persistence, deadline, expiresAt } = record;
-    if (html !== undefined && request.source.kind === 'html') {
-      const until = persistence === undefined ? deadline : expiresAt;
-      await parcels.put({ region, name: html }, request.source.html, until);
-    }
+    const record = newRecord(request, capture, { region, waitMs: backgroundWaitMs });
+    if (record.html !== undefined) await putHtml(parcels, record.html, request, record);
     const guard = { kind: 'dispatch', account, uuid, revision: 0 } as const;
     const accept = { deadline: now() + acceptTimeoutMs, now };
     try {
-      await tasks.schedule(guard, this.#deps.now() + dispatchAfterMs, accept.deadline);
-      await retryTransient(() => captures.create(record), accept);
+      await tasks.schedule(guard, now() + dispatchAfterMs, accept.deadline);
+      await captures.create(record, accept);
     } catch (error) {
       // The record may have been written, and only the answer got lost: the client is told that nothing was accepted.
-      void this.#takeBack(record, 0, error);
+      void this.#cancel(record, 0, error);
       throw orUnavailable(error);
     }
     await this.#publish(record, 0, guard);
@@ -107,8 +84,8 @@ export class BackgroundQueue {
       acceptedAt,
       ...(isolation === undefined ? {} : { isolation }),
     });
-    const { revision } = order;
-    const guard = { kind: 'dispatch', account, uuid, revision } as const;
+    const { revision: refreshNumber } = order;
+    const guard = { kind: 'dispatch', account, uuid, revision: refreshNumber } as const;
     const accept = { deadline: acceptedAt + acceptTimeoutMs, now };
     let queued: CaptureRecord | null;
     try {
@@ -118,23 +95,23 @@ export class BackgroundQueue {
     } catch (error) {
       throw orUnavailable(error);
     }
-    if (queued !== null && isOpen(queued, revision)) await this.#publish(queued, revision, guard);
+    if (queued !== null && isOpen(queued, refreshNumber)) await this.#publish(queued, refreshNumber, guard);
     return queued;
   }
 
-  async #publish(record: CaptureRecord, revision: number, guard: Task): Promise<void> {
+  async #publish(record: CaptureRecord, refreshNumber: number, guard: Task): Promise<void> {
     const { jobs, tasks, log } = this.#deps;
-    const job = jobOf(record, revision);
+    const job = jobOf(record, refreshNumber);
     try {
       await publishJob(jobs, job, this.#deps.now() + acceptTimeoutMs);
     } catch (error) {
       if (error instanceof Error && isStreamFull(error.cause)) {
         // Whoever asks for it now is to see that it was refused; but the client need not wait for long.
-        await Promise.race([this.#takeBack(record, revision, error), delay(refusalTimeoutMs)]);
+        await Promise.race([this.#cancel(record, refreshNumber, error), delay(refusalTimeoutMs)]);
         throw error;
       }
       // It is accepted: the leader queues it as soon as the queue can be reached.
-      log.warn({ err: error, uuid: record.uuid }, 'a job could not be queued; the leader will do it');
+      log.warn({ err: error, uuid: record.uuid }, 'a job could not be queued; the leader queues it later');
       return;
     }
     // In place of the one that was to queue it. If that does not work, the leader finds the job there and does the same.
@@ -143,18 +120,18 @@ export class BackgroundQueue {
       .catch((error: unknown) => log.debug({ err: error }, 'the dispatch task of a queued job could not be postponed'));
   }
 
-  /** Never throws: what cannot be taken back is rendered. */
-  async #takeBack(record: CaptureRecord, revision: number, error: unknown): Promise<void> {
+  /** Never throws: what cannot be cancelled is rendered. */
+  async #cancel(record: CaptureRecord, refreshNumber: number, error: unknown): Promise<void> {
     const { code, message } = toServiceError(orUnavailable(error));
     const { account, uuid, html } = record;
     const settle = async () => {
-      await this.#deps.captures.fail({ account, uuid, revision }, { code, message, cancelled: true });
-      if (html !== undefined && revision === 0) await this.#deps.parcels.remove(html);
+      await this.#deps.captures.fail({ account, uuid, revision: refreshNumber }, { code, message, cancelled: true });
+      if (html !== undefined && refreshNumber === 0) await this.#deps.parcels.remove(html);
     };
     try {
-      await retryTransient(settle, { deadline: this.#deps.now() + takeBackTimeoutMs, now: this.#deps.now });
+      await retryTransient(settle, { deadline: this.#deps.now() + cancelTimeoutMs, now: this.#deps.now });
     } catch (failure) {
-      this.#deps.log.warn({ err: failure, uuid }, 'a capture that was not accepted could not be settled');
+      this.#deps.log.warn({ err: failure, uuid }, 'a capture that was not accepted could not be cancelled');
     }
   }
 }

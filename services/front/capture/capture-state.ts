@@ -5,9 +5,8 @@ import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { isOpen, type Transition } from '@webcapture/shared/captures/transitions.ts';
 import { callNats } from '../nats.ts';
 
-const readTimeoutMs = 3000;
-
-const changeTimeoutMs = 3000;
+/** So long after its deadline a capture is left to those who look after it. */
+const graceMs = 3000;
 
 export interface ReadStateDeps {
   readonly captures: Pick<Captures, 'get' | 'fail'>;
@@ -17,25 +16,30 @@ export interface ReadStateDeps {
 }
 
 /**
- * The record of an account's capture as it stands. One that is still open although its deadline has passed (everybody
- * who looked after it died) is ended here, so that nobody waits for it for ever.
+ * The record of an account's capture as it stands; null: there is none. One that is still open although its deadline has
+ * passed (everybody who looked after it died) is ended here, so that nobody waits for it for ever.
  *
- * @throws ServiceError CAPTURE_NOT_FOUND, or INTERNAL_ERROR when the record cannot be read
+ * @throws ServiceError INTERNAL_ERROR when the record cannot be read
  */
-export async function readState(
+export function findState(
   { captures, followUps, now }: ReadStateDeps,
   account: string,
   uuid: string,
-): Promise<CaptureRecord> {
+): Promise<CaptureRecord | null> {
   const read = async () => {
-    const record = (await captures.get(account, uuid))?.value;
-    if (record === undefined || !isOpen(record) || now() <= record.deadline + readTimeoutMs) return record;
+    const record = (await captures.get(account, uuid))?.value ?? null;
+    if (record === null || !isOpen(record) || now() <= record.deadline + graceMs) return record;
     const ended = await captures.fail(record, abandoned);
     if (ended !== null) await followUps.arrange(ended);
-    return ended ?? undefined;
+    return ended;
   };
-  const record = await callNats(read, readTimeoutMs, 'The capture cannot be looked up right now.');
-  if (record === undefined) throw new ServiceError('CAPTURE_NOT_FOUND');
+  return callNats(read, 'The capture cannot be looked up right now.');
+}
+
+/** As {@link findState}. Throws ServiceError CAPTURE_NOT_FOUND when there is none. */
+export async function readState(deps: ReadStateDeps, account: string, uuid: string): Promise<CaptureRecord> {
+  const record = await findState(deps, account, uuid);
+  if (record === null) throw new ServiceError('CAPTURE_NOT_FOUND');
   return record;
 }
 
@@ -57,7 +61,7 @@ export async function changeCapture(
   transition: Transition,
 ): Promise<CaptureRecord> {
   const change = () => captures.change({ account, uuid }, transition);
-  const record = await callNats(change, changeTimeoutMs, 'The capture cannot be changed right now.');
+  const record = await callNats(change, 'The capture cannot be changed right now.');
   if (record === null) throw new ServiceError('CAPTURE_NOT_FOUND');
   return record;
 }

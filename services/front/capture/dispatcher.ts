@@ -1,13 +1,12 @@
-import type { Isolation } from '@webcapture/shared/api/account.ts';
-import type { CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { deadlineOf } from '@webcapture/shared/captures/times.ts';
 import { fail, isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { type CaptureSource, jobOf, type UnsignedJob } from '@webcapture/shared/queue/job.ts';
 import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
-import type { AcceptedRequest } from './accept-request.ts';
+import { type AcceptedRequest, type NewCapture, newRecord } from './accept-request.ts';
 import { type AwaitDeps, type AwaitedEnd, EndWaiter } from './await-end.ts';
-import { acceptTimeoutMs, buildRecord, type HtmlStore, publishJob } from './queue.ts';
+import { acceptTimeoutMs, type HtmlStore, publishJob, putHtml } from './queue.ts';
 import type { InFlight, RegionBoard } from './regions.ts';
 import type { Mailbox, ReplyInbox } from './reply-inbox.ts';
 
@@ -21,15 +20,8 @@ export interface DispatcherDeps extends AwaitDeps {
   readonly queueTimeoutMs: number;
 }
 
-export interface DispatchOptions {
-  /** The name of the capture; a UUIDv7 of this moment. */
-  readonly uuid: string;
-  readonly account: string;
-  /** That of the account. */
-  readonly isolation?: Isolation | undefined;
+export interface DispatchOptions extends NewCapture {
   readonly wantsBytes: boolean;
-  /** Under which it answers for all equal ones. */
-  readonly cacheKey?: CacheKey | undefined;
 }
 
 /** What a job needs beside its html, with room to spare. */
@@ -56,7 +48,7 @@ export class Dispatcher {
    */
   async prepare(request: AcceptedRequest, options: DispatchOptions): Promise<Dispatch> {
     const { regions, inFlight, inbox, parcels, queueTimeoutMs } = this.#deps;
-    const { uuid, account, isolation, cacheKey } = options;
+    const { uuid } = options;
     const region = await regions.choose(request.region);
     const release = inFlight.add(region);
     const mailbox = inbox.open(uuid);
@@ -65,16 +57,13 @@ export class Dispatcher {
       release();
     };
     try {
-      const record = buildRecord(request, { uuid, account, region, isolation, waitMs: queueTimeoutMs, cacheKey });
+      const record = newRecord(request, options, { region, waitMs: queueTimeoutMs });
       const source = record.html === undefined ? this.#sourceFor(request.source, record) : undefined;
       const job = jobOf(record, 0, {
         ...(source === undefined ? {} : { source }),
         reply: { subject: inbox.subjectOf(region, uuid), wants: options.wantsBytes ? 'bytes' : 'result' },
       });
-      if (job.source.kind === 'stored-html' && request.source.kind === 'html') {
-        const until = record.html === undefined ? job.deadline : record.expiresAt;
-        await parcels.put({ region, name: job.source.fileName }, request.source.html, until);
-      }
+      if (job.source.kind === 'stored-html') await putHtml(parcels, job.source.fileName, request, record);
       return new Dispatch(this.#deps, { record, job, mailbox, close });
     } catch (error) {
       close();
@@ -127,7 +116,7 @@ export class Dispatch {
       const queued = await publishJob(jobs, job, now() + acceptTimeoutMs);
       return new EndWaiter(job, { queued, draft: record, mailbox }, this.#deps);
     } catch (error) {
-      this.#takeBack(error);
+      this.#cancel(error);
       throw error;
     }
   }
@@ -139,7 +128,7 @@ export class Dispatch {
   }
 
   /** The job may lie in the queue all the same: the client was told that it does not, so its result must not count. */
-  #takeBack(error: unknown): void {
+  #cancel(error: unknown): void {
     const { captures, now, log } = this.#deps;
     const { ticket, deadline } = this.#prepared.job;
     const { code, message } = toServiceError(error);

@@ -1,7 +1,5 @@
-import { canonical, sha256 } from '@webcapture/shared/captures/cache.ts';
-import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
-import type { IdempotencyEntry, IdempotencyKeys, KeptAnswer } from '@webcapture/shared/captures/idempotency.ts';
+import type { IdempotencyEntry, IdempotencyKeys, KeptAnswer } from './idempotency-keys.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { uuidV7 } from '@webcapture/shared/captures/uuid.ts';
 import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
@@ -9,9 +7,10 @@ import { backoffMs, delay, withDeadline } from '@webcapture/shared/runtime/deadl
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { answerOfRecord, type AnswerOptions } from './answer.ts';
-import { readState } from './capture-state.ts';
+import { canonical, sha256 } from './cache-key.ts';
+import { findState } from './capture-state.ts';
 import type { WaitClock } from '../http/request-facts.ts';
-import { callNats } from '../nats.ts';
+import { callNats, callTimeoutMs } from '../nats.ts';
 
 /**
  * What became of a request with an Idempotency-Key: the first one, answered as an earlier one, answered as one that it
@@ -19,7 +18,7 @@ import { callNats } from '../nats.ts';
  */
 export type IdempotencyResult = 'first' | 'replayed' | 'waited' | 'mismatch' | 'taken_over';
 
-export interface IdempotencyDeps {
+interface IdempotencyDeps {
   readonly keys: IdempotencyKeys;
   readonly captures: Pick<Captures, 'get' | 'fail'>;
   readonly followUps: Pick<FollowUps, 'arrange'>;
@@ -30,7 +29,7 @@ export interface IdempotencyDeps {
 }
 
 /** A request, once its API key has been verified. */
-export interface IdempotentRequest {
+interface IdempotentRequest {
   readonly account: string;
   /** The Idempotency-Key; undefined: the request stands for itself. */
   readonly key: string | undefined;
@@ -72,9 +71,6 @@ export interface IdempotencyLease {
 /** Another request answers for the key now: nothing may be begun under it. */
 export class LeaseLostError extends Error {}
 
-/** Within this it is found out how a key stands, or the request is refused. */
-const callTimeoutMs = 3000;
-
 /** An answer that is there does not wait for longer than this to be kept. */
 const keepTimeoutMs = 2000;
 
@@ -103,14 +99,20 @@ export class Idempotency {
   async acquire({ key, ...request }: IdempotentRequest): Promise<IdempotencyTurn> {
     const { account, clientGone, wait } = request;
     const { keys, now, count } = this.#deps;
-    if (key === undefined) return { kind: 'lease', lease: new NoLease(now) };
+    if (key === undefined) return { kind: 'lease', lease: leaseWithoutKey(now) };
     const bodyHash = sha256(canonical(request.body));
     let hasWaited = false;
     let failed: string | undefined;
     for (let attempt = 1; !clientGone.aborted; attempt++) {
       const wanted = { bodyHash, claim: { uuid: uuidV7(now()), until: now() + leaseTtlMs } };
-      const entry = await callNats(() => keys.claim(account, key, wanted, failed), callTimeoutMs, unavailable);
-      if (entry.bodyHash !== bodyHash) throw this.#mismatch();
+      const entry = await callNats(() => keys.acquire(account, key, wanted, failed), unavailable);
+      if (entry.bodyHash !== bodyHash) {
+        count('mismatch');
+        throw new ServiceError(
+          'VALIDATION_ERROR',
+          'This Idempotency-Key was sent with another body in the last 24 hours. Send another key with another body.',
+        );
+      }
       const { uuid } = entry.claim;
       if (uuid === wanted.claim.uuid) {
         count(failed === undefined && !hasWaited ? 'first' : 'taken_over');
@@ -131,14 +133,6 @@ export class Idempotency {
     return { kind: 'client-gone' };
   }
 
-  #mismatch(): ServiceError {
-    this.#deps.count('mismatch');
-    return new ServiceError(
-      'VALIDATION_ERROR',
-      'This Idempotency-Key was sent with another body in the last 24 hours. Send another key with another body.',
-    );
-  }
-
   /** The answer of the request that has the lease; null while it is under way; `none` when it will not bring any. */
   async #find(
     { account, view }: Omit<IdempotentRequest, 'key'>,
@@ -146,7 +140,7 @@ export class Idempotency {
     { answer, claim }: IdempotencyEntry,
   ): Promise<KeptAnswer | 'none' | null> {
     if (answer !== null) return answer;
-    const record = await this.#recordOf(account, claim.uuid);
+    const record = await findState(this.#deps, account, claim.uuid);
     if (record === null) return claim.until < this.#deps.now() ? 'none' : null;
     const found = answerOfRecord(record, view);
     if (found !== null) {
@@ -154,15 +148,6 @@ export class Idempotency {
       return found;
     }
     return isOpen(record) ? null : 'none';
-  }
-
-  async #recordOf(account: string, uuid: string): Promise<CaptureRecord | null> {
-    try {
-      return await readState(this.#deps, account, uuid);
-    } catch (error) {
-      if (error instanceof ServiceError && error.code === 'CAPTURE_NOT_FOUND') return null;
-      throw error;
-    }
   }
 }
 
@@ -196,7 +181,7 @@ class KeyLease implements IdempotencyLease {
       if (!(await this.#write(uuid))) throw new LeaseLostError();
       this.#leased = { ...this.#leased, uuid };
     };
-    await callNats(name, callTimeoutMs, unavailable);
+    await callNats(name, unavailable);
     return uuid;
   }
 
@@ -222,7 +207,7 @@ class KeyLease implements IdempotencyLease {
       if ((status === undefined && !mayEnd) || status === 'failed') await keys.release(account, key, uuid);
     };
     try {
-      await callNats(release, keepTimeoutMs, unavailable);
+      await callNats(release, unavailable, keepTimeoutMs);
     } catch (error) {
       log.warn({ err: error, uuid, account }, 'an idempotency key could not be released; its lease will lapse');
     }
@@ -250,23 +235,12 @@ class KeyLease implements IdempotencyLease {
 }
 
 /** Of a request without a key: there is nothing to keep, and nobody to lose it to. */
-class NoLease implements IdempotencyLease {
-  readonly #now: () => number;
-
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  async nameCapture({ uuid = uuidV7(this.#now()) }: { readonly uuid?: string | undefined } = {}): Promise<string> {
-    return uuid;
-  }
-
-  async settle(): Promise<void> {}
-
-  async release(): Promise<void> {}
-
-  close(): void {}
-}
+const leaseWithoutKey = (now: () => number): IdempotencyLease => ({
+  nameCapture: async ({ uuid = uuidV7(now()) } = {}) => uuid,
+  settle: async () => undefined,
+  release: async () => undefined,
+  close: () => undefined,
+});
 
 /** An answer that could not be kept is found by its capture. */
 async function keep(
@@ -276,7 +250,7 @@ async function keep(
 ): Promise<void> {
   const kept = { uuid: answer.uuid, region: answer.region, data: answer.data };
   try {
-    await callNats(() => keys.keep(account, key, uuid, kept), keepTimeoutMs, unavailable);
+    await callNats(() => keys.keep(account, key, uuid, kept), unavailable, keepTimeoutMs);
   } catch (error) {
     log.warn({ err: error, uuid, account }, 'the answer to an idempotency key could not be kept');
   }

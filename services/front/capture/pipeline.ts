@@ -32,7 +32,7 @@ export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps {
 }
 
 /** A request for a capture, as the schema let it through. */
-export interface CaptureCall {
+interface CaptureCall {
   readonly body: CaptureRequest;
   /** The Authorization header. */
   readonly authorization: string | undefined;
@@ -194,13 +194,8 @@ export class CapturePipeline {
 
     // Dispatch, and respond.
     try {
-      const { id, isolation } = account;
-      const record = await backgroundQueue.enqueue(accepted, {
-        uuid,
-        account: id,
-        isolation,
-        cacheKey: accepted.cacheKey,
-      });
+      const capture = { uuid, account: account.id, isolation: account.isolation, cacheKey: accepted.cacheKey };
+      const record = await backgroundQueue.enqueue(accepted, capture);
       facts.record = record;
       return queuedAnswer(record, view, regions.estimatedWaitSeconds(record.region));
     } catch (error) {

@@ -1,63 +1,10 @@
-import type { Isolation } from '@webcapture/shared/api/account.ts';
-import type { CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
-import { deadlineOf } from '@webcapture/shared/captures/times.ts';
-import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
-import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import { isStreamFull, isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import type { UnsignedJob } from '@webcapture/shared/queue/job.ts';
 import type { Jobs, QueuedJob } from '@webcapture/shared/queue/jobs.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { AcceptedRequest } from './accept-request.ts';
-
-/** A capture as it is accepted: at the time in its uuid, which names the day that its record lies under. */
-export interface Acceptance {
-  /** A UUIDv7. */
-  readonly uuid: string;
-  readonly account: string;
-  readonly region: Region;
-  /** That of its account. */
-  readonly isolation: Isolation | undefined;
-  /** How long it may wait for a renderer. */
-  readonly waitMs: number;
-  /** Under which it answers for equal requests. */
-  readonly cacheKey?: CacheKey | undefined;
-}
-
-/** The record of a capture that is about to be queued; its job is made of it. */
-export function buildRecord(request: AcceptedRequest, acceptance: Acceptance): CaptureRecord {
-  const { uuid, account, region, isolation, waitMs, cacheKey } = acceptance;
-  const { source, options, lifetimeMs, persistence, webhookUrl } = request;
-  const acceptedAt = timeOfUuid(uuid) ?? 0;
-  const startBy = acceptedAt + waitMs;
-  return {
-    uuid,
-    account,
-    status: 'queued',
-    lane: request.priority,
-    url: source.kind === 'url' ? source.url : 'about:blank',
-    ...(keepsHtml(request) ? { html: uuid } : {}),
-    options,
-    tokenCost: request.tokenCost,
-    fileName: newFileName(uuid, options.format),
-    askedRegion: request.region,
-    region,
-    acceptedAt,
-    startBy,
-    deadline: deadlineOf(options, startBy),
-    lifetimeMs,
-    expiresAt: acceptedAt + lifetimeMs,
-    ...(isolation === undefined ? {} : { isolation }),
-    ...(cacheKey === undefined ? {} : { cache: cacheKey }),
-    ...(persistence === undefined ? {} : { persistence }),
-    ...(webhookUrl === undefined ? {} : { webhook: { url: webhookUrl, state: 'waiting', attempts: 0 } }),
-  };
-}
-
-/** Html that is rendered later, or again, is kept beside the record; else it goes along with the job. */
-function keepsHtml({ source, priority, persistence }: AcceptedRequest): boolean {
-  return source.kind === 'html' && (priority === 'background' || persistence !== undefined);
-}
 
 /**
  * How long each step of accepting a capture may take while the server is unavailable: a restart is ridden out, with the time-out
@@ -95,4 +42,15 @@ export interface HtmlStore {
   /** For renderers of that region. `expiresAt` in Unix milliseconds. */
   put(parcel: { readonly region: Region; readonly name: string }, html: string, expiresAt: number): Promise<void>;
   remove(name: string): Promise<void>;
+}
+
+/** Stores the html of a request until it is rendered, or with persistence for as long as the file: to be rendered again. */
+export async function putHtml(
+  parcels: Pick<HtmlStore, 'put'>,
+  name: string,
+  { source }: AcceptedRequest,
+  { region, persistence, deadline, expiresAt }: CaptureRecord,
+): Promise<void> {
+  if (source.kind !== 'html') return;
+  await parcels.put({ region, name }, source.html, persistence === undefined ? deadline : expiresAt);
 }

@@ -10,7 +10,7 @@ const settleTimeoutMs = 1.5 * heartbeatIntervalMs;
 
 const pollIntervalMs = 25;
 
-export interface RegionBoardDeps {
+interface RegionBoardDeps {
   readonly installed: readonly InstalledRegion[];
   readonly home: Region;
   readonly fleet: Pick<Fleet, 'load'>;
@@ -66,18 +66,14 @@ export class RegionBoard {
 
   #unavailable(asked: 'auto' | Region, reason: 'not-installed' | 'no-renderer'): ServiceError {
     const names = this.#deps.installed.map(({ region }) => region).join(', ');
-    if (reason === 'not-installed') {
-      return new ServiceError(
-        'REGION_UNAVAILABLE',
-        `The region ${asked} is not installed here. Use one of ${names}, or auto.`,
-      );
-    }
-    return asked === 'auto'
-      ? new ServiceError('REGION_UNAVAILABLE', 'No renderer of any region is available now. Try again in a minute.')
-      : new ServiceError(
-          'REGION_UNAVAILABLE',
-          `No renderer of the region ${asked} is available now. Try again in a minute, or use auto.`,
-        );
+    const messages = {
+      'not-installed': `The region ${asked} is not installed here. Use one of ${names}, or auto.`,
+      'no-renderer':
+        asked === 'auto'
+          ? 'No renderer of any region is available now. Try again in a minute.'
+          : `No renderer of the region ${asked} is available now. Try again in a minute, or use auto.`,
+    };
+    return new ServiceError('REGION_UNAVAILABLE', messages[reason]);
   }
 }
 
@@ -98,7 +94,7 @@ export interface RegionLoad {
   readonly renderMs: number | null;
 }
 
-export type RegionChoice =
+type RegionChoice =
   { readonly region: Region } | { readonly region: null; readonly reason: 'not-installed' | 'no-renderer' };
 
 /**

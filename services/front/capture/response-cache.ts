@@ -1,10 +1,10 @@
 import {
   answers,
   type Cache,
-  type CacheClaim as LeaseState,
   type CacheEntry,
   cacheSubject,
   cacheSubjects,
+  type LeaseState,
 } from '@webcapture/shared/captures/cache.ts';
 import type { CacheKey, CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
@@ -23,7 +23,7 @@ import { WatchedReadCache } from '../read-cache.ts';
 /** How a request that may be answered from the cache was answered: from it, after an equal capture, or by rendering. */
 export type CacheResult = 'hit' | 'followed' | 'miss';
 
-export interface ResponseCacheDeps {
+interface ResponseCacheDeps {
   readonly session: NatsSession;
   readonly cache: Cache;
   readonly authenticator: Pick<Authenticator, 'accountOf'>;
@@ -34,7 +34,7 @@ export interface ResponseCacheDeps {
 }
 
 /** A request, once its API key has been verified. */
-export interface CacheRequest {
+interface CacheRequest {
   readonly account: string;
   /** Undefined: neither answered from the cache nor kept there. */
   readonly key: CacheKey | undefined;
@@ -53,7 +53,7 @@ export type CacheTurn =
   | { readonly kind: 'client-gone' };
 
 /** The right to render for all equal requests, until it is released, lapses, or the capture of its uuid has completed. */
-export interface CacheLease {
+interface CacheLease {
   /** Of the capture: others find it by that. */
   readonly uuid: string;
   readonly key: CacheKey;
@@ -83,6 +83,23 @@ const leaseTtlMs = 10_000;
 
 /** So many captures may fail under a follower before it answers with the last failure. */
 const maxFailures = 2;
+
+/**
+ * How often the entry and the record are read, in case a write was not heard: the first time soon, since a write may be
+ * heard of before it can be read, then ever more rarely.
+ */
+const pollIntervalMs = { first: 50, last: 2000 };
+
+/** After its deadline somebody settles the record of the capture; for so long it may take. */
+const settleTimeoutMs = 3000;
+
+const callTimeoutMs = 4000;
+
+/** How following ended. `over`: the capture was given up without a failure of its own, or its front died, or nothing was heard of it. */
+type FollowEnd =
+  | { readonly kind: 'completed'; readonly record: CaptureRecord }
+  | { readonly kind: 'failed'; readonly failure: CaptureFailure }
+  | { readonly kind: 'over' | 'client-gone' };
 
 /** Answers equal requests of an account with one capture: from the cache, or by waiting for the one under way. */
 export class ResponseCache {
@@ -149,13 +166,7 @@ export class ResponseCache {
         return { kind: 'lease', lease: this.#lease(account, key, uuid) };
       }
       isFollower = true;
-      const end = await wait.during(
-        follow(account, key, leased, clientGone, {
-          ...this.#deps,
-          now,
-          onWrite: (listener) => this.#recent.onWrite(cacheSubject(account, key.name), listener),
-        }),
-      );
+      const end = await wait.during(this.#follow(account, key, leased, clientGone));
       if (end.kind === 'client-gone') return { kind: 'client-gone' };
       if (end.kind === 'completed') {
         if (await this.#isWhole(end.record, request, key)) return this.#found(end.record, 'followed');
@@ -182,10 +193,10 @@ export class ResponseCache {
   ): Promise<CacheEntry | null> {
     const lease = { uuid, until: this.#deps.session.now() + leaseTtlMs };
     try {
-      const requested = this.#deps.cache.claim(account, key.name, lease, { maxAge: key.ttl, instead });
+      const requested = this.#deps.cache.acquire(account, key.name, lease, { maxAge: key.ttl, instead });
       return await withDeadline(requested, lookupTimeoutMs, 'acquiring a lease in the cache');
     } catch (error) {
-      this.#deps.log.warn({ err: error }, 'the cache could not be used');
+      this.#deps.log.warn({ err: error }, 'the response cache could not be used; the capture is rendered');
       return null;
     }
   }
@@ -219,93 +230,61 @@ export class ResponseCache {
     await this.#deps.cache.drop(request.account, key.name, uuid);
     return false;
   }
-}
 
-interface FollowDeps {
-  readonly cache: Pick<Cache, 'get'>;
-  readonly captures: Pick<Captures, 'get'>;
-  /** Unix ms, by the server's clock. */
-  readonly now: () => number;
-  /** Tells of every write to the entry. */
-  readonly onWrite: (listener: () => void) => () => void;
-}
-
-/** How following ended. `over`: the capture was given up without a failure of its own, or its front died, or nothing was heard of it. */
-type FollowEnd =
-  | { readonly kind: 'completed'; readonly record: CaptureRecord }
-  | { readonly kind: 'failed'; readonly failure: CaptureFailure }
-  | { readonly kind: 'over' | 'client-gone' };
-
-/**
- * How often the entry and the record are read, in case a write was not heard: the first time soon, since a write may be
- * heard of before it can be read, then ever more rarely.
- */
-const pollIntervalMs = { first: 50, last: 2000 };
-
-/** After its deadline somebody settles the record of the capture; for so long it may take. */
-const settleTimeoutMs = 3000;
-
-const callTimeoutMs = 4000;
-
-/**
- * Waits for the end of the capture that has the lease. The entry tells of it at once, on whichever front that is; the
- * record is the truth, also when the entry is lost.
- */
-async function follow(
-  account: string,
-  key: CacheKey,
-  leased: LeaseState,
-  clientGone: AbortSignal,
-  deps: FollowDeps,
-): Promise<FollowEnd> {
-  let wake = new AbortController();
-  let waitMs = pollIntervalMs.first;
-  let leasedUntil = leased.until;
-  const wakeUp = () => {
-    waitMs = pollIntervalMs.first;
-    wake.abort();
-  };
-  const stopListening = deps.onWrite(wakeUp);
-  clientGone.addEventListener('abort', wakeUp);
-  try {
-    while (!clientGone.aborted) {
-      wake = new AbortController();
-      const seen = await look(account, key, leased, deps);
-      if ('kind' in seen) return seen;
-      // Its front extends the lease when the capture is queued.
-      if (seen.lease !== null) ({ until: leasedUntil } = seen.lease);
-      if (deps.now() >= leasedUntil + settleTimeoutMs) return { kind: 'over' };
-      await delay(waitMs, wake.signal);
-      waitMs = Math.min(2 * waitMs, pollIntervalMs.last);
+  /**
+   * Waits for the end of the capture that has the lease. The entry tells of it at once, on whichever front that is; the
+   * record is the truth, also when the entry is lost.
+   */
+  async #follow(account: string, key: CacheKey, leased: LeaseState, clientGone: AbortSignal): Promise<FollowEnd> {
+    let wake = new AbortController();
+    let waitMs = pollIntervalMs.first;
+    let leasedUntil = leased.until;
+    const wakeUp = () => {
+      waitMs = pollIntervalMs.first;
+      wake.abort();
+    };
+    const stopListening = this.#recent.onWrite(cacheSubject(account, key.name), wakeUp);
+    clientGone.addEventListener('abort', wakeUp);
+    try {
+      while (!clientGone.aborted) {
+        wake = new AbortController();
+        const seen = await this.#look(account, key, leased);
+        if ('kind' in seen) return seen;
+        // Its front extends the lease when the capture is queued.
+        if (seen.lease !== null) ({ until: leasedUntil } = seen.lease);
+        if (this.#deps.session.now() >= leasedUntil + settleTimeoutMs) return { kind: 'over' };
+        await delay(waitMs, wake.signal);
+        waitMs = Math.min(2 * waitMs, pollIntervalMs.last);
+      }
+      return { kind: 'client-gone' };
+    } finally {
+      stopListening();
+      clientGone.removeEventListener('abort', wakeUp);
     }
-    return { kind: 'client-gone' };
-  } finally {
-    stopListening();
-    clientGone.removeEventListener('abort', wakeUp);
   }
-}
 
-/** How it ended; or, while the capture is under way as far as one can tell, its lease, if that could be read. */
-async function look(
-  account: string,
-  key: CacheKey,
-  leased: LeaseState,
-  deps: FollowDeps,
-): Promise<FollowEnd | { readonly lease: LeaseState | null }> {
-  const entry = await unlessUnavailable(deps.cache.get(account, key.name), 'reading the cache');
-  const answer = entry === undefined ? null : answers(entry, key.ttl, deps.now());
-  if (answer !== null) return { kind: 'completed', record: answer };
-  const found = await unlessUnavailable(deps.captures.get(account, leased.uuid), 'reading a capture');
-  const lease = entry?.claim?.uuid === leased.uuid ? entry.claim : null;
-  if (found === undefined) return { lease };
-  // A capture that a client waits for has no record until it ends.
-  if (found === null) return entry !== undefined && lease === null ? { kind: 'over' } : { lease };
-  const record = found.value;
-  if (isOpen(record)) return { lease };
-  if (record.failure !== undefined && record.failure.cancelled !== true) {
-    return { kind: 'failed', failure: record.failure };
+  /** How it ended; or, while the capture is under way as far as one can tell, its lease, if that could be read. */
+  async #look(
+    account: string,
+    key: CacheKey,
+    leased: LeaseState,
+  ): Promise<FollowEnd | { readonly lease: LeaseState | null }> {
+    const { cache, captures, session } = this.#deps;
+    const entry = await unlessUnavailable(cache.get(account, key.name), 'reading the cache');
+    const answer = entry === undefined ? null : answers(entry, key.ttl, session.now());
+    if (answer !== null) return { kind: 'completed', record: answer };
+    const found = await unlessUnavailable(captures.get(account, leased.uuid), 'reading a capture');
+    const lease = entry?.claim?.uuid === leased.uuid ? entry.claim : null;
+    if (found === undefined) return { lease };
+    // A capture that a client waits for has no record until it ends.
+    if (found === null) return entry !== undefined && lease === null ? { kind: 'over' } : { lease };
+    const record = found.value;
+    if (isOpen(record)) return { lease };
+    if (record.failure !== undefined && record.failure.cancelled !== true) {
+      return { kind: 'failed', failure: record.failure };
+    }
+    return record.status === 'completed' ? { kind: 'completed', record } : { kind: 'over' };
   }
-  return record.status === 'completed' ? { kind: 'completed', record } : { kind: 'over' };
 }
 
 /** Undefined when it cannot be read right now. */

@@ -1,6 +1,6 @@
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
-import { begin, isOpen, requeue } from '@webcapture/shared/captures/transitions.ts';
+import { isOpen, requeue } from '@webcapture/shared/captures/transitions.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { type PulledMessage, PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
@@ -14,9 +14,9 @@ import { attemptAfter, seemsInteractive, type Ticket } from '@webcapture/shared/
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { type Logger, RareLog } from '@webcapture/shared/runtime/logger.ts';
-import type { Settlements } from './settlement.ts';
+import { type Settlements, unknownVersionDelayMs } from './settlement.ts';
 
-export interface ResultQueueDeps {
+interface ResultQueueDeps {
   readonly session: NatsSession;
   readonly settlements: Pick<Settlements, 'settle'>;
   readonly captures: Pick<Captures, 'get' | 'change'>;
@@ -29,7 +29,7 @@ export interface ResultQueueDeps {
   readonly log: Logger;
 }
 
-/** Results that this front holds at a time. */
+/** Results that this front settles at a time. */
 const maxAtOnce = 1000;
 
 /** The front that waits for a capture settles it at once: others leave it this much time, not to do the same work. */
@@ -43,9 +43,6 @@ const settleTimeoutMs = 20_000;
 
 /** What fails so often, and neither for want of the store nor of NATS, fails for ever. */
 const maxDeliveries = 20;
-
-/** A newer renderer may be on its way to a job whose version is not known. */
-const unknownVersionDelayMs = 2000;
 
 /**
  * Takes results of all regions out of their queue and settles them: those of captures that nobody waits for, those whose
@@ -75,7 +72,7 @@ export class ResultQueue {
     this.#results.request(maxAtOnce);
   }
 
-  /** Takes no more, and resolves when those that were taken are settled or handed back. */
+  /** Takes no more, and resolves when those that were taken are settled or left to another front. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#results.close();
@@ -120,7 +117,7 @@ export class ResultQueue {
           deadline,
           isAwaited: false,
         });
-        if (settlement.returned !== undefined) await this.#publishAgain(settlement.returned.ticket);
+        if (settlement.returned !== undefined) await this.#requeue(settlement.returned.ticket);
         if (settlement.record !== null) await this.#follow(settlement.record);
         // What is forged or malformed may come thousands of times a second: no confirmation is waited for.
         if (settlement.outcome !== 'forged') return await message.ack();
@@ -129,11 +126,14 @@ export class ResultQueue {
     } catch (error) {
       if (message.delivery >= maxDeliveries && !isTransient(error) && !(error instanceof ServiceError)) {
         onMalformed();
-        log.error({ err: error, subject: message.subject }, 'a result was given up: it cannot be settled');
+        log.error(
+          { err: error, subject: message.subject },
+          'a result was discarded after too many deliveries: it cannot be settled',
+        );
         message.terminate('cannot be settled');
         return;
       }
-      log.warn({ err: error, delivery: message.delivery }, 'a result could not be settled; it comes again');
+      log.warn({ err: error, delivery: message.delivery }, 'a result could not be settled; it is delivered again');
       message.handBack(retryDelayMs);
     }
   }
@@ -150,29 +150,16 @@ export class ResultQueue {
   }
 
   /**
-   * A job that a renderer gave back is queued again, once per ticket however often it is given back. An interactive one
+   * A job that a renderer returned is queued again, once per ticket however often it is returned. An interactive one
    * is queued by the front that waits for it, if it still does.
    */
-  async #publishAgain(ticket: Ticket): Promise<void> {
+  async #requeue(ticket: Ticket): Promise<void> {
     const { captures, jobs, log } = this.#deps;
     if (ticket.draft !== undefined) return;
     const record = await captures.change(ticket, requeue(ticket.revision));
     if (record === null || !isOpen(record, ticket.revision)) return;
-    log.info({ uuid: ticket.uuid, region: ticket.region }, 'a renderer gave a job back; it is queued again');
+    log.info({ uuid: ticket.uuid, region: ticket.region }, 'a renderer returned a job; it is queued again');
     const attempt = attemptAfter(ticket);
     await jobs.publish(jobOf(record, ticket.revision, { attempt }), { attempt: `returned-${attempt}` });
-  }
-}
-
-/** Notes that a renderer has begun with a capture that nobody waits for. Never throws: the state is for display. */
-export async function noteStart(
-  ticket: Ticket | null,
-  { captures, log }: Pick<ResultQueueDeps, 'captures' | 'log'>,
-): Promise<void> {
-  if (ticket === null || ticket.draft !== undefined) return;
-  try {
-    await captures.change(ticket, begin(ticket.revision));
-  } catch (error) {
-    log.debug({ err: error, uuid: ticket.uuid }, 'the start of a capture was not recorded');
   }
 }

@@ -44,12 +44,15 @@ export interface Settlement {
   readonly returned?: ReturnedJob;
 }
 
+/** A job of a version that its renderer does not know is queued again after this: a newer renderer may be on its way. */
+export const unknownVersionDelayMs = 2000;
+
 export interface ReturnedJob {
   readonly ticket: Ticket;
   readonly reason: ReturnReason;
 }
 
-export interface SettleContext {
+interface SettleContext {
   /** The region that the result came from: the server lets a renderer publish under its own alone. */
   readonly region: Region;
   /** When it arrived, Unix milliseconds by the server's clock. */
@@ -60,7 +63,7 @@ export interface SettleContext {
   readonly isAwaited: boolean;
 }
 
-export interface SettlementDeps {
+interface SettlementDeps {
   readonly captures: Pick<Captures, 'get' | 'end'>;
   readonly store: Pick<FileStore, 'accept' | 'discard' | 'remove'>;
   readonly cache: Pick<Cache, 'fill' | 'release' | 'drop'>;
@@ -212,7 +215,7 @@ export class Settlements {
     try {
       await withDeadline(settle(), cacheTimeoutMs, 'settling the cache');
     } catch (error) {
-      log.warn({ err: error, uuid }, 'the cache could not be told how a capture ended');
+      log.warn({ err: error, uuid }, 'the cache entry of a capture that ended could not be updated');
     }
   }
 

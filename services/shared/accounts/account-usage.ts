@@ -6,15 +6,15 @@ import { noUsage, sum, type Usage, usageShards } from '../captures/usage.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries } from '../nats/entries.ts';
 import { readMany } from '../nats/read-many.ts';
-import type { UsageSum } from './admission.ts';
+import type { UsageSum } from './limits.ts';
 
 /**
  * `rough`: in one request, of any replica, so perhaps a moment behind. `exact`: as the leader knows it, in one request
  * for each shard.
  */
-export type Precision = 'rough' | 'exact';
+type Precision = 'rough' | 'exact';
 
-/** What the books say of an account: the sum of its shards of a month. */
+/** What an account has used: the sum of the shards of the usage ledger of a month. */
 export class AccountUsage {
   readonly #session: NatsSession;
   readonly #db: Entries;
@@ -45,28 +45,26 @@ export class AccountUsage {
   }
 
   /**
-   * Which of these holds on places need not be counted any more: the books have their captures, because they have ended
-   * or because what they wait with is set aside there. A hold is named after its capture, that of a refresh
-   * `<uuid>:<revision>`.
+   * Which of these reservations, by their names, need not be counted any more: the ledger has their captures, which have
+   * ended, or wait with their tokens reserved there.
    */
-  async bookedOf(account: string, holds: readonly string[]): Promise<readonly string[]> {
-    const uuids = new Set(holds.map((hold) => holdOf(hold).uuid));
-    const keys = [...uuids].map((uuid) => captureKey(account, uuid));
+  async inLedger(account: string, reservations: readonly string[]): Promise<readonly string[]> {
+    const captures = reservations.map((name) => {
+      const [uuid = name, refreshNumber = '0'] = name.split(':');
+      return { name, key: captureKey(account, uuid), refreshNumber: Number(refreshNumber) };
+    });
+    const keys = [...new Set(captures.map(({ key }) => key))];
     const records = await readMany<CaptureRecord>(this.#session, 'db', keys);
-    return holds.filter((hold) => {
-      const { uuid, revision } = holdOf(hold);
-      const record = records.get(captureKey(account, uuid));
-      if (record === undefined) return false;
-      if (revision !== 0) return (record.refresh?.revision ?? 0) >= revision;
-      return record.lane === 'background' || !isOpen(record);
+    const isInLedger = (record: CaptureRecord, refreshNumber: number) =>
+      refreshNumber === 0
+        ? record.lane === 'background' || !isOpen(record)
+        : (record.refresh?.revision ?? 0) >= refreshNumber;
+    return captures.flatMap(({ name, key, refreshNumber }) => {
+      const record = records.get(key);
+      return record !== undefined && isInLedger(record, refreshNumber) ? name : [];
     });
   }
 }
 
-/** The name of the hold of a refresh; that of a capture is its uuid. */
-export const refreshReservation = (uuid: string, revision: number) => `${uuid}:${revision}`;
-
-function holdOf(hold: string): { readonly uuid: string; readonly revision: number } {
-  const [uuid = hold, revision = '0'] = hold.split(':');
-  return { uuid, revision: Number(revision) };
-}
+/** The name of the reservation of a refresh; that of a capture is its uuid. */
+export const refreshReservation = (uuid: string, refreshNumber: number) => `${uuid}:${refreshNumber}`;

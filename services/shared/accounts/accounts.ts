@@ -1,11 +1,12 @@
 import type { Isolation } from '../api/account.ts';
+import type { PageQuery } from '../api/capture-list.ts';
+import { changeEntry } from '../nats/change-entry.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
 import { isKeyPart, keysMatching, pageOf, readMany } from '../nats/read-many.ts';
-import { compareAndSet } from '../nats/retry.ts';
 import type { EnvReader } from '../runtime/env.ts';
 import { integerVariable } from '../runtime/variables.ts';
-import type { AccountLimits } from './admission.ts';
+import type { AccountLimits } from './limits.ts';
 
 /**
  * Whom a capture belongs to, as it is kept. Times are Unix milliseconds. A limit that is not written down is the
@@ -45,22 +46,15 @@ export class Accounts {
     await this.#db.create(`account.${record.id}`, record);
   }
 
-  /** Compare-and-set until it holds. Returns the record that stands afterwards, or null when there is no account. */
+  /** Changes an account by compare-and-set. Returns the record that stands afterwards; null: there is no such account. */
   async change(id: string, next: (record: AccountRecord) => AccountRecord): Promise<AccountRecord | null> {
-    return compareAndSet(async () => {
-      const found = await this.get(id);
-      if (found === null) return null;
-      const wanted = next(found.value);
-      await this.#db.update(`account.${id}`, wanted, found.revision);
-      return wanted;
-    });
+    if (!isKeyPart(id)) return null;
+    const nextIfThere = (found: AccountRecord | null) => (found === null ? null : next(found));
+    return changeEntry(this.#db, `account.${id}`, nextIfThere);
   }
 
   /** A part of all accounts, newest first. */
-  async list(page: { readonly limit: number; readonly cursor?: string | undefined }): Promise<{
-    readonly items: readonly AccountRecord[];
-    readonly nextCursor: string | null;
-  }> {
+  async list(page: PageQuery): Promise<{ items: readonly AccountRecord[]; nextCursor: string | null }> {
     const keys = await keysMatching(this.#session, 'db', 'account.*');
     const { ids, nextCursor } = pageOf(
       keys.map((key) => key.slice('account.'.length)),

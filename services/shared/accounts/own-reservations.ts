@@ -1,6 +1,6 @@
-import type { AdmissionRequest } from './admission.ts';
+import type { AdmissionRequest } from './limits.ts';
 
-type Reservation = Pick<AdmissionRequest, 'tokens' | 'lane' | 'until'> & { readonly isNamed: boolean };
+type Reservation = Pick<AdmissionRequest, 'tokens' | 'priority' | 'until'> & { readonly isNamed: boolean };
 
 /** Captures and tokens of reservations that are counted and not named. */
 export type Counts = readonly [interactive: number, background: number, tokens: number];
@@ -34,8 +34,17 @@ export class OwnReservations {
   }
 
   get counts(): Counts {
-    const { interactive, background, tokens } = this.#counted;
-    return [interactive, background, tokens];
+    return this.countsWith([]);
+  }
+
+  /** With requests that are about to be counted. */
+  countsWith(requests: readonly AdmissionRequest[]): Counts {
+    const sum = { ...this.#counted };
+    for (const { priority, tokens } of requests) {
+      sum[priority]++;
+      sum.tokens += tokens;
+    }
+    return [sum.interactive, sum.background, sum.tokens];
   }
 
   /** Names that were released and perhaps stand in the value still. */
@@ -44,11 +53,11 @@ export class OwnReservations {
   }
 
   /** Takes in what the value says already. */
-  add({ id, tokens, lane, until }: AdmissionRequest, isNamed: boolean): void {
+  add({ id, tokens, priority, until }: AdmissionRequest, isNamed: boolean): void {
     if (this.#byId.has(id)) return;
-    this.#byId.set(id, { tokens, lane, until, isNamed });
+    this.#byId.set(id, { tokens, priority, until, isNamed });
     this.#lapsesAt = Math.min(this.#lapsesAt, until);
-    if (!isNamed) this.#count(lane, tokens, 1);
+    if (!isNamed) this.#count(priority, tokens, 1);
   }
 
   /** False when there is no such reservation here. */
@@ -57,7 +66,7 @@ export class OwnReservations {
     if (reservation === undefined) return false;
     this.#byId.delete(id);
     if (reservation.isNamed) this.#released.add(id);
-    else this.#count(reservation.lane, reservation.tokens, -1);
+    else this.#count(reservation.priority, reservation.tokens, -1);
     this.#version++;
     this.#isWritten = false;
     return true;
@@ -84,8 +93,8 @@ export class OwnReservations {
     this.#isWritten = false;
   }
 
-  #count(lane: AdmissionRequest['lane'], tokens: number, sign: 1 | -1): void {
-    this.#counted[lane] += sign;
+  #count(priority: AdmissionRequest['priority'], tokens: number, sign: 1 | -1): void {
+    this.#counted[priority] += sign;
     this.#counted.tokens += sign * tokens;
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { changeEntry } from '../nats/change-entry.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { Entries, type Entry } from '../nats/entries.ts';
-import { compareAndSet } from '../nats/retry.ts';
+import { Entries } from '../nats/entries.ts';
 
 /** A secret that has been replaced. It signs beside the new one until `until` (Unix milliseconds). */
 interface FormerSecret {
@@ -17,7 +17,7 @@ export interface WebhookSecret {
 }
 
 /** Each one makes the header of signatures longer; the oldest go first. */
-const mostFormer = 4;
+const maxFormer = 4;
 
 /** The webhook secrets of accounts, under `webhook.<account>` in the bucket `db`. */
 export class WebhookSecrets {
@@ -42,20 +42,12 @@ export class WebhookSecrets {
     return this.#change(account, (found) => {
       if (found === null) return { secret, former: [] };
       const former = [{ secret: found.secret, until }, ...found.former.map((old) => endingBy(old, until))];
-      return { secret, former: former.filter((old) => old.until > now).slice(0, mostFormer) };
+      return { secret, former: former.filter((old) => old.until > now).slice(0, maxFormer) };
     });
   }
 
-  /** Compare-and-set until it holds; a `next` that answers with what was found leaves it as it is. */
-  async #change(account: string, next: (found: WebhookSecret | null) => WebhookSecret): Promise<WebhookSecret> {
-    const key = `webhook.${account}`;
-    return compareAndSet(async () => {
-      const found: Entry<WebhookSecret> | null = await this.#db.get<WebhookSecret>(key);
-      const wanted = next(found?.value ?? null);
-      if (wanted === found?.value) return wanted;
-      await (found === null ? this.#db.create(key, wanted) : this.#db.update(key, wanted, found.revision));
-      return wanted;
-    });
+  #change(account: string, next: (found: WebhookSecret | null) => WebhookSecret): Promise<WebhookSecret> {
+    return changeEntry(this.#db, `webhook.${account}`, next);
   }
 }
 

@@ -4,8 +4,8 @@ import { isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
 import { compareAndSet, type CallLimits } from '../nats/retry.ts';
-import { Ledger } from './ledger.ts';
-import { begin, cancelQueued, fail, type Transition } from './transitions.ts';
+import { UsageLedger } from './ledger.ts';
+import { fail, type Transition } from './transitions.ts';
 import { difference, usageKey, usageOf } from './usage.ts';
 import { timeOfUuid } from './uuid.ts';
 
@@ -17,29 +17,29 @@ export interface CaptureRef {
 }
 
 /** How a capture stands after somebody wanted to change it. */
-export interface Changed {
+interface Changed {
   /** Null: there is none. */
   readonly record: CaptureRecord | null;
   /** Whether it is this change that made it so. */
   readonly changed: boolean;
 }
 
-/** A record without a file is kept for so long, for the books and for whoever asks: 90 days. */
+/** A record without a file is kept for so long, for accounting and for whoever asks: 90 days. */
 const retentionSeconds = 90 * 86_400;
 
 /** The records of captures, and the one place where they change and where captures are charged. */
 export class Captures {
   readonly #session: NatsSession;
   readonly #db: Entries;
-  readonly #ledger: Ledger;
+  readonly #ledger: UsageLedger;
 
   constructor(session: NatsSession) {
     this.#session = session;
     this.#db = new Entries(session, 'db');
-    this.#ledger = new Ledger(session);
+    this.#ledger = new UsageLedger(session);
   }
 
-  /** Writes a new record, with what it sets aside in the books. Writing it twice is harmless. */
+  /** Writes a new record, with what it reserves in the usage ledger. Writing it twice is harmless. */
   async create(record: CaptureRecord, limits?: CallLimits): Promise<void> {
     await compareAndSet(async (timeoutMs) => {
       try {
@@ -57,31 +57,13 @@ export class Captures {
     return this.#db.get<CaptureRecord>(captureKey(account, uuid));
   }
 
-  /**
-   * Marks a queued capture as being rendered. Returns the record as it stands afterwards: if it is not open, there is
-   * nothing to do (cancelled, already ended); null: there is no record.
-   */
-  begin(ref: CaptureRef, limits?: CallLimits): Promise<CaptureRecord | null> {
-    return this.change(ref, begin(ref.revision ?? 0), limits);
-  }
-
   /** Ends an open capture as failed, uncharged. Returns the record that stands afterwards. */
   fail(ref: CaptureRef, failure: CaptureFailure, limits?: CallLimits): Promise<CaptureRecord | null> {
     return this.change(ref, fail(ref.revision ?? 0, failure), limits);
   }
 
-  /** As `fail`, but only while nobody has begun to render it. */
-  cancelQueued(ref: CaptureRef, failure: CaptureFailure): Promise<CaptureRecord | null> {
-    return this.change(ref, cancelQueued(ref.revision ?? 0, failure));
-  }
-
-  /** Forgets a capture altogether: for test captures of the service itself, which nobody is to see. */
-  async remove(account: string, uuid: string): Promise<void> {
-    await this.#db.delete(captureKey(account, uuid));
-  }
-
   /**
-   * Lets a record become what the transition makes of it, by compare-and-set until it holds. Returns the record that
+   * Lets a record become what the transition makes of it, by compare-and-set until it succeeds. Returns the record that
    * stands afterwards, whoever made it so; null when there is none. `known`: as somebody has read it, which saves a
    * reading where it still stands so.
    */
@@ -158,7 +140,7 @@ export class Captures {
       await this.#db.update(key, wanted, revision, ttl);
       return;
     }
-    await this.#ledger.book(
+    await this.#ledger.write(
       {
         record: { subject: this.#db.subject(key), data: JSON.stringify(wanted), expectedSequence: revision, ...ttl },
         changes: changes.map(({ month, change }) => ({ shard: usageKey(account, month, uuid), change })),

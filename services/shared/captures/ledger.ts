@@ -4,14 +4,14 @@ import { type BatchWrite, commitBatch, Entries } from '../nats/entries.ts';
 import { DeadlineError, withDeadline } from '../runtime/deadline.ts';
 import { noUsage, sum, type Usage } from './usage.ts';
 
-/** A record to be written, together with what it means for the usage of its account. */
-export interface Booking {
+/** A record to be written, together with what it changes in the usage ledger. */
+export interface LedgerWrite {
   readonly record: BatchWrite;
   /** By key of the shard; at least one. */
   readonly changes: readonly { readonly shard: string; readonly change: Usage }[];
 }
 
-interface Waiting extends Booking {
+interface Waiting extends LedgerWrite {
   /** By the monotonic clock. */
   readonly end: number;
   readonly resolve: () => void;
@@ -26,7 +26,7 @@ const maxGroup = 50;
  * each read a shard and find it changed when they write: of a thousand, all but sixteen in vain. So within a process each
  * shard is written by one batch at a time, and what comes meanwhile goes into the next one together.
  */
-export class Ledger {
+export class UsageLedger {
   readonly #session: NatsSession;
   readonly #db: Entries;
   readonly #waiting = new Map<string, Waiting[]>();
@@ -36,13 +36,16 @@ export class Ledger {
     this.#db = new Entries(session, 'db');
   }
 
-  /** Throws a JetStreamApiError, for which `isWriteConflict` tells that the record was changed; or a transient error. */
-  book(booking: Booking, timeoutMs: number): Promise<void> {
-    const [first] = booking.changes;
-    if (first === undefined) throw new RangeError('a booking changes at least one shard');
+  /**
+   * Writes a record and the changes of the ledger, both or neither. Throws a JetStreamApiError, for which `isWriteConflict`
+   * tells that the record was changed; or a transient error.
+   */
+  write(write: LedgerWrite, timeoutMs: number): Promise<void> {
+    const [first] = write.changes;
+    if (first === undefined) throw new RangeError('a write to the usage ledger changes at least one shard');
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiting = this.#waiting.get(first.shard) ?? [];
-    waiting.push({ ...booking, end: performance.now() + timeoutMs, resolve, reject });
+    waiting.push({ ...write, end: performance.now() + timeoutMs, resolve, reject });
     if (!this.#waiting.has(first.shard)) {
       this.#waiting.set(first.shard, waiting);
       // What comes in the same turn goes along.
@@ -52,12 +55,12 @@ export class Ledger {
   }
 
   async #work(shard: string, waiting: Waiting[]): Promise<void> {
-    while (waiting.length > 0) await this.#write(nextGroup(waiting));
+    while (waiting.length > 0) await this.#writeGroup(nextGroup(waiting));
     this.#waiting.delete(shard);
   }
 
   /** Never throws. */
-  async #write(group: readonly Waiting[]): Promise<void> {
+  async #writeGroup(group: readonly Waiting[]): Promise<void> {
     const now = performance.now();
     const [late, current] = [group.filter(({ end }) => end <= now), group.filter(({ end }) => end > now)];
     // Whoever waited for longer has been given up, and is tried again.
@@ -65,7 +68,7 @@ export class Ledger {
     if (current.length === 0) return;
     const leftMs = Math.max(...current.map(({ end }) => end)) - now;
     try {
-      await withDeadline(this.#commit(current, leftMs), leftMs, 'booking captures');
+      await withDeadline(this.#commit(current, leftMs), leftMs, 'writing the usage ledger');
       for (const { resolve } of current) resolve();
     } catch (error) {
       if (current.length === 1 || !isWriteConflict(error)) {
@@ -74,13 +77,13 @@ export class Ledger {
       }
       // It must not keep the others.
       const half = current.length >> 1;
-      await this.#write(current.slice(0, half));
-      await this.#write(current.slice(half));
+      await this.#writeGroup(current.slice(0, half));
+      await this.#writeGroup(current.slice(half));
     }
   }
 
-  /** Until it holds; throws a conflict only when one of the records was changed, and not just a shard by another process. */
-  async #commit(group: readonly Booking[], timeoutMs: number): Promise<void> {
+  /** Until it succeeds; throws a conflict only when one of the records was changed, and not just a shard by another process. */
+  async #commit(group: readonly LedgerWrite[], timeoutMs: number): Promise<void> {
     const end = performance.now() + timeoutMs;
     const records = group.map(({ record }) => record);
     for (let before = '', conflict: unknown; ;) {
@@ -98,10 +101,10 @@ export class Ledger {
     }
   }
 
-  /** The shards of the ledger as they will be with these bookings. */
-  #shardsWith(group: readonly Booking[]): Promise<BatchWrite[]> {
+  /** The shards of the ledger as they will be with these changes. */
+  #shardsWith(group: readonly LedgerWrite[]): Promise<BatchWrite[]> {
     const changes = new Map<string, Usage>();
-    for (const { shard, change } of group.flatMap((booking) => booking.changes)) {
+    for (const { shard, change } of group.flatMap(({ changes: each }) => each)) {
       changes.set(shard, sum(changes.get(shard) ?? noUsage, change));
     }
     const write = async ([shard, change]: [string, Usage]): Promise<BatchWrite> => {

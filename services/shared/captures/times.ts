@@ -3,7 +3,7 @@ import type { RenderOptions } from '../api/capture-request.ts';
 /** Rendering a background capture, or a refresh, must have begun within so long: 24 hours. */
 export const backgroundWaitMs = 86_400_000;
 
-/** For so long a background capture, or a refresh, holds its place: until the books have what it sets aside. */
+/** How long the reservation of a background capture, or of a refresh, lasts: until the usage ledger has it. */
 export const reservationMs = 60_000;
 
 /** Whoever ends what is overdue in the usual ways has had its turn after this. */

@@ -10,88 +10,86 @@ import type {
 import { backgroundWaitMs, deadlineOf, monthOf } from './times.ts';
 
 /**
- * What becomes of a record, decided from the record alone; null leaves it as it is. `revision` says what of it is meant:
- * 0 the capture itself, else the refresh of that number. `now` in Unix milliseconds.
+ * What becomes of a record, decided from the record alone; null leaves it as it is. `refreshNumber` says what of it is meant:
+ * 0 the capture itself, else the refresh of that number (`revision`, as it is stored and sent). `now` in Unix milliseconds.
  */
 export type Transition = (record: CaptureRecord, now: number) => CaptureRecord | null;
 
 /** Whether the capture, or the refresh of that number, has still to end. */
-export function isOpen(record: CaptureRecord, revision = 0): boolean {
-  return ['queued', 'rendering'].includes(stateOf(record, revision));
+export function isOpen(record: CaptureRecord, refreshNumber = 0): boolean {
+  return ['queued', 'rendering'].includes(stateOf(record, refreshNumber));
 }
 
 /** `none`: there is no such refresh, or no longer anything to refresh. */
-export function stateOf({ status, refresh }: CaptureRecord, revision: number): CaptureStatus | 'none' {
-  if (revision === 0) return status;
-  return status === 'completed' && refresh?.revision === revision ? refresh.state : 'none';
+export function stateOf({ status, refresh }: CaptureRecord, refreshNumber: number): CaptureStatus | 'none' {
+  if (refreshNumber === 0) return status;
+  return status === 'completed' && refresh?.revision === refreshNumber ? refresh.state : 'none';
 }
 
 /** How the capture failed, or with a number of a refresh the last one; undefined when it did not. */
-export function failureOf({ failure, refresh }: CaptureRecord, revision: number): CaptureFailure | undefined {
-  return revision === 0 ? failure : refresh?.failure;
+export function failureOf({ failure, refresh }: CaptureRecord, refreshNumber: number): CaptureFailure | undefined {
+  return refreshNumber === 0 ? failure : refresh?.failure;
 }
 
 /** Rendering begins, if nobody has begun it. */
-export function begin(revision: number): Transition {
+export const begin = (refreshNumber: number): Transition => move(refreshNumber, 'queued', 'rendering');
+
+/** A renderer has returned the job before the end. */
+export const requeue = (refreshNumber: number): Transition => move(refreshNumber, 'rendering', 'queued');
+
+function move(refreshNumber: number, from: OpenState, to: OpenState): Transition {
   return (record) => {
-    if (stateOf(record, revision) !== 'queued') return null;
-    return revision === 0
-      ? { ...record, status: 'rendering' }
-      : { ...record, ...refreshed(record, { state: 'rendering' }) };
+    if (stateOf(record, refreshNumber) !== from) return null;
+    return refreshNumber === 0 ? { ...record, status: to } : { ...record, ...refreshed(record, { state: to }) };
   };
 }
 
-/** A renderer has given it back before its end. */
-export function requeue(revision: number): Transition {
-  return (record) => {
-    if (stateOf(record, revision) !== 'rendering') return null;
-    return revision === 0 ? { ...record, status: 'queued' } : { ...record, ...refreshed(record, { state: 'queued' }) };
-  };
-}
+type OpenState = 'queued' | 'rendering';
 
 /** The file is stored: it completes once, however many renderers have finished it. `expiresAt` is that of the file. */
-export function complete(revision: number, outcome: CaptureOutcome, expiresAt: number): Transition {
+export function complete(refreshNumber: number, outcome: CaptureOutcome, expiresAt: number): Transition {
   return (record, now) => {
-    if (!isOpen(record, revision)) return null;
+    if (!isOpen(record, refreshNumber)) return null;
     const shown = { ...record, outcome, expiresAt };
-    if (revision === 0) {
+    if (refreshNumber === 0) {
       const interval = record.persistence?.refreshIntervalMs ?? 0;
       return {
         ...shown,
         status: 'completed',
         endedAt: now,
         ...(interval === 0 ? {} : { nextRefreshAt: outcome.capturedAt + interval }),
-        ...withPendingWebhook(record, { event: 'capture.completed', revision, now }),
+        ...withPendingWebhook(record, { event: 'capture.completed', refreshNumber, now }),
       };
     }
     return {
       ...shown,
       ...refreshed(record, { state: 'completed', endedAt: now }),
       refreshCharges: withCharge(record),
-      ...withPendingWebhook(record, { event: 'capture.refreshed', revision, now }),
+      ...withPendingWebhook(record, { event: 'capture.refreshed', refreshNumber, now }),
     };
   };
 }
 
 /** It ends without a file, or, of a refresh, without a new one; uncharged. */
-export function fail(revision: number, failure: CaptureFailure): Transition {
-  return (record, now) => (isOpen(record, revision) ? failed(record, revision, failure, now) : null);
+export function fail(refreshNumber: number, failure: CaptureFailure): Transition {
+  return (record, now) => (isOpen(record, refreshNumber) ? failed(record, refreshNumber, failure, now) : null);
 }
 
 /** As {@link fail}, but only while nobody has begun to render it. */
-export function cancelQueued(revision: number, failure: CaptureFailure): Transition {
-  return (record, now) => (stateOf(record, revision) === 'queued' ? failed(record, revision, failure, now) : null);
+export function cancelQueued(refreshNumber: number, failure: CaptureFailure): Transition {
+  return (record, now) =>
+    stateOf(record, refreshNumber) === 'queued' ? failed(record, refreshNumber, failure, now) : null;
 }
 
-function failed(record: CaptureRecord, revision: number, failure: CaptureFailure, now: number): CaptureRecord {
-  if (revision !== 0) return { ...record, ...refreshed(record, { state: 'failed', failure, endedAt: now }) };
+function failed(record: CaptureRecord, refreshNumber: number, failure: CaptureFailure, now: number): CaptureRecord {
+  if (refreshNumber !== 0) return { ...record, ...refreshed(record, { state: 'failed', failure, endedAt: now }) };
   return {
     ...record,
     status: 'failed',
     failure,
     endedAt: now,
     // What nobody waits for any more was never accepted, as far as the client knows.
-    ...(failure.cancelled === true ? {} : withPendingWebhook(record, { event: 'capture.failed', revision, now })),
+    ...(failure.cancelled === true ? {} : withPendingWebhook(record, { event: 'capture.failed', refreshNumber, now })),
   };
 }
 
@@ -104,7 +102,7 @@ export type RefreshOrder = Pick<
 /** The refresh of that number is queued, unless it is not the next one, one is under way or there is nothing to refresh. */
 export function startRefresh(order: RefreshOrder, nextRefreshAt?: number): Transition {
   return (record, now) => {
-    if (!isRefreshable(record) || order.revision !== nextRevision(record) || record.expiresAt <= now) return null;
+    if (!isRefreshable(record) || order.revision !== nextRefreshNumber(record) || record.expiresAt <= now) return null;
     const refresh: CaptureRefresh = { ...order, state: 'queued' };
     return { ...record, refresh, ...(nextRefreshAt === undefined ? {} : { nextRefreshAt }) };
   };
@@ -113,14 +111,14 @@ export function startRefresh(order: RefreshOrder, nextRefreshAt?: number): Trans
 /** The next refresh is not even queued (quota, suspension): `failure` tells why, and when the one after is due. */
 export function refuseRefresh(order: RefreshOrder, failure: CaptureFailure, nextRefreshAt: number): Transition {
   return (record) => {
-    if (!isRefreshable(record) || order.revision !== nextRevision(record)) return null;
+    if (!isRefreshable(record) || order.revision !== nextRefreshNumber(record)) return null;
     const refresh: CaptureRefresh = { ...order, state: 'failed', failure, endedAt: order.acceptedAt };
     return { ...record, refresh, nextRefreshAt };
   };
 }
 
 /** The number that the next refresh will have. */
-export const nextRevision = ({ refresh }: CaptureRecord) => (refresh?.revision ?? 0) + 1;
+export const nextRefreshNumber = ({ refresh }: CaptureRecord) => (refresh?.revision ?? 0) + 1;
 
 /** Whether a refresh could be queued now. */
 export function isRefreshable(record: CaptureRecord): boolean {
@@ -141,10 +139,10 @@ function ended({ nextRefreshAt: _none, ...record }: CaptureRecord, status: 'expi
   return { ...record, status };
 }
 
-/** How the delivery of the notice about a revision stands; nothing when a later event is to be told already. */
-export function noteDelivery(revision: number, delivery: WebhookDelivery): Transition {
+/** How the delivery of the notice about a refreshNumber stands; nothing when a later event is to be told already. */
+export function noteDelivery(refreshNumber: number, delivery: WebhookDelivery): Transition {
   return (record) => {
-    const isLatest = record.webhook?.revision === revision && record.status !== 'deleted';
+    const isLatest = record.webhook?.revision === refreshNumber && record.status !== 'deleted';
     return isLatest ? { ...record, webhook: delivery } : null;
   };
 }
@@ -162,10 +160,12 @@ function withCharge({ refresh, refreshCharges = {}, tokenCost, acceptedAt }: Cap
 
 function withPendingWebhook(
   { webhook }: CaptureRecord,
-  { event, revision, now }: { event: WebhookEvent; revision: number; now: number },
+  { event, refreshNumber, now }: { event: WebhookEvent; refreshNumber: number; now: number },
 ): Pick<CaptureRecord, 'webhook'> {
   if (webhook === undefined) return {};
-  return { webhook: { url: webhook.url, state: 'pending', event, revision, occurredAt: now, attempts: 0 } };
+  return {
+    webhook: { url: webhook.url, state: 'pending', event, revision: refreshNumber, occurredAt: now, attempts: 0 },
+  };
 }
 
 /** The order for the next refresh of a capture, which has as long as a background capture. */
@@ -174,5 +174,5 @@ export function refreshOrderOf(
   order: Pick<RefreshOrder, 'by' | 'region' | 'acceptedAt' | 'isolation'>,
 ): RefreshOrder {
   const startBy = order.acceptedAt + backgroundWaitMs;
-  return { ...order, revision: nextRevision(record), startBy, deadline: deadlineOf(record.options, startBy) };
+  return { ...order, revision: nextRefreshNumber(record), startBy, deadline: deadlineOf(record.options, startBy) };
 }

@@ -17,20 +17,20 @@ export interface Usage {
 export const noUsage: Usage = { tokens: 0, captures: 0, reserved: 0, queued: 0 };
 
 /**
- * What one record stands for in the books, by month (`yyyymm`): an account's usage is the sum over its records. A
+ * What one record stands for in the usage ledger, by month (`yyyymm`): an account's usage is the sum over its records. A
  * capture counts for the month in which it was accepted, and so does each refresh.
  */
 export function usageOf(record: CaptureRecord): ReadonlyMap<string, Usage> {
   const { tokenCost, refresh } = record;
   const months = new Map<string, Usage>();
-  const book = (month: string, usage: Partial<Usage>) =>
+  const add = (month: string, usage: Partial<Usage>) =>
     months.set(month, sum(months.get(month) ?? noUsage, { ...noUsage, ...usage }));
   const month = monthOf(record.acceptedAt);
-  if (record.outcome !== undefined) book(month, { tokens: tokenCost, captures: 1 });
-  if (record.lane === 'background' && isOpen(record)) book(month, { reserved: tokenCost, queued: 1 });
-  for (const [refreshed, charge] of Object.entries(record.refreshCharges ?? {})) book(refreshed, charge);
+  if (record.outcome !== undefined) add(month, { tokens: tokenCost, captures: 1 });
+  if (record.lane === 'background' && isOpen(record)) add(month, { reserved: tokenCost, queued: 1 });
+  for (const [refreshed, charge] of Object.entries(record.refreshCharges ?? {})) add(refreshed, charge);
   if (refresh !== undefined && isOpen(record, refresh.revision)) {
-    book(monthOf(refresh.acceptedAt), { reserved: tokenCost, queued: 1 });
+    add(monthOf(refresh.acceptedAt), { reserved: tokenCost, queued: 1 });
   }
   return months;
 }

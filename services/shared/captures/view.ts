@@ -10,7 +10,7 @@ import type {
 } from '../api/capture.ts';
 import type { CaptureRecord } from './capture-record.ts';
 
-export interface ViewOptions {
+interface ViewOptions {
   /** Files are at `<cdnUrl>/<name>`. */
   readonly cdnUrl: string;
   /** Unix milliseconds. */
@@ -76,14 +76,10 @@ export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: 
 /** The `data` of a capture that has still to end. */
 export function pendingView(record: CaptureRecord, { cdnUrl }: Pick<ViewOptions, 'cdnUrl'>): PendingCapture {
   return {
-    uuid: record.uuid,
+    ...withoutResult(record),
     status: record.status === 'rendering' ? 'rendering' : 'queued',
     fileUrl: fileUrl(record, cdnUrl),
-    fromCache: false,
     tokenCost: record.tokenCost,
-    region: record.region,
-    acceptedAt: new Date(record.acceptedAt).toISOString(),
-    metadata: asked(record),
     ...webhookView(record),
   };
 }
@@ -91,29 +87,30 @@ export function pendingView(record: CaptureRecord, { cdnUrl }: Pick<ViewOptions,
 function failedView(record: CaptureRecord): FailedCapture {
   const { code, message } = record.failure ?? { code: 'INTERNAL_ERROR', message: 'The capture failed.' };
   return {
-    uuid: record.uuid,
+    ...withoutResult(record),
     status: 'failed',
-    fromCache: false,
     tokenCost: 0,
-    region: record.region,
     processingTimeMs: processingTime(record),
-    acceptedAt: new Date(record.acceptedAt).toISOString(),
     error: { code, message },
-    metadata: asked(record),
     ...webhookView(record),
   };
 }
 
-function deletedView(record: CaptureRecord): DeletedCapture {
+const deletedView = (record: CaptureRecord): DeletedCapture => ({
+  ...withoutResult(record),
+  status: 'deleted',
+  tokenCost: 0,
+});
+
+/** What is told of every capture that has no file to show. */
+function withoutResult({ uuid, region, acceptedAt, url, options: { format, viewport, isFullPage } }: CaptureRecord) {
   return {
-    uuid: record.uuid,
-    status: 'deleted',
+    uuid,
     fromCache: false,
-    tokenCost: 0,
-    region: record.region,
-    acceptedAt: new Date(record.acceptedAt).toISOString(),
-    metadata: asked(record),
-  };
+    region,
+    acceptedAt: new Date(acceptedAt).toISOString(),
+    metadata: { url, format, viewport, fullPage: isFullPage },
+  } as const;
 }
 
 function refreshView(record: CaptureRecord): { readonly refresh?: RefreshView } {
@@ -149,13 +146,6 @@ function webhookView({ webhook }: CaptureRecord): { readonly webhook?: WebhookVi
 }
 
 const isoOrNull = (time: number | undefined) => (time === undefined ? null : new Date(time).toISOString());
-
-const asked = ({ url, options: { format, viewport, isFullPage } }: CaptureRecord) => ({
-  url,
-  format,
-  viewport,
-  fullPage: isFullPage,
-});
 
 const fileUrl = ({ fileName }: CaptureRecord, cdnUrl: string) => `${cdnUrl}/${fileName}`;
 

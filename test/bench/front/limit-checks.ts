@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
-import { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { loadOf, percentilesOf } from '../http-load.ts';
 import { startPeer, startQueue } from './parts.ts';
 import { printRows, type Row } from './print-rows.ts';
@@ -14,18 +14,15 @@ export async function benchLimitChecks(): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const session = await startQueue(parts);
   const usage = new AccountUsage(session);
-  const admissions = new Admissions(session, {
-    readUsage: (id, time, precision) => usage.read(id, time, precision),
-    bookedOf: (id, holds) => usage.bookedOf(id, holds),
-  });
+  const limiter = new Limiter(session, usage);
   const check = async () => {
     const id = randomUUIDv7();
     const start = performance.now();
     const until = Date.now() + 60_000;
-    const { refused } = await admissions.admit(account, limits, { id, tokens: 1, lane: 'interactive', until });
+    const { refused } = await limiter.admit(account, limits, { id, tokens: 1, priority: 'interactive', until });
     const took = performance.now() - start;
     if (refused !== null) throw new Error(`refused: ${refused}`);
-    await admissions.release(account, id);
+    await limiter.release(account, id);
     return took;
   };
   const measure = async (atOnce: number) => {

@@ -1,6 +1,7 @@
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { hashKey, Keys, scopes } from '@webcapture/shared/accounts/keys.ts';
-import { dayMs } from '@webcapture/shared/captures/list.ts';
+import { hashKey, Keys } from '../../../services/front/auth/keys.ts';
+import { scopes } from '@webcapture/shared/api/api-key.ts';
+import { dayMs } from '../../../services/front/capture/capture-list.ts';
 import { loadOf, percentilesOf } from '../http-load.ts';
 import { startFront, startPeer, startQueue } from './parts.ts';
 import { printRows, type Row } from './print-rows.ts';

@@ -2,8 +2,8 @@ import { randomUUIDv7 } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
-import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
-import { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
+import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { until } from '../../harness/until.ts';
 import { benchKey, type BenchFront } from '../front/parts.ts';
@@ -106,9 +106,9 @@ async function limitBytes({ jsm }: NatsSession, account: string): Promise<number
  */
 async function timeAdmissions(session: NatsSession, allowed: number): Promise<{ none: number; many: number }> {
   const usage = new AccountUsage(session);
-  const admissions = new Admissions(session, {
-    readUsage: (id, time, precision) => usage.read(id, time, precision),
-    bookedOf: async () => [],
+  const limiter = new Limiter(session, {
+    read: (id, time, precision) => usage.read(id, time, precision),
+    inLedger: async () => [],
   });
   const limits: AccountLimits = {
     tokenQuota: 1e9,
@@ -120,8 +120,8 @@ async function timeAdmissions(session: NatsSession, allowed: number): Promise<{ 
   const [busy, quiet] = [`busy-${allowed}`, `quiet-${allowed}`];
   const admit = async (account: string) => {
     const id = randomUUIDv7();
-    const request = { id, tokens: 1, lane: 'interactive', until: Date.now() + 600_000 } as const;
-    const { refused } = await admissions.admit(account, limits, request);
+    const request = { id, tokens: 1, priority: 'interactive', until: Date.now() + 600_000 } as const;
+    const { refused } = await limiter.admit(account, limits, request);
     if (refused !== null) throw new Error(`refused: ${refused}`);
     return id;
   };
@@ -131,7 +131,7 @@ async function timeAdmissions(session: NatsSession, allowed: number): Promise<{ 
   const times = { none: [] as number[], many: [] as number[] };
   const timed = async (into: number[], account: string) => {
     const start = performance.now();
-    await admissions.release(account, await admit(account));
+    await limiter.release(account, await admit(account));
     into.push(performance.now() - start);
   };
   for (let check = 0; check < checks; check++) {

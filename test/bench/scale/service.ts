@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
-import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { ServicePart } from '../../harness/part.ts';
 import { benchKey, startBenchNats, startFront, type BenchFront } from '../front/parts.ts';

@@ -3,7 +3,8 @@ import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
 import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { backgroundShards, captureDurable, deadLetterDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { backgroundShardOf } from '@webcapture/shared/captures/captures.ts';
-import { CaptureList } from '@webcapture/shared/captures/list.ts';
+import { begin } from '@webcapture/shared/captures/transitions.ts';
+import { CaptureList } from '../../../services/front/capture/capture-list.ts';
 import { parseAdvisory, settleDeadLetters } from '../../../services/controller/jobs/dead-letters.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';
@@ -123,7 +124,7 @@ describe('dead letters', () => {
   test('a refresh that was delivered three times in vain fails, uncharged; its capture stays', async () => {
     const { usage } = tasking(on());
     const { job, record } = await queueRefresh(on(), 'refreshed');
-    await on().captures.begin(job);
+    await on().captures.change(job, begin(job.revision));
     await exhaust(inBackground('refreshed'));
     const stop = lead();
     await until('the letter to be settled', async () => (await on().letters()) === 0);

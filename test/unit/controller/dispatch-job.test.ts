@@ -32,7 +32,7 @@ describe('dispatch', () => {
 
   test('nothing is queued of a capture that has begun, has ended, or is not known', async () => {
     const begun = await accepted();
-    await begun.deps.captures.begin(begun.record);
+    await begun.deps.captures.change(begun.record, begin(0));
     const failed = await accepted();
     await failed.deps.captures.fail(failed.record, { code: 'CAPTURE_FAILED', message: 'x' });
     const deleted = await accepted();
@@ -59,7 +59,7 @@ describe('dispatch', () => {
 
   test('what has to follow an end is seen to, should whoever ended it have died before', async () => {
     const { run, record, deps } = await accepted();
-    await deps.captures.begin(record);
+    await deps.captures.change(record, begin(0));
     await completeCapture(deps.captures, record, newOutcome(), record.expiresAt);
     expect(await expiriesOf(on().session, record.uuid)).toEqual([]);
     await run();
@@ -89,7 +89,7 @@ describe('dispatch', () => {
     ['is being rendered', true, 'The capture did not end within'],
   ])('a capture whose job was lost while it %s fails when its time is over', async (_name, begun, message) => {
     const { run, deps, record, usage, stored } = await accepted({ account: begun ? 'lost-1' : 'lost-2' });
-    if (begun) await deps.captures.begin(record);
+    if (begun) await deps.captures.change(record, begin(0));
     await on().session.jsm.streams.purge(streamNames.captures);
     await run(overdueAt(record.deadline) - 1);
     expect((await stored(record))?.status).toBe(begun ? 'rendering' : 'queued');

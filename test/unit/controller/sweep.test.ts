@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { backgroundShards, captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
-import { CaptureList } from '@webcapture/shared/captures/list.ts';
+import { CaptureList } from '../../../services/front/capture/capture-list.ts';
 import { backgroundShardOf } from '@webcapture/shared/captures/captures.ts';
-import { remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
+import { begin, cancelQueued, remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { OverdueSweep, whatIsDue } from '../../../services/controller/jobs/sweep.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { expiriesOf } from '../../harness/queues.ts';
@@ -58,7 +58,7 @@ describe('the sweep', () => {
     const justLate = await queueCapture(on().session, { ...inBackground, startInMs: -1000 });
     const now = justLate.job.startBy + 1000;
     const rendering = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
-    await on().captures.begin(rendering.job);
+    await on().captures.change(rendering.job, begin(rendering.job.revision));
     const awaited = await queueCapture(on().session, { startInMs: -5000 });
     await new OverdueSweep({ ...on(), now: () => now }).pass(always);
     const states = await Promise.all(
@@ -70,7 +70,7 @@ describe('the sweep', () => {
 
   test('fails a capture whose renderer is gone once its deadline has passed', async () => {
     const lost = await queueCapture(on().session, { ...inBackground, startInMs: -20_000, deadlineInMs: -5000 });
-    await on().captures.begin(lost.job);
+    await on().captures.change(lost.job, begin(lost.job.revision));
     await sweep().pass(always);
     expect((await lost.record())?.failure).toEqual({
       code: 'CAPTURE_TIMEOUT',
@@ -81,10 +81,13 @@ describe('the sweep', () => {
 
   test('removes jobs whose captures have ended or are no longer known', async () => {
     const ended = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
-    await on().captures.cancelQueued(ended.job, {
-      code: 'CAPTURE_FAILED',
-      message: 'The client went away.',
-    });
+    await on().captures.change(
+      ended.job,
+      cancelQueued(0, {
+        code: 'CAPTURE_FAILED',
+        message: 'The client went away.',
+      }),
+    );
     const past = { startInMs: -20_000, deadlineInMs: -5000 };
     await queueCapture(on().session, { ...inBackground, ...past, unrecorded: true });
     const answered = await queueCapture(on().session, past);
@@ -100,11 +103,11 @@ describe('the sweep', () => {
     const outcomes = new Set<string>();
     for (let round = 0; round < 30; round++) {
       const late = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
-      const begin = async () => {
+      const beginLater = async () => {
         await sleep(round / 6);
-        return on().captures.begin(late.job);
+        return on().captures.change(late.job, begin(late.job.revision));
       };
-      const [begun] = await Promise.all([begin(), sweep().pass(always)]);
+      const [begun] = await Promise.all([beginLater(), sweep().pass(always)]);
       const record = await late.record();
       expect(record?.status).toBe(begun?.status);
       expect(await on().waiting()).toBe(record?.status === 'failed' ? 0 : 1);
@@ -135,7 +138,7 @@ describe('the sweep', () => {
     const late = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
     const message = await pull();
     await sweep().pass(always);
-    expect((await on().captures.begin(late.job))?.status).toBe('failed');
+    expect((await on().captures.change(late.job, begin(late.job.revision)))?.status).toBe('failed');
     await message?.ack();
     expect(await on().waiting()).toBe(0);
   });
@@ -159,7 +162,7 @@ describe('the sweep', () => {
     const account = `refresh-${reason}`;
     const { usage } = tasking(on());
     const late = await queueRefresh(on(), account, times);
-    if (begun) await on().captures.begin(late.job);
+    if (begun) await on().captures.change(late.job, begin(late.job.revision));
     expect(await usage(account)).toEqual({ tokens: 2, captures: 1, reserved: 2, queued: 1 });
     await sweep().pass(always);
     expect(await late.record()).toMatchObject({

@@ -3,7 +3,7 @@ import type { AccountView } from '@webcapture/shared/api/account.ts';
 import type { KeyView, NewKeyView } from '@webcapture/shared/api/api-key.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
-import { hashKey, Keys } from '@webcapture/shared/accounts/keys.ts';
+import { hashKey, Keys } from '../../../services/front/auth/keys.ts';
 import { ensurePresetKey } from '../../../services/front/auth/preset-key.ts';
 import { until } from '../../harness/until.ts';
 import { adminToken, dataOf, openAccount, send, type KeyList } from './accounts.ts';

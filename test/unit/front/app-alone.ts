@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import type { KeyRecord } from '@webcapture/shared/accounts/keys.ts';
+import type { KeyRecord } from '../../../services/front/auth/keys.ts';
 import { Authenticator } from '../../../services/front/auth/authenticator.ts';
 import { KeyIssuer } from '../../../services/front/auth/key-issuer.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
@@ -107,7 +107,7 @@ export function buildAppAlone(
     files: { store, links: null, now },
     keys: { authenticator, keys: { list: beyond }, keyIssuer, now },
     webhooks: { authenticator, webhookSecrets: { get: beyond, rotate: beyond }, now },
-    usage: { authenticator, usage: { read: beyond }, admissions: { inFlight: beyond }, now },
+    usage: { authenticator, usage: { read: beyond }, limiter: { inFlight: beyond }, now },
     admin: {
       adminToken: options.adminToken,
       defaultLimits: demoLimits,

@@ -1,7 +1,8 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { describe, expect, test, vi } from 'vitest';
 import type { AccountRecord } from '@webcapture/shared/accounts/accounts.ts';
-import { hashKey, scopes, type KeyRecord } from '@webcapture/shared/accounts/keys.ts';
+import { hashKey, type KeyRecord } from '../../../services/front/auth/keys.ts';
+import { scopes } from '@webcapture/shared/api/api-key.ts';
 import { Authenticator, bearerToken, type AuthenticatorDeps } from '../../../services/front/auth/authenticator.ts';
 import { demoLimits, ensurePresetKey } from '../../../services/front/auth/preset-key.ts';
 import { buildAppAlone } from './app-alone.ts';

@@ -67,18 +67,18 @@ describe('a background capture', () => {
     expect(answer.headers.get('x-capture-uuid')).toBe(uuid);
     expect(answer.headers.get('x-ratelimit-limit')).toBe('1000000');
     expect(await holder.state(uuid)).toMatchObject({ status: 'queued', fileUrl: data?.['fileUrl'], tokenCost: 2 });
-    expect(await holder.books()).toMatchObject({ tokens: 0, captures: 0, reserved: 2, queued: 1 });
+    expect(await holder.usage()).toMatchObject({ tokens: 0, captures: 0, reserved: 2, queued: 1 });
     expect(await holder.tokensUsed()).toBe(0);
     expect(await fileStatus(stand, data ?? {})).toBe(404);
 
     stand.renderer.begin(await jobOf(uuid));
     await holder.until(uuid, 'rendering');
-    expect(await holder.books()).toMatchObject({ tokens: 0, reserved: 2, queued: 1 });
+    expect(await holder.usage()).toMatchObject({ tokens: 0, reserved: 2, queued: 1 });
     release();
     const completed = await holder.until(uuid, 'completed');
     expect(completed).toMatchObject({ fileUrl: data?.['fileUrl'], tokenCost: 2 });
     expect(await fileStatus(stand, completed)).toBe(200);
-    expect(await holder.books()).toEqual({ tokens: 2, captures: 1, reserved: 0, queued: 0 });
+    expect(await holder.usage()).toEqual({ tokens: 2, captures: 1, reserved: 0, queued: 0 });
     expect(await holder.tokensUsed()).toBe(2);
     expect(stand.renderer.jobs.filter((job) => job.uuid === uuid)).toHaveLength(1);
     // The leader looks once more when all its time has passed.
@@ -98,7 +98,7 @@ describe('a background capture', () => {
       tokenCost: 0,
       error: { code: 'NAVIGATION_FAILED', message: 'There is no such host.' },
     });
-    expect(await holder.books()).toMatchObject(nothing);
+    expect(await holder.usage()).toMatchObject(nothing);
   });
 
   test('has a day to begin', async () => {
@@ -115,7 +115,7 @@ describe('a background capture', () => {
       const before = await parcels();
       const { status, body: envelope } = await holder.capture(body);
       expect([status, envelope.error?.code]).toEqual([500, 'REGION_UNAVAILABLE']);
-      expect(await holder.books()).toMatchObject(nothing);
+      expect(await holder.usage()).toMatchObject(nothing);
       expect(await keysMatching(stand.nats.session, 'db', `capture.${holder.account}.>`)).toEqual([]);
       expect(await tasksOf(stand, holder.account)).toEqual([]);
       expect(await parcels()).toBe(before);
@@ -213,7 +213,7 @@ describe('the response cache', () => {
     const { uuid } = first.body.data ?? {};
     expect(answer.body.data).toMatchObject({ uuid, status: 'completed', fromCache: true, tokenCost: 0 });
     expect(answer.headers.get('x-capture-uuid')).toBe(uuid);
-    expect(await holder.books()).toMatchObject({ tokens: 1, queued: 0 });
+    expect(await holder.usage()).toMatchObject({ tokens: 1, queued: 0 });
   });
 
   test('is filled by a background capture', async () => {
@@ -240,7 +240,7 @@ describe('the response cache', () => {
     expect(now.body.data?.['uuid']).not.toBe(uuid);
     release();
     await holder.until(uuid, 'completed');
-    expect(await holder.books()).toMatchObject({ tokens: 2, captures: 2 });
+    expect(await holder.usage()).toMatchObject({ tokens: 2, captures: 2 });
   });
 
   test('lets a background request be queued while an equal one is rendered for somebody', async () => {

@@ -23,7 +23,7 @@ afterEach(() => {
 });
 
 const front = (index: number) => fronts[index % fronts.length] ?? stand.url;
-const idle = (holder: Holder) => until('all to have ended', async () => (await holder.books()).queued === 0);
+const idle = (holder: Holder) => until('all to have ended', async () => (await holder.usage()).queued === 0);
 
 /** `count` background captures at once, spread over the four fronts. */
 const hammer = (holder: Holder, count: number) =>
@@ -31,10 +31,10 @@ const hammer = (holder: Holder, count: number) =>
 
 /** What the account has used, by the shards, by the records and by what its holder is told: all the same. */
 async function agreedUsage(holder: Holder) {
-  const books = await holder.books();
-  expect(books).toEqual(await holder.sumOfRecords());
-  expect(await holder.tokensUsed()).toBe(books.tokens);
-  return books;
+  const usage = await holder.usage();
+  expect(usage).toEqual(await holder.sumOfRecords());
+  expect(await holder.tokensUsed()).toBe(usage.tokens);
+  return usage;
 }
 
 describe('four fronts hammered at once let through exactly what is allowed', () => {
@@ -81,9 +81,9 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
     });
     await until('all others to be refused', () => refused.length === 55);
     expect(refused[0]?.body.error?.code).toBe('QUOTA_EXCEEDED');
-    // One may be in the books whose answer is on its way.
-    await until('the books to tell of all that wait', async () => {
-      const { tokens, reserved } = await holder.books();
+    // One may be in the ledger whose answer is on its way.
+    await until('the usage to tell of all that wait', async () => {
+      const { tokens, reserved } = await holder.usage();
       return tokens === 0 && reserved === queued.length;
     });
     release();
@@ -108,7 +108,7 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
   });
 });
 
-test('what was set aside is given back by a cancellation and a failure, and charged by a completion', async () => {
+test('what was reserved is released by a cancellation and a failure, and charged by a completion', async () => {
   const holder = await openHolder(stand, { tokenQuota: 3 });
   const hold = Promise.withResolvers<undefined>();
   const failing = new Set<string>();

@@ -13,7 +13,7 @@ import type { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 
 export const wide = { tokenQuota: 1e6, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e5, maxQueued: 1e5 };
 
-/** One account on a stand, as its holder and as its books see it. */
+/** One account on a stand, as its holder and as the usage ledger sees it. */
 export interface Holder {
   readonly account: string;
   readonly key: string;
@@ -27,7 +27,7 @@ export interface Holder {
   remove(uuid: string, front?: string): Promise<Answer>;
   record(uuid: string): Promise<CaptureRecord>;
   /** What the usage shards of this month say. */
-  books(): Promise<Usage>;
+  usage(): Promise<Usage>;
   /** What the records add up to for this month: what the shards must say. */
   sumOfRecords(): Promise<Usage>;
   tokensUsed(): Promise<number>;
@@ -62,7 +62,7 @@ export async function openHolder(stand: Stand, limits: object = {}): Promise<Hol
       if (found === null) throw new Error(`no record of ${uuid}`);
       return found.value;
     },
-    books: async () => ({ ...noUsage, ...(await new AccountUsage(session).read(account, Date.now(), 'exact')) }),
+    usage: async () => ({ ...noUsage, ...(await new AccountUsage(session).read(account, Date.now(), 'exact')) }),
     async sumOfRecords() {
       const keys = await keysMatching(session, 'db', `capture.${account}.>`);
       const records = await readMany<CaptureRecord>(session, 'db', keys);

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { hashKey, Keys, scopes } from '@webcapture/shared/accounts/keys.ts';
+import { hashKey, Keys } from '../../../services/front/auth/keys.ts';
+import { scopes } from '@webcapture/shared/api/api-key.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import { complete } from '@webcapture/shared/captures/transitions.ts';
 import { newOutcome } from '../../harness/records.ts';

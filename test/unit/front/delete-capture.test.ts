@@ -58,12 +58,12 @@ describe('a capture that waits', () => {
     const holder = await openHolder(stand);
     await fillSlots(filler);
     const { uuid } = await holder.queue();
-    expect(await holder.books()).toMatchObject({ reserved: 1, queued: 1 });
+    expect(await holder.usage()).toMatchObject({ reserved: 1, queued: 1 });
     const answer = await holder.remove(uuid);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.body.data).toMatchObject({ uuid, status: 'deleted', tokenCost: 0 });
-    expect(await holder.books()).toEqual({ tokens: 0, captures: 0, reserved: 0, queued: 0 });
+    expect(await holder.usage()).toEqual({ tokens: 0, captures: 0, reserved: 0, queued: 0 });
     expect(await recordTtl(holder, uuid)).toBe('7776000s');
     release();
     await until('the job to have been looked at', () => isPulled(uuid));
@@ -125,7 +125,7 @@ describe('a completed capture', () => {
       deadlineMs: 1000,
     });
     expect(await holder.state(uuid)).toMatchObject({ status: 'deleted', tokenCost: 1 });
-    expect((await holder.books()).tokens).toBeGreaterThanOrEqual(1);
+    expect((await holder.usage()).tokens).toBeGreaterThanOrEqual(1);
     expect(await recordTtl(holder, uuid)).toBe('7776000s');
     // For the leader, and at once. It looks once more soon, in case this front had died; not at the end of its time.
     const tasks = (await tasksOf(stand, uuid)).filter((task) => task.includes('expiry'));
@@ -140,16 +140,16 @@ describe('a completed capture', () => {
     const { uuid, state } = await completed(holder);
     release = holdJobs(stand.renderer);
     expect((await holder.refresh(uuid)).body.data).toMatchObject({ refresh: { state: 'queued' } });
-    expect(await holder.books()).toMatchObject({ tokens: 1, reserved: 1, queued: 1 });
+    expect(await holder.usage()).toMatchObject({ tokens: 1, reserved: 1, queued: 1 });
     expect((await holder.remove(uuid)).status).toBe(200);
-    expect(await holder.books()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
+    expect(await holder.usage()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
     const isAsked = () => stand.renderer.jobs.some((job) => job.uuid === uuid && job.revision === 1);
     await until('the refresh to be looked at', isAsked);
     release();
     await until('the queue to be empty', async () => (await queued()) === 0);
     expect(await holder.state(uuid)).toMatchObject({ status: 'deleted' });
     expect(await fileStatus(stand, state)).toBe(404);
-    expect(await holder.books()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
+    expect(await holder.usage()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
     expect((await holder.refresh(uuid)).status).toBe(409);
   });
 });
@@ -169,7 +169,7 @@ test('twice is answered twice in the same way, also on another front and at once
   answers.push(await holder.remove(uuid, other));
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   for (const { body } of answers) expect(body).toEqual(answers[0]?.body);
-  expect(await holder.books()).toMatchObject({ tokens: 1, captures: 1 });
+  expect(await holder.usage()).toMatchObject({ tokens: 1, captures: 1 });
 });
 
 describe('is refused', () => {

@@ -15,7 +15,6 @@ import { resultOf } from '../../harness/settling.ts';
 const request = (source: AcceptedRequest['source']): AcceptedRequest => ({
   source,
   options: { format: 'png', timeout: 5000, imageTimeout: 0, delay: 0, pdf: pdfOptions() } as AcceptedRequest['options'],
-  format: 'png',
   region: 'auto',
   priority: 'interactive',
   tokenCost: 1,

@@ -4,7 +4,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { laterSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
-import { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { Jobs } from '@webcapture/shared/queue/jobs.ts';
@@ -31,7 +31,6 @@ const never = () => new Promise<never>(() => undefined);
 const request: AcceptedRequest = {
   source: { kind: 'url', url: 'https://example.com/' },
   options: defaultOptions,
-  format: 'png',
   region: 'auto',
   priority: 'background',
   tokenCost: 1,
@@ -102,10 +101,10 @@ describe('a front that dies', () => {
     unheard(queueOf(session, { jobs: { publish: never } }).enqueue(request, { uuid, account: holder.account }));
     await recordOf(holder, uuid);
     await session.nc.close();
-    expect(await holder.books()).toMatchObject({ reserved: 1, queued: 1 });
+    expect(await holder.usage()).toMatchObject({ reserved: 1, queued: 1 });
     await dispatch(await guardOf(holder.account, uuid));
     await holder.until(uuid, 'completed');
-    expect(await holder.books()).toEqual(once);
+    expect(await holder.usage()).toEqual(once);
     await dispatch({ account: holder.account, uuid, revision: 0 });
     expect(rendered(uuid)).toEqual([0]);
   });
@@ -125,7 +124,7 @@ describe('a front that dies', () => {
     // Both lanes have been looked at again when a later capture has ended.
     await holder.until((await holder.queue()).uuid, 'completed');
     expect(rendered(uuid)).toEqual([0]);
-    expect(await holder.books()).toMatchObject({ tokens: 2, queued: 0 });
+    expect(await holder.usage()).toMatchObject({ tokens: 2, queued: 0 });
   });
 
   test('between a refresh and its job: the refresh is rendered once and charged once', async () => {
@@ -139,7 +138,7 @@ describe('a front that dies', () => {
     await dispatch(await guardOf(holder.account, uuid, 1));
     await until('its end', async () => (await holder.record(uuid)).refresh?.state === 'completed');
     expect(rendered(uuid)).toEqual([0, 1]);
-    expect(await holder.books()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
+    expect(await holder.usage()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
   });
 
   test('between the guard and the record: nothing comes of it', async () => {
@@ -148,7 +147,7 @@ describe('a front that dies', () => {
     const captures = { create: never, change: never, fail: never };
     unheard(queueOf(stand.nats.session, { captures }).enqueue(request, { uuid, account: holder.account }));
     await dispatch(await until('its guard', () => guardOf(holder.account, uuid)));
-    expect(await holder.books()).toMatchObject({ reserved: 0, queued: 0 });
+    expect(await holder.usage()).toMatchObject({ reserved: 0, queued: 0 });
     expect(rendered(uuid)).toEqual([]);
   });
 });
@@ -156,12 +155,9 @@ describe('a front that dies', () => {
 describe('the place of a front that has died', () => {
   const admit = async (holder: Holder, id: string, until: number, limits: object) => {
     const usage = new AccountUsage(stand.nats.session);
-    const admissions = new Admissions(stand.nats.session, {
-      readUsage: (account, time, precision) => usage.read(account, time, precision),
-      bookedOf: (account, holds) => usage.bookedOf(account, holds),
-    });
-    const place = { id, tokens: 1, lane: 'background', until } as const;
-    expect((await admissions.admit(holder.account, { ...wide, ...limits }, place)).refused).toBeNull();
+    const limiter = new Limiter(stand.nats.session, usage);
+    const place = { id, tokens: 1, priority: 'background', until } as const;
+    expect((await limiter.admit(holder.account, { ...wide, ...limits }, place)).refused).toBeNull();
   };
 
   test('before the record lapses by itself, and does not block any longer', async () => {
@@ -194,7 +190,7 @@ describe('what a client was told is so', () => {
   const enqueue = (holder: Holder, uuid: string, broken: Partial<BackgroundQueueDeps>, more: object = {}) =>
     queueOf(stand.nats.session, broken).enqueue({ ...request, ...more }, { uuid, account: holder.account });
 
-  test('a full queue: refused, and nothing stays set aside', async () => {
+  test('a full queue: refused, and nothing stays reserved', async () => {
     const holder = await openHolder(stand);
     const uuid = randomUUIDv7();
     const full = new JetStreamApiError({ code: 503, err_code: 10_077, description: 'maximum bytes exceeded' });
@@ -207,7 +203,7 @@ describe('what a client was told is so', () => {
     await expect(refused).rejects.toMatchObject({ code: 'QUEUE_FULL' });
     expect(tries).toBe(1);
     await until('the record to say so', async () => (await holder.record(uuid)).status === 'failed');
-    expect(await holder.books()).toMatchObject({ tokens: 0, reserved: 0, queued: 0 });
+    expect(await holder.usage()).toMatchObject({ tokens: 0, reserved: 0, queued: 0 });
   });
 
   test('a queue that cannot be reached: accepted, and left to the leader', async () => {
@@ -246,7 +242,7 @@ describe('what a client was told is so', () => {
       ),
     );
     await dispatch(await guardOf(holder.account, uuid));
-    expect(await holder.books()).toMatchObject({ tokens: 0, reserved: 0, queued: 0 });
+    expect(await holder.usage()).toMatchObject({ tokens: 0, reserved: 0, queued: 0 });
     expect(rendered(uuid)).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { scopes } from '@webcapture/shared/accounts/keys.ts';
+import { scopes } from '@webcapture/shared/api/api-key.ts';
 import { maxBodyBytes } from '../../../services/front/api/capture.ts';
 import { buildAppAlone } from './app-alone.ts';
 

@@ -3,7 +3,7 @@ import type { UsageView } from '@webcapture/shared/api/account.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { keysMatching, readMany } from '@webcapture/shared/nats/read-many.ts';
-import type { AdmissionState } from '@webcapture/shared/accounts/admission.ts';
+import type { AdmissionState } from '@webcapture/shared/accounts/limits.ts';
 import { usageOf } from '@webcapture/shared/captures/usage.ts';
 import { until } from '../../harness/until.ts';
 import { adminToken, dataOf, openAccount, send, type Answer } from './accounts.ts';
@@ -38,8 +38,8 @@ function tally(answers: readonly Answer[]): Record<string, number> {
 
 const usage = async (key: string) => dataOf<UsageView>(await send(`${stand.url}/usage`, key));
 
-/** What the records of an account's captures add up to: the books that its usage must equal. */
-async function booked(account: string): Promise<number> {
+/** What the records of an account's captures add up to: what its usage must equal. */
+async function chargedTo(account: string): Promise<number> {
   const { session } = stand.nats;
   const keys = await keysMatching(session, 'db', `capture.${account}.>`);
   const records = await readMany<CaptureRecord>(session, 'db', keys);
@@ -48,7 +48,7 @@ async function booked(account: string): Promise<number> {
 }
 
 const limitState = (account: string) => new Entries(stand.nats.session, 'live').get<AdmissionState>(`limit.${account}`);
-const holds = async (account: string) => Object.keys((await limitState(account))?.value.holds ?? {});
+const reservations = async (account: string) => Object.keys((await limitState(account))?.value.holds ?? {});
 
 /** Lets jobs be pulled, but end only when it is told to. */
 function holdJobs(): () => void {
@@ -67,7 +67,7 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
     const answers = await hammer(first.key, 80);
     expect(tally(answers)).toEqual({ completed: 30, RATE_LIMIT_EXCEEDED: 50 });
     expect((await usage(first.key)).tokensUsed).toBe(30);
-    expect(await booked(account.id)).toBe(30);
+    expect(await chargedTo(account.id)).toBe(30);
     const refused = answers.find(({ status }) => status === 429);
     expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(30);
     expect(refused?.headers.get('x-ratelimit-remaining')).toBe('0');
@@ -77,8 +77,8 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
     const { account, first } = await openAccount(stand.url, { ...wide, tokenQuota: 25 });
     expect(tally(await hammer(first.key, 80))).toEqual({ completed: 25, QUOTA_EXCEEDED: 55 });
     expect(await usage(first.key)).toMatchObject({ tokensUsed: 25, inFlight: 0 });
-    expect(await booked(account.id)).toBe(25);
-    expect(await holds(account.id)).toEqual([]);
+    expect(await chargedTo(account.id)).toBe(25);
+    expect(await reservations(account.id)).toEqual([]);
   });
 
   test('by the cap in flight, and what has ended makes room', async () => {
@@ -92,7 +92,7 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
       // Those that came after the first had ended may have passed too; never more than seven at once.
       expect((counts['completed'] ?? 0) + (counts['QUEUE_FULL'] ?? 0)).toBe(40);
       expect(counts['completed']).toBeGreaterThanOrEqual(7);
-      expect(await holds(account.id)).toEqual([]);
+      expect(await reservations(account.id)).toEqual([]);
     }
   });
 
@@ -113,17 +113,17 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
   });
 });
 
-test('failures are not charged, and the usage equals the books', async () => {
+test('failures are not charged, and the usage equals the sum of the records', async () => {
   const { account, first } = await openAccount(stand.url, { ...wide, tokenQuota: 40 });
   let count = 0;
   stand.renderer.behaviour = (job, renderer) =>
     count++ % 2 === 0 ? renderer.complete(job) : renderer.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
   expect(tally(await hammer(first.key, 40))).toEqual({ completed: 20, NAVIGATION_FAILED: 20 });
   expect(await usage(first.key)).toMatchObject({ tokensUsed: 20, inFlight: 0 });
-  expect(await booked(account.id)).toBe(20);
+  expect(await chargedTo(account.id)).toBe(20);
   stand.renderer.behaviour = (job, renderer) => renderer.complete(job);
   expect(tally(await hammer(first.key, 40))).toEqual({ completed: 20, QUOTA_EXCEEDED: 20 });
-  expect(await booked(account.id)).toBe(40);
+  expect(await chargedTo(account.id)).toBe(40);
 });
 
 describe('the answer', () => {
@@ -182,7 +182,7 @@ test('limits that are changed hold within a second', async () => {
   await until('it to hold', async () => (await capture(first.key)).status === 200, { deadlineMs: 1000 });
 });
 
-describe('a place is given back', () => {
+describe('a reservation is released', () => {
   test('before the answer goes out: the next request finds it free, on every front', async () => {
     const { first } = await openAccount(stand.url, { ...wide, maxInFlight: 1 });
     for (let index = 0; index < 20; index++) expect((await capture(first.key, fronts[index % 4])).status).toBe(200);
@@ -194,7 +194,7 @@ describe('a place is given back', () => {
       const answer = await capture(first.key, fronts[index], { region: 'asia-east' });
       expect(answer.body.error?.code).toBe('REGION_UNAVAILABLE');
     }
-    expect(await holds(account.id)).toEqual([]);
+    expect(await reservations(account.id)).toEqual([]);
   });
 
   test('when the client has gone, only once the capture has ended', async () => {
@@ -216,7 +216,7 @@ describe('a place is given back', () => {
     await until('the front to have noticed', async () => /outcome="client_gone".* 1/.test(await metrics()));
     expect((await capture(first.key, fronts[1])).body.error?.code).toBe('QUEUE_FULL');
     release();
-    await until('the place to be free', async () => (await holds(account.id)).length === 0);
+    await until('the reservation to be released', async () => (await reservations(account.id)).length === 0);
     expect((await capture(first.key, fronts[2])).status).toBe(200);
   });
 
@@ -228,6 +228,6 @@ describe('a place is given back', () => {
     const ended = { tat: 0, holds: { [String(body.data?.['uuid'])]: [1, Date.now() + 100_000, 'interactive'] } };
     await new Entries(stand.nats.session, 'live').update(`limit.${account.id}`, ended, state?.revision ?? 0);
     expect((await capture(first.key)).status).toBe(200);
-    expect(await holds(account.id)).toEqual([]);
+    expect(await reservations(account.id)).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { describe, expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
-import type { AdmissionVerdict } from '@webcapture/shared/accounts/admission.ts';
+import type { AdmissionVerdict } from '@webcapture/shared/accounts/limits.ts';
 import {
   Admission,
   refusalOf,
@@ -24,7 +24,7 @@ async function headersOf(
   waitSeconds: number | null = null,
 ): Promise<Record<string, string | undefined>> {
   const admission = new Admission({
-    admissions: { admit: async () => verdict, release: async () => undefined },
+    limiter: { admit: async () => verdict, release: async () => undefined },
     captures: { get: async () => null },
     log: silentLog,
     signal: new AbortController().signal,
@@ -89,7 +89,7 @@ describe('admission', () => {
   const stage = (deps: Partial<Omit<AdmissionDeps, 'log'>> & { admit?: () => Promise<AdmissionVerdict> } = {}) => {
     const released: string[] = [];
     const admission = new Admission({
-      admissions: {
+      limiter: {
         admit: deps.admit ?? (async () => passed),
         release: async (_account, id) => void released.push(id),
       },
@@ -164,7 +164,7 @@ describe('admission', () => {
 
   test('does not keep an answer waiting for long', async () => {
     const { admission } = stage({
-      admissions: { admit: async () => passed, release: () => new Promise(() => undefined) },
+      limiter: { admit: async () => passed, release: () => new Promise(() => undefined) },
     });
     const start = performance.now();
     await (await reserve(admission)).release(undefined);

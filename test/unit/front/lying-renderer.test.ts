@@ -84,11 +84,11 @@ async function lie(outcome: SettlementOutcome, lying: () => Promise<unknown> | v
 /** That the capture still waits for its result, that nothing was charged, and that the honest result brings it to its end. */
 async function expectUnharmed(holder: Holder, job: CaptureJob): Promise<void> {
   expect(['queued', 'rendering']).toContain((await holder.record(job.uuid)).status);
-  expect(await holder.books()).toMatchObject({ tokens: 0, captures: 0, reserved: 1, queued: 1 });
+  expect(await holder.usage()).toMatchObject({ tokens: 0, captures: 0, reserved: 1, queued: 1 });
   await stand.renderer.complete(job);
   const state = await holder.until(job.uuid, 'completed');
   expect(await fileStatus(stand, state)).toBe(200);
-  expect(await holder.books()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
+  expect(await holder.usage()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
 }
 
 const forgedWarning = 'a renderer sent a result for a job that it was not given';
@@ -147,7 +147,7 @@ describe('a result of a job that the renderer was not given', () => {
     };
     await lie('forged', () => publish(resultOf(forged, completedBy(upload)), uuid));
     expect((await holder.state(uuid).catch(() => null))?.['status']).toBeUndefined();
-    expect(await holder.books()).toEqual({ tokens: 0, captures: 0, reserved: 0, queued: 0 });
+    expect(await holder.usage()).toEqual({ tokens: 0, captures: 0, reserved: 0, queued: 0 });
   });
 });
 
@@ -157,7 +157,7 @@ test('the same result twice, and again under another message id, is charged once
   const result = resultOf(job, completedBy(await stand.renderer.upload(job)));
   await lie('completed', () => publish(result, job.uuid));
   for (let time = 0; time < 3; time++) await lie('repeated', () => publish(result, job.uuid));
-  expect(await holder.books()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
+  expect(await holder.usage()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
   expect(await fileStatus(stand, await holder.state(job.uuid))).toBe(200);
 });
 
@@ -212,7 +212,7 @@ describe('a file that is not what the job asked for fails the capture, uncharged
     const state = await holder.state(job.uuid);
     expect(state).toMatchObject({ status: 'failed', tokenCost: 0, error: { code: 'CAPTURE_FAILED' } });
     expect(await stand.renderer.store.stat(job.file.object)).toBeNull();
-    expect(await holder.books()).toEqual({ tokens: 0, captures: 0, reserved: 0, queued: 0 });
+    expect(await holder.usage()).toEqual({ tokens: 0, captures: 0, reserved: 0, queued: 0 });
   });
 
   /** As the stand-in says it of a file that it has uploaded, but for the bytes, which are nowhere. */
@@ -265,7 +265,7 @@ describe('a reply', () => {
     expect([status, body.data?.['uuid']]).toEqual([200, job.uuid]);
     // What was returned was the job of another one.
     expect(stand.renderer.jobs.filter(({ uuid }) => uuid === job.uuid)).toHaveLength(1);
-    expect(await holder.books()).toMatchObject({ tokens: 1, captures: 1 });
+    expect(await holder.usage()).toMatchObject({ tokens: 1, captures: 1 });
   });
 
   test('with other bytes than the file is not shown', async () => {

@@ -111,7 +111,7 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
   return { facts, answer: await answer.catch((error: unknown) => error) };
 }
 
-test('the steps come in order, and all that was taken is given back', async () => {
+test('the steps come in order, and all that was taken is released', async () => {
   const { answer, facts } = await capture({});
   expect(answer).toMatchObject({ uuid: open.uuid, data: { status: 'completed' } });
   expect(told).toEqual([
@@ -127,7 +127,7 @@ test('the steps come in order, and all that was taken is given back', async () =
   expect(facts).toMatchObject({ account: 'a', record: { uuid: open.uuid }, rateLimit: { remaining: 1 } });
 });
 
-describe('all is given back', () => {
+describe('all is released', () => {
   test('when the limits refuse it', async () => {
     const refusal = new ServiceError('QUOTA_EXCEEDED');
     const { answer, facts } = await capture({

@@ -62,7 +62,7 @@ test('a refresh is queued, rendered and charged beside the capture, which stays 
     endedAt: null,
     tokensCharged: 0,
   });
-  expect(await holder.books()).toEqual({ tokens: 2, captures: 1, reserved: 2, queued: 1 });
+  expect(await holder.usage()).toEqual({ tokens: 2, captures: 1, reserved: 2, queued: 1 });
   const job = await until('its job', () =>
     stand.renderer.jobs.find((each) => each.uuid === uuid && each.revision === 1),
   );
@@ -74,9 +74,9 @@ test('a refresh is queued, rendered and charged beside the capture, which stays 
   release();
   const after = await untilRefresh(holder, uuid, 'completed');
   expect(after).toMatchObject({ tokenCost: 2, refresh: { tokensCharged: 2, error: null } });
-  expect(await holder.books()).toEqual({ tokens: 4, captures: 2, reserved: 0, queued: 0 });
+  expect(await holder.usage()).toEqual({ tokens: 4, captures: 2, reserved: 0, queued: 0 });
   expect(await holder.tokensUsed()).toBe(4);
-  expect(await holder.books()).toEqual(await holder.sumOfRecords());
+  expect(await holder.usage()).toEqual(await holder.sumOfRecords());
 
   expect((await holder.refresh(uuid)).status).toBe(200);
   await until('the second one', async () => (await holder.tokensUsed()) === 6);
@@ -91,10 +91,10 @@ test('asked for by many at once, it is done once and charged once', async () => 
   for (const { status, body } of await Promise.all(asked)) {
     expect([status, body.data?.['refresh']]).toEqual([200, expect.objectContaining({ state: 'queued' })]);
   }
-  expect(await holder.books()).toMatchObject({ reserved: 1, queued: 1 });
+  expect(await holder.usage()).toMatchObject({ reserved: 1, queued: 1 });
   release();
   await untilRefresh(holder, uuid, 'completed');
-  expect(await holder.books()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
+  expect(await holder.usage()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
   expect(stand.renderer.jobs.filter((job) => job.uuid === uuid).map(({ revision }) => revision)).toEqual([0, 1]);
 });
 
@@ -137,7 +137,7 @@ test('one that fails leaves the file as it was, costs nothing and says why', asy
     refresh: { error: { code: 'NAVIGATION_FAILED', message: 'There is no such host.' }, tokensCharged: 0 },
   });
   expect(await fileStatus(stand, after)).toBe(200);
-  expect(await holder.books()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
+  expect(await holder.usage()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
   completeJobs(stand.renderer);
   await holder.refresh(uuid);
   expect(await untilRefresh(holder, uuid, 'completed')).toMatchObject({ refresh: { error: null, tokensCharged: 1 } });
@@ -197,7 +197,7 @@ describe('the limits', () => {
     const { status, body } = await holder.refresh(uuid);
     expect([status, body.error?.code]).toEqual([402, 'QUOTA_EXCEEDED']);
     expect(await refreshOf(holder, uuid)).toBeUndefined();
-    expect(await holder.books()).toMatchObject({ tokens: 1, reserved: 0, queued: 0 });
+    expect(await holder.usage()).toMatchObject({ tokens: 1, reserved: 0, queued: 0 });
   });
 
   test('of the rate: 429 with headers', async () => {
@@ -231,10 +231,10 @@ test('a refresh is charged to the month in which it was asked for', async () => 
   const record = newRecord({ uuid, account: holder.account, acceptedAt: lastMonth, lane: 'background' });
   await captures.create(record);
   await captures.end(record, complete(0, newOutcome(), Date.now() + 60_000));
-  expect(await holder.books()).toMatchObject({ tokens: 0, captures: 0 });
+  expect(await holder.usage()).toMatchObject({ tokens: 0, captures: 0 });
   expect((await holder.refresh(uuid)).status).toBe(200);
   await untilRefresh(holder, uuid, 'completed');
-  expect(await holder.books()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
+  expect(await holder.usage()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
   const before = await new AccountUsage(stand.nats.session).read(holder.account, lastMonth, 'exact');
   expect(before).toMatchObject({ tokens: 1, reserved: 0, queued: 0 });
   expect((await holder.record(uuid)).refreshCharges).toEqual({ [monthOf(Date.now())]: { tokens: 1, captures: 1 } });

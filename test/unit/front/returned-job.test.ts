@@ -20,5 +20,5 @@ test('a background job that a renderer gives back is queued again, each time, an
   const { uuid } = await holder.queue();
   await holder.until(uuid, 'completed');
   expect(stand.renderer.jobs.map((job) => job.uuid)).toEqual([uuid, uuid, uuid]);
-  expect(await holder.books()).toMatchObject({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
+  expect(await holder.usage()).toMatchObject({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
 });

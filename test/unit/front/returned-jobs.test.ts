@@ -25,7 +25,7 @@ function returnJobs(reason: ReturnReason, times: number): void {
 const jobsOf = (uuid: unknown) => stand.renderer.jobs.filter((job) => job.uuid === uuid);
 
 async function expectOneCharge(holder: Holder): Promise<void> {
-  expect(await holder.books()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
+  expect(await holder.usage()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
 }
 
 async function interactive(holder: Holder): Promise<unknown> {
@@ -75,7 +75,7 @@ test('a renderer that gives one job back again and again has it queued once more
   expect(jobsOf(uuid)).toHaveLength(2);
   isFirst = true;
   expect(jobsOf(await interactive(holder))).toHaveLength(2);
-  expect(await holder.books()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
+  expect(await holder.usage()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
 });
 
 test('a background capture, and a refresh, of which rendering had begun are queued once more', async () => {
@@ -112,7 +112,7 @@ test('a background capture, and a refresh, of which rendering had begun are queu
   expect((await holder.record(uuid)).refresh?.state).toBe('queued');
   release();
   await until('its end', async () => (await holder.record(uuid)).refresh?.state === 'completed');
-  expect(await holder.books()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
+  expect(await holder.usage()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
 });
 
 test('jobs of a version that no renderer knows go back ten times and more, and are rendered once one does', async () => {

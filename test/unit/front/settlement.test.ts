@@ -3,6 +3,8 @@ import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import type { JobResult } from '@webcapture/shared/queue/results.ts';
+import { captureKey } from '@webcapture/shared/captures/captures.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import { complete, fail, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/captures/transitions.ts';
 import { noUsage } from '@webcapture/shared/captures/usage.ts';
@@ -160,7 +162,7 @@ describe('a result whose capture has ended otherwise is not charged, and its fil
 
   test('one that is gone', async () => {
     const rendered = await background('gone');
-    await parts.captures.remove('gone', rendered.record.uuid);
+    await new Entries(nats.session, 'db').delete(captureKey('gone', rendered.record.uuid));
     await settleInVain(rendered, 'unknown');
     expect(await parts.captures.get('gone', rendered.record.uuid)).toBeNull();
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { pageOf } from '@webcapture/shared/nats/read-many.ts';
 import { AccountUsage, refreshReservation } from '@webcapture/shared/accounts/account-usage.ts';
-import { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { captureKey } from '@webcapture/shared/captures/captures.ts';
 import { periodOf } from '@webcapture/shared/captures/times.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
@@ -47,111 +47,107 @@ describe('the usage of a month', () => {
   test('begins anew at midnight in UTC, and not a millisecond earlier', async () => {
     await db.put('usage.month.202611.3', { tokens: 10, captures: 10 });
     let now = lastOfNovember;
-    const admissions = new Admissions(nats.session, {
-      readUsage: (account, time, precision) => usage.read(account, time, precision),
-      bookedOf: (account, holds) => usage.bookedOf(account, holds),
-      now: () => now,
-    });
+    const limiter = new Limiter(nats.session, usage, () => now);
     const limits = { tokenQuota: 10, ratePerMinute: 60_000, burst: 1000, maxInFlight: 10, maxQueued: 0 };
     const ask = async (id: string) => {
-      const request = { id, tokens: 1, lane: 'interactive', until: now + 1000 } as const;
-      return (await admissions.admit('month', limits, request)).refused;
+      const request = { id, tokens: 1, priority: 'interactive', until: now + 1000 } as const;
+      return (await limiter.admit('month', limits, request)).refused;
     };
     expect(await ask('one')).toBe('quota');
     now += 1;
     expect(await ask('two')).toBe(null);
-    expect(await admissions.inFlight('month')).toBe(1);
+    expect(await limiter.inFlight('month')).toBe(1);
     now += 1000;
-    expect(await admissions.inFlight('month')).toBe(0);
+    expect(await limiter.inFlight('month')).toBe(0);
   });
 });
 
 test('near the quota the books are read to the last entry, far from it quickly', async () => {
   const asked: string[] = [];
-  const admissions = new Admissions(nats.session, {
-    readUsage: async (_account, _now, precision) => {
+  const limiter = new Limiter(nats.session, {
+    read: async (_account, _now, precision) => {
       asked.push(precision);
       return { tokens: 0, reserved: 0, queued: 0 };
     },
-    bookedOf: async () => [],
+    inLedger: async () => [],
   });
   const limits = { tokenQuota: 1000, ratePerMinute: 100, burst: 100, maxInFlight: 10, maxQueued: 0 };
-  const request = { tokens: 1, lane: 'interactive', until: Date.now() + 1000 } as const;
-  await admissions.admit('far', limits, { ...request, id: 'far' });
+  const request = { tokens: 1, priority: 'interactive', until: Date.now() + 1000 } as const;
+  await limiter.admit('far', limits, { ...request, id: 'far' });
   expect(asked).toEqual(['rough']);
-  await admissions.admit('near', { ...limits, tokenQuota: 400 }, { ...request, id: 'near' });
+  await limiter.admit('near', { ...limits, tokenQuota: 400 }, { ...request, id: 'near' });
   expect(asked).toEqual(['rough', 'rough', 'exact']);
 });
 
 test('far from every limit the books are read once in a while, and each account has its own', async () => {
   const asked: string[] = [];
-  const admissions = new Admissions(nats.session, {
-    readUsage: async (account, _now, precision) => {
+  const limiter = new Limiter(nats.session, {
+    read: async (account, _now, precision) => {
       asked.push(`${account} ${precision}`);
       return { tokens: 0, reserved: 0, queued: 0 };
     },
-    bookedOf: async () => [],
+    inLedger: async () => [],
   });
   const limits = { tokenQuota: 1e6, ratePerMinute: 100, burst: 100, maxInFlight: 10, maxQueued: 1e6 };
-  const request = { tokens: 1, lane: 'background', until: Date.now() + 1000 } as const;
+  const request = { tokens: 1, priority: 'background', until: Date.now() + 1000 } as const;
   // However long it takes here, no time passes.
   const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
   try {
-    await admissions.admit('one', limits, { ...request, id: 'a' });
-    await admissions.admit('one', limits, { ...request, id: 'b' });
-    await admissions.admit('two', limits, { ...request, id: 'c' });
+    await limiter.admit('one', limits, { ...request, id: 'a' });
+    await limiter.admit('one', limits, { ...request, id: 'b' });
+    await limiter.admit('two', limits, { ...request, id: 'c' });
     expect(asked).toEqual(['one rough', 'two rough']);
   } finally {
     clock.mockRestore();
   }
   await until('it to be read again', async () => {
-    await admissions.admit('one', limits, { ...request, id: 'd' });
+    await limiter.admit('one', limits, { ...request, id: 'd' });
     return asked.length === 3;
   });
 });
 
-test('an admission that is given up while it is under way leaves no hold behind', async () => {
-  const admissions = new Admissions(nats.session, {
-    readUsage: async () => ({ tokens: 0, reserved: 0, queued: 0 }),
-    bookedOf: async () => [],
+test('an admission that is given up while it is under way leaves no reservation behind', async () => {
+  const limiter = new Limiter(nats.session, {
+    read: async () => ({ tokens: 0, reserved: 0, queued: 0 }),
+    inLedger: async () => [],
   });
   const limits = { tokenQuota: 1000, ratePerMinute: 1000, burst: 1000, maxInFlight: 10, maxQueued: 0 };
-  const request = (id: string) => ({ id, tokens: 1, lane: 'interactive', until: Date.now() + 60_000 }) as const;
+  const request = (id: string) => ({ id, tokens: 1, priority: 'interactive', until: Date.now() + 60_000 }) as const;
   // The first is under way; the second and its release go along with the next change.
   await Promise.all([
-    admissions.admit('late', limits, request('first')),
-    admissions.admit('late', limits, request('second')),
-    admissions.release('late', 'second'),
+    limiter.admit('late', limits, request('first')),
+    limiter.admit('late', limits, request('second')),
+    limiter.release('late', 'second'),
   ]);
-  expect(await admissions.inFlight('late')).toBe(1);
+  expect(await limiter.inFlight('late')).toBe(1);
 });
 
 test('an admission whose answer was lost is not counted again', async () => {
-  const admissions = new Admissions(nats.session, {
-    readUsage: async () => ({ tokens: 0, reserved: 0, queued: 0 }),
-    bookedOf: async () => [],
+  const limiter = new Limiter(nats.session, {
+    read: async () => ({ tokens: 0, reserved: 0, queued: 0 }),
+    inLedger: async () => [],
   });
   const limits = { tokenQuota: 1, ratePerMinute: 1, burst: 1, maxInFlight: 1, maxQueued: 0 };
-  const request = { id: 'same', tokens: 1, lane: 'interactive', until: Date.now() + 60_000 } as const;
+  const request = { id: 'same', tokens: 1, priority: 'interactive', until: Date.now() + 60_000 } as const;
   for (let attempt = 0; attempt < 3; attempt++) {
-    expect((await admissions.admit('again', limits, request)).refused).toBe(null);
+    expect((await limiter.admit('again', limits, request)).refused).toBe(null);
   }
-  expect((await admissions.admit('again', limits, { ...request, id: 'other' })).refused).toBe('rate');
+  expect((await limiter.admit('again', limits, { ...request, id: 'other' })).refused).toBe('rate');
 });
 
-test('holds of what the books have are told from those that still count', async () => {
-  const interactive = newRecord({ account: 'holds' });
-  const waiting = newRecord({ account: 'holds', lane: 'background' });
-  const ended = newRecord({ account: 'holds', status: 'failed' });
-  const refreshed = { ...newRecord({ account: 'holds', status: 'completed' }), refresh: { revision: 2 } };
+test('reservations of what the ledger has are told from those that still count', async () => {
+  const interactive = newRecord({ account: 'reservations' });
+  const waiting = newRecord({ account: 'reservations', lane: 'background' });
+  const ended = newRecord({ account: 'reservations', status: 'failed' });
+  const refreshed = { ...newRecord({ account: 'reservations', status: 'completed' }), refresh: { revision: 2 } };
   for (const record of [interactive, waiting, ended, refreshed]) {
-    await db.put(captureKey('holds', record.uuid), record);
+    await db.put(captureKey('reservations', record.uuid), record);
   }
   const missing = newRecord().uuid;
   const [second, third] = [refreshReservation(refreshed.uuid, 2), refreshReservation(refreshed.uuid, 3)];
-  const holds = [interactive.uuid, waiting.uuid, ended.uuid, second, third, missing];
-  expect(await usage.bookedOf('holds', holds)).toEqual([waiting.uuid, ended.uuid, second]);
-  expect(await usage.bookedOf('holds', [])).toEqual([]);
+  const names = [interactive.uuid, waiting.uuid, ended.uuid, second, third, missing];
+  expect(await usage.inLedger('reservations', names)).toEqual([waiting.uuid, ended.uuid, second]);
+  expect(await usage.inLedger('reservations', [])).toEqual([]);
 });
 
 test.each([

@@ -6,7 +6,15 @@ import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { captureKey, Captures, type CaptureRef } from '@webcapture/shared/captures/captures.ts';
-import { complete, expire, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/captures/transitions.ts';
+import {
+  begin,
+  cancelQueued,
+  complete,
+  expire,
+  remove,
+  startRefresh,
+  type RefreshOrder,
+} from '@webcapture/shared/captures/transitions.ts';
 import { noUsage, sum, usageOf as booksOf } from '@webcapture/shared/captures/usage.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
@@ -94,13 +102,13 @@ test('a capture that is being rendered can no longer be cancelled', async () => 
   const record = recordOf('cancel');
   const failure = { code: 'CAPTURE_FAILED', message: 'the client went away' } as const;
   await captures.create(record);
-  expect(await captures.begin(record)).toMatchObject({ status: 'rendering' });
-  expect(await captures.cancelQueued(record, failure)).toMatchObject({ status: 'rendering' });
+  expect(await captures.change(record, begin(0))).toMatchObject({ status: 'rendering' });
+  expect(await captures.change(record, cancelQueued(0, failure))).toMatchObject({ status: 'rendering' });
 
   const other = recordOf('cancel');
   await captures.create(other);
-  expect(await captures.cancelQueued(other, failure)).toMatchObject({ status: 'failed', failure });
-  expect(await captures.begin(other)).toMatchObject({ status: 'failed' });
+  expect(await captures.change(other, cancelQueued(0, failure))).toMatchObject({ status: 'failed', failure });
+  expect(await captures.change(other, begin(0))).toMatchObject({ status: 'failed' });
 });
 
 test('the books survive a server that is killed under way', async () => {
@@ -143,7 +151,7 @@ describe('what is set aside', () => {
     const aside = { tokens: 0, captures: 0, reserved: 6, queued: 3 };
     expect(await usageOf('aside')).toEqual(aside);
     await Promise.all([done, failed, deleted].map((record) => captures.create(record)));
-    await captures.begin(done);
+    await captures.change(done, begin(0));
     expect(await usageOf('aside')).toEqual(aside);
 
     await end(captures, done, done.expiresAt);
@@ -200,7 +208,7 @@ describe('what is set aside', () => {
       const again = <T>(call: () => Promise<T>) => retryTransient(call, record);
       await again(() => captures.create(record));
       if (index % 6 === 0) return;
-      await again(() => captures.begin(record));
+      await again(() => captures.change(record, begin(0)));
       if (index % 6 === 1) return void (await again(() => captures.fail(record, lost)));
       await again(() => end(captures, record, record.expiresAt));
       if (index % 6 === 2) return;
@@ -236,7 +244,7 @@ test('a record is kept for 90 days once its file is gone, and without an end whi
     if (record === undefined) throw new Error('a record is missing');
     await captures.create(record);
     expect(await ttlOf(record)).toBe('');
-    await captures.begin(record);
+    await captures.change(record, begin(0));
     expect(await ttlOf(record)).toBe('');
     if (record === failed) await captures.fail(record, lost);
     // Its file's time is over at once.

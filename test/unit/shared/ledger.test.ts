@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { Ledger, type Booking } from '@webcapture/shared/captures/ledger.ts';
+import { UsageLedger, type LedgerWrite } from '@webcapture/shared/captures/ledger.ts';
 import type { Usage } from '@webcapture/shared/captures/usage.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 
@@ -17,7 +17,7 @@ afterAll(() => nats[Symbol.asyncDispose]());
 const one: Usage = { tokens: 1, captures: 1, reserved: 0, queued: 0 };
 const newShard = () => `usage.${randomUUID()}.202611.0`;
 
-function booking(shard: string, key = `capture.${randomUUID()}`, expectedSequence = 0): Booking {
+function newWrite(shard: string, key = `capture.${randomUUID()}`, expectedSequence = 0): LedgerWrite {
   return {
     record: { subject: db.subject(key), data: JSON.stringify({ key }), expectedSequence },
     changes: [{ shard, change: one }],
@@ -27,12 +27,12 @@ function booking(shard: string, key = `capture.${randomUUID()}`, expectedSequenc
 const tokensOf = async (shard: string) => (await db.get<Usage>(shard))?.value.tokens;
 
 test('a record that somebody else has changed fails alone: all others of its batch are booked, once', async () => {
-  const ledger = new Ledger(nats.session);
+  const ledger = new UsageLedger(nats.session);
   const shard = newShard();
-  const bookings = Array.from({ length: 40 }, (_, index) =>
-    booking(shard, undefined, index === 7 || index === 30 ? 999_999 : 0),
+  const writes = Array.from({ length: 40 }, (_, index) =>
+    newWrite(shard, undefined, index === 7 || index === 30 ? 999_999 : 0),
   );
-  const ends = await Promise.allSettled(bookings.map((each) => ledger.book(each, 10_000)));
+  const ends = await Promise.allSettled(writes.map((each) => ledger.write(each, 10_000)));
   const failed = ends.flatMap((end, index) =>
     end.status === 'rejected' ? [[index, isWriteConflict(end.reason)]] : [],
   );
@@ -44,20 +44,20 @@ test('a record that somebody else has changed fails alone: all others of its bat
 });
 
 test('one record that is booked twice at once is booked once', async () => {
-  const ledger = new Ledger(nats.session);
+  const ledger = new UsageLedger(nats.session);
   const shard = newShard();
   const key = `capture.${randomUUID()}`;
-  const ends = await Promise.allSettled([0, 1].map(() => ledger.book(booking(shard, key), 10_000)));
+  const ends = await Promise.allSettled([0, 1].map(() => ledger.write(newWrite(shard, key), 10_000)));
   expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
   expect(await tokensOf(shard)).toBe(1);
 });
 
 test('several processes that book in the same shard lose nothing', async () => {
-  const ledgers = Array.from({ length: 4 }, () => new Ledger(nats.session));
+  const ledgers = Array.from({ length: 4 }, () => new UsageLedger(nats.session));
   const shard = newShard();
-  const keep = async (ledger: Ledger, key: string): Promise<void> => {
+  const keep = async (ledger: UsageLedger, key: string): Promise<void> => {
     // As a compare-and-set does.
-    await ledger.book(booking(shard, key), 10_000).catch((error: unknown) => {
+    await ledger.write(newWrite(shard, key), 10_000).catch((error: unknown) => {
       if (!isWriteConflict(error)) throw error;
       return keep(ledger, key);
     });
@@ -69,9 +69,9 @@ test('several processes that book in the same shard lose nothing', async () => {
 });
 
 test('who has waited for longer than it may is told so, and is not booked', async () => {
-  const ledger = new Ledger(nats.session);
+  const ledger = new UsageLedger(nats.session);
   const shard = newShard();
-  await expect(ledger.book(booking(shard), 0)).rejects.toThrow('waiting to book a capture');
-  await ledger.book(booking(shard), 10_000);
+  await expect(ledger.write(newWrite(shard), 0)).rejects.toThrow('waiting to book a capture');
+  await ledger.write(newWrite(shard), 10_000);
   expect(await tokensOf(shard)).toBe(1);
 });

@@ -5,6 +5,7 @@ import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { compareAndSet, retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { begin } from '@webcapture/shared/captures/transitions.ts';
 import { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import { jobOf } from '@webcapture/shared/queue/job.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
@@ -118,12 +119,12 @@ test('while the server is away, whatever writes keeps to the deadline of its cal
   const limits = { deadline: Date.now() + 1500 };
   const all = await Promise.all([
     failing(captures.create(record, limits)),
-    failing(captures.begin(record, limits)),
+    failing(captures.change(record, begin(0), limits)),
     failing(captures.fail(record, { code: 'CAPTURE_FAILED', message: '' }, limits)),
     failing(captures.change(record, (found) => ({ ...found, tokenCost: 9 }), limits)),
     failing(jobs.publish(jobOf(record, 0), limits)),
     failing(tasks.publish({ kind: 'expiry', account: 'a', uuid: record.uuid }, limits.deadline)),
-    failing(cache.fill('a', place, record, undefined, limits)),
+    failing(cache.fill('a', place, record, limits)),
   ]);
   await nats.start();
   for (const { error, ms } of all) {

@@ -8,7 +8,7 @@ import {
   fail,
   isOpen,
   isRefreshable,
-  nextRevision,
+  nextRefreshNumber,
   noteDelivery,
   refuseRefresh,
   remove,
@@ -191,8 +191,8 @@ describe('what the record tells afterwards', () => {
       nextRefreshAt: later,
       refresh: { revision: 1, state: 'failed', failure, endedAt: now },
     });
-    expect(nextRevision(refused ?? completed())).toBe(2);
-    expect(nextRevision(completed())).toBe(1);
+    expect(nextRefreshNumber(refused ?? completed())).toBe(2);
+    expect(nextRefreshNumber(completed())).toBe(1);
   });
 
   test('refreshes are charged to the month in which each was accepted', () => {
@@ -294,7 +294,14 @@ test('whatever happens in whatever order, the books never go below zero, and tok
     });
     for (let step = 0; step < 60; step++) {
       time += Math.floor(random() * day * 0.2);
-      const revision = pick([0, 0, nextRevision(record) - 1, nextRevision(record) - 1, nextRevision(record), 7]);
+      const revision = pick([
+        0,
+        0,
+        nextRefreshNumber(record) - 1,
+        nextRefreshNumber(record) - 1,
+        nextRefreshNumber(record),
+        7,
+      ]);
       const transition = pick([
         begin(revision),
         begin(revision),
@@ -303,7 +310,7 @@ test('whatever happens in whatever order, the books never go below zero, and tok
         fail(revision, failure),
         cancelQueued(revision, failure),
         startRefresh(orderOf(revision, time), time + day),
-        startRefresh(orderOf(nextRevision(record), time), time + day),
+        startRefresh(orderOf(nextRefreshNumber(record), time), time + day),
         refuseRefresh(orderOf(revision, time), failure, time + day),
         expire,
         ...(random() < 0.1 ? [remove] : []),

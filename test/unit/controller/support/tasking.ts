@@ -2,7 +2,7 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import type { TaskKind } from '@webcapture/shared/nats/streams.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
-import { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { removeCaptureFiles } from '@webcapture/shared/queue/follow-ups.ts';
@@ -34,10 +34,7 @@ export function tasking({ session, settler }: Pick<Settling, 'session' | 'settle
     expiryIndex: new ExpiryIndex(session),
     settler,
     accounts: new Accounts(session),
-    admissions: new Admissions(session, {
-      readUsage: (account, now, precision) => usage.read(account, now, precision),
-      bookedOf: (account, holds) => usage.bookedOf(account, holds),
-    }),
+    admissions: new Limiter(session, usage),
     fleet: { load: () => ({ renderers: 0, slots: 0, busy: 0, renderMs: null }) },
     regions: ['us-east', 'eu-west'],
     defaultLimits: plentiful,

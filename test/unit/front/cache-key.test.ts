@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
-import { cacheName } from '@webcapture/shared/captures/cache.ts';
+import { cacheName } from '../../../services/front/capture/cache-key.ts';
 import { defaultOptions } from '../../harness/records.ts';
 
 const base: RenderOptions = { ...defaultOptions, format: 'jpeg' };

@@ -3,21 +3,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
-import { Admissions, type AdmissionsDeps } from '@webcapture/shared/accounts/admissions.ts';
-import type { AccountLimits, AdmissionState } from '@webcapture/shared/accounts/admission.ts';
+import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
+import type { AccountLimits, AdmissionState } from '@webcapture/shared/accounts/limits.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 
 let nats: TestNats;
-let fronts: Admissions[];
+let fronts: Limiter[];
 
 /** A front of the account, as another process would be. */
-const frontOn = (session: NatsSession, deps: Partial<AdmissionsDeps> = {}) =>
-  new Admissions(session, {
-    readUsage: () => Promise.resolve({ tokens: 0, reserved: 0, queued: 0 }),
-    bookedOf: () => Promise.resolve([]),
-    ...deps,
-  });
+const frontOn = (session: NatsSession, { now }: { now?: () => number } = {}) => {
+  const usage = {
+    read: () => Promise.resolve({ tokens: 0, reserved: 0, queued: 0 }),
+    inLedger: () => Promise.resolve([]),
+  };
+  return new Limiter(session, usage, now);
+};
 
 beforeAll(async () => {
   nats = await startTestNats(['us-east']);
@@ -35,7 +36,7 @@ async function hammer(account: string, limits: AccountLimits, count: number): Pr
       fronts[index % fronts.length]?.admit(account, limits, {
         id: `${account}-${index}`,
         tokens: 1,
-        lane: 'interactive',
+        priority: 'interactive',
         until: Date.now() + 60_000,
       }),
     ),
@@ -51,7 +52,7 @@ test.each([
   expect(await hammer(account, limits, 400)).toBe(allowed);
 });
 
-test('places given back can be taken again, exactly', async () => {
+test('reservations that are released can be made again, exactly', async () => {
   const limits = { ...wide, maxInFlight: 10 };
   expect(await hammer('back', limits, 40)).toBe(10);
   await Promise.all(
@@ -61,7 +62,7 @@ test('places given back can be taken again, exactly', async () => {
 });
 
 const interactive = (id: string, lastsMs = 60_000) =>
-  ({ id, tokens: 1, lane: 'interactive', until: Date.now() + lastsMs }) as const;
+  ({ id, tokens: 1, priority: 'interactive', until: Date.now() + lastsMs }) as const;
 const valueOf = async (account: string) =>
   (await new Entries(nats.session, 'live').get<AdmissionState>(`limit.${account}`))?.value;
 
@@ -127,8 +128,8 @@ describe('the value of an account is bounded', () => {
       await Promise.all(Array.from({ length: 100 }, (_, index) => work(done + index)));
     }
   };
-  /** How many reads and writes of the server so many admissions cost, one after the other, and the most bytes of one. */
-  const costOf = async (front: Admissions, account: string, limits: AccountLimits, count: number) => {
+  /** How many reads and writes of the server so many limiter cost, one after the other, and the most bytes of one. */
+  const costOf = async (front: Limiter, account: string, limits: AccountLimits, count: number) => {
     const cost = { reads: 0, writes: 0, maxBytes: 0 };
     const subscriptions = [
       nats.session.nc.subscribe('$JS.API.STREAM.MSG.GET.KV_live', { callback: () => void cost.reads++ }),
@@ -314,7 +315,7 @@ test.each([
     let isOver = false;
     let admitted = 0;
     /** As the gate of a front does: what may have been admitted is released. */
-    const client = async (front: Admissions, who: number) => {
+    const client = async (front: Limiter, who: number) => {
       for (let turn = 0; !isOver; turn++) {
         const id = `${who}-${turn}`;
         const deadline = Date.now() + 30_000;

@@ -1,12 +1,11 @@
 import { createHash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Scope } from '../api/api-key.ts';
-import type { NatsSession } from '../nats/connect.ts';
-import { type BatchWrite, commitBatch, Entries, type Entry } from '../nats/entries.ts';
-import { isKeyPart, keysMatching, pageOf, readMany } from '../nats/read-many.ts';
-import { compareAndSet } from '../nats/retry.ts';
-
-export { scopes, type Scope } from '../api/api-key.ts';
+import type { Scope } from '@webcapture/shared/api/api-key.ts';
+import type { PageQuery } from '@webcapture/shared/api/capture-list.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { type BatchWrite, commitBatch, Entries, type Entry } from '@webcapture/shared/nats/entries.ts';
+import { isKeyPart, keysMatching, pageOf, readMany } from '@webcapture/shared/nats/read-many.ts';
+import { compareAndSet } from '@webcapture/shared/nats/retry.ts';
 
 /** An API key as it is kept: the key itself is known to its holder only. Times are Unix milliseconds. */
 export interface KeyRecord {
@@ -20,7 +19,7 @@ export interface KeyRecord {
 }
 
 /** A key's record and what it is kept under. */
-export interface FoundKey extends Entry<KeyRecord> {
+interface FoundKey extends Entry<KeyRecord> {
   readonly hash: string;
 }
 
@@ -73,7 +72,7 @@ export class Keys {
     return index === null || found === null ? null : { ...found, hash: index.value.hash };
   }
 
-  /** Compare-and-set until it holds; `next` answers null to leave the record as it is. Null: there is no such key. */
+  /** Changes a key by compare-and-set; `next` answers null to leave the record as it is. Null: there is no such key. */
   async change(
     account: string | null,
     id: string,
@@ -102,10 +101,7 @@ export class Keys {
   }
 
   /** A part of an account's keys, newest first. */
-  async list(
-    account: string,
-    page: { readonly limit: number; readonly cursor?: string | undefined },
-  ): Promise<{ readonly items: readonly KeyRecord[]; readonly nextCursor: string | null }> {
+  async list(account: string, page: PageQuery): Promise<{ items: readonly KeyRecord[]; nextCursor: string | null }> {
     const prefix = `keyid.${account}.`;
     const keys = await keysMatching(this.#session, 'db', `${prefix}*`);
     const { ids, nextCursor } = pageOf(

@@ -1,13 +1,14 @@
-import type { CaptureStatus } from '../api/capture.ts';
-import type { NatsSession } from '../nats/connect.ts';
-import { allKeys, countKeys, readBatch, readMany } from '../nats/read-many.ts';
-import type { CaptureRecord } from './capture-record.ts';
-import { captureKey, capturesOfDay } from './captures.ts';
-import { firstUuidOf, timeOfUuid } from './uuid.ts';
-import { statusOf } from './view.ts';
+import { LRUCache } from 'lru-cache';
+import type { CaptureStatus } from '@webcapture/shared/api/capture.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { allKeys, countKeys, readBatch, readMany } from '@webcapture/shared/nats/read-many.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { captureKey, capturesOfDay } from '@webcapture/shared/captures/captures.ts';
+import { firstUuidOf, timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
+import { statusOf } from '@webcapture/shared/captures/view.ts';
 
 export interface CaptureListAsk {
-  /** The most records to answer. */
+  /** How many records to answer at most. */
   readonly limit: number;
   /** A UUIDv7: only captures that come before it. */
   readonly cursor?: string | undefined;
@@ -19,7 +20,7 @@ export interface CaptureListAsk {
   readonly now: number;
 }
 
-export interface CaptureListPart {
+interface CaptureListPart {
   /** Newest first; fewer than the limit, or none, also when the scan came to its bounds. */
   readonly records: readonly CaptureRecord[];
   /** The cursor of the next part; null: there are no more. */
@@ -33,7 +34,7 @@ export interface ScanBounds {
 }
 
 /** Days asked at once while nothing is found, and records read at once. */
-const widest = { days: 16, records: 500 };
+const maxAtOnce = { days: 16, records: 500 };
 
 /** By so much the clocks of fronts may differ: captures can be a little newer than now, and older than their account. */
 const skewMs = 60_000;
@@ -57,21 +58,21 @@ export class CaptureList {
     const records: CaptureRecord[] = [];
     const part = (nextCursor: string | null) => ({ records: records.slice(0, limit), nextCursor });
     // One more than fits tells whether there is a next part. How many a filter lets through is not known.
-    const wanted = () => (status === undefined ? limit + 1 - records.length : widest.records);
+    const wanted = () => (status === undefined ? limit + 1 - records.length : maxAtOnce.records);
     const left = { ...this.#bounds };
     const lastDay = dayOf(since - skewMs);
     for (let day = firstDay(cursor, now), width = 1; day >= lastDay;) {
       const edge = firstUuidOf((day + 1) * dayMs);
       if (left.days === 0) return part(edge);
-      const most = Math.min(width, left.days, day - lastDay + 1);
-      const { passed, days } = await this.#daysWith(wanted(), account, day, most);
+      const maxDays = Math.min(width, left.days, day - lastDay + 1);
+      const { passed, days } = await this.#daysWith(wanted(), account, day, maxDays);
       // One more than may be read tells that the days are not done with.
-      const within = { before: cursor, most: left.records + 1 };
+      const within = { before: cursor, max: left.records + 1 };
       const uuids = (await Promise.all(days.map((each) => this.#days.uuidsOf(account, each * dayMs, within)))).flat();
-      width = uuids.length >= wanted() ? 1 : Math.min(2 * width, widest.days);
+      width = uuids.length >= wanted() ? 1 : Math.min(2 * width, maxAtOnce.days);
       for (let start = 0, size = limit; start < uuids.length; start += size) {
         if (left.records === 0) return part(uuids[start - 1] ?? edge);
-        size = Math.min(status === undefined ? wanted() : 2 * size, widest.records, left.records);
+        size = Math.min(status === undefined ? wanted() : 2 * size, maxAtOnce.records, left.records);
         const read = uuids.slice(start, start + size);
         records.push(...(await this.#read(account, read, ask)));
         if (records.length > limit) return part(records[limit - 1]?.uuid ?? null);
@@ -84,18 +85,18 @@ export class CaptureList {
   }
 
   /**
-   * Goes from `day` into the past until there are as many captures as wanted, or past `most` days. `days`: those passed
+   * Goes from `day` into the past until there are as many captures as wanted, or past `maxDays` days. `days`: those passed
    * that have any, newest first.
    */
-  async #daysWith(wanted: number, account: string, day: number, most: number) {
-    if (most === 1) return { passed: 1, days: [day] };
-    const all = Array.from({ length: most }, (_, index) => day - index);
+  async #daysWith(wanted: number, account: string, day: number, maxDays: number) {
+    if (maxDays === 1) return { passed: 1, days: [day] };
+    const all = Array.from({ length: maxDays }, (_, index) => day - index);
     const counts = await Promise.all(
       all.map((each) => countKeys(this.#session, 'db', `${capturesOfDay(account, each * dayMs)}*`)),
     );
     let sum = 0;
     const enough = counts.findIndex((count) => (sum += count) >= wanted);
-    const passed = enough === -1 ? most : enough + 1;
+    const passed = enough === -1 ? maxDays : enough + 1;
     return { passed, days: all.filter((_, index) => index < passed && counts[index] !== 0) };
   }
 
@@ -123,10 +124,10 @@ const dayOf = (time: number) => Math.floor(time / dayMs);
 export const dayMs = 86_400_000;
 
 /** Smaller days are asked for anew each time: that is quick. */
-const manyKeys = 2000;
+const minKeys = 2000;
 
 /** Of all days that are kept together: some 40 MB. */
-const mostKeys = 300_000;
+const maxKeys = 300_000;
 
 /** Records go in time: a day is asked for anew after this long. */
 const keepMs = 600_000;
@@ -135,7 +136,7 @@ const keepMs = 600_000;
 const settleMs = 120_000;
 
 /** Records read, at once and in all, to find what is new since a day was asked for. */
-const newRecords = { atOnce: 1000, most: 4000 };
+const newRecords = { atOnce: 1000, max: 4000 };
 
 interface Day {
   /** Newest first. */
@@ -150,28 +151,30 @@ interface Day {
  * The uuids of an account's captures of a day. A day of a hundred thousand takes the server and the reader of its
  * answer 200 ms, whichever part of it is wanted: so the big ones are kept in memory, and only what is new is asked for.
  */
-export class DayKeys {
+class DayKeys {
   readonly #session: NatsSession;
   readonly #now: () => number;
-  /** In the order of their last use. */
-  readonly #kept = new Map<string, Day>();
+  readonly #kept: LRUCache<string, Day>;
   readonly #asking = new Map<string, Promise<Day>>();
 
   /** `now` in Unix milliseconds, by the clock of the servers. */
   constructor(session: NatsSession, now: () => number = Date.now) {
     this.#session = session;
     this.#now = now;
+    // A day that is larger than all may be is asked for each time: that takes long, but no memory for good.
+    this.#kept = new LRUCache({ maxSize: maxKeys, sizeCalculation: ({ uuids }) => uuids.length });
   }
 
   /** Newest first, and only those before a uuid where one is given; at most so many. `dayStart` in Unix ms. */
-  async uuidsOf(account: string, dayStart: number, part: { before?: string | undefined; most: number }) {
-    const { before, most } = part;
+  async uuidsOf(account: string, dayStart: number, part: { before?: string | undefined; max: number }) {
+    const { before, max } = part;
     const prefix = capturesOfDay(account, dayStart);
     const until = Math.min(dayStart + dayMs, timeOfUuid(before ?? '') ?? Number.POSITIVE_INFINITY);
     const day = await this.#dayUntil(prefix, until);
-    this.#keep(prefix, day);
+    if (day.uuids.length >= minKeys) this.#kept.set(prefix, day);
+    else this.#kept.delete(prefix);
     const start = before === undefined ? 0 : indexBelow(day.uuids, before);
-    return day.uuids.slice(start, start + most);
+    return day.uuids.slice(start, start + max);
   }
 
   async #dayUntil(prefix: string, until: number): Promise<Day> {
@@ -200,20 +203,7 @@ export class DayKeys {
       // Any replica answers, perhaps one that is behind: only what it knew has been seen.
       sequence = last;
       if (keys.length < newRecords.atOnce) return { ...day, sequence, uuids: merged(day.uuids, written, prefix) };
-      if (written.size >= newRecords.most) return null;
-    }
-  }
-
-  #keep(prefix: string, day: Day): void {
-    this.#kept.delete(prefix);
-    // One that is larger than all may be is asked for each time: it takes long, but no memory for good.
-    if (day.uuids.length < manyKeys || day.uuids.length > mostKeys) return;
-    this.#kept.set(prefix, day);
-    let total = [...this.#kept.values()].reduce((sum, { uuids }) => sum + uuids.length, 0);
-    for (const [oldest, { uuids }] of this.#kept) {
-      if (total <= mostKeys || oldest === prefix) return;
-      this.#kept.delete(oldest);
-      total -= uuids.length;
+      if (written.size >= newRecords.max) return null;
     }
   }
 

@@ -1,3 +1,5 @@
+import type { Priority } from '../nats/streams.ts';
+
 /** What an account may do. */
 export interface AccountLimits {
   /** Tokens of a calendar month. */
@@ -11,7 +13,7 @@ export interface AccountLimits {
   readonly maxQueued: number;
 }
 
-/** What the books say of the account this month, over all shards. */
+/** What the usage ledger says of the account this month, over all shards. */
 export interface UsageSum {
   readonly tokens: number;
   /** Tokens of background captures that have not ended. */
@@ -20,10 +22,8 @@ export interface UsageSum {
   readonly queued: number;
 }
 
-type Priority = 'interactive' | 'background';
-
 /** A reservation under its own name: its tokens, and when it lapses (Unix ms) should it never be released. */
-type Hold = readonly [tokens: number, until: number, lane: Priority];
+type NamedReservation = readonly [tokens: number, until: number, priority: Priority];
 
 /**
  * What one front has reserved for captures that the value does not name: how many, their tokens, and until when (Unix
@@ -51,7 +51,8 @@ export interface AdmissionState {
   readonly at?: number;
   /** Theoretical arrival time of GCRA, Unix ms. */
   readonly tat: number;
-  readonly holds: Readonly<Record<string, Hold>>;
+  /** Named reservations; stored values call them so. */
+  readonly holds: Readonly<Record<string, NamedReservation>>;
   readonly fronts?: Readonly<Record<string, FrontReservations>>;
 }
 
@@ -61,13 +62,13 @@ export const freshAdmissionState: AdmissionState = { tat: 0, holds: {} };
 export const maxNamed = 64;
 
 export interface AdmissionRequest {
-  /** Names the hold. */
+  /** Names the reservation: the uuid of the capture, or what `refreshReservation` makes of it. */
   readonly id: string;
   readonly tokens: number;
-  readonly lane: Priority;
+  readonly priority: Priority;
   /** No request of a client: the rate limit does not count it. */
   readonly unrated?: boolean;
-  /** When the hold lapses by itself, Unix ms. */
+  /** When the reservation lapses by itself, Unix ms. */
   readonly until: number;
 }
 
@@ -88,10 +89,10 @@ interface Reserved {
   tokens: number;
 }
 
-function reservedIn({ holds, fronts = {} }: AdmissionState): Reserved {
+function reservedIn({ holds: named, fronts = {} }: AdmissionState): Reserved {
   const reserved = { interactive: 0, background: 0, tokens: 0 };
-  for (const [tokens, , lane] of Object.values(holds)) {
-    reserved[lane]++;
+  for (const [tokens, , priority] of Object.values(named)) {
+    reserved[priority]++;
     reserved.tokens += tokens;
   }
   for (const [interactive, background, tokens] of Object.values(fronts)) {
@@ -104,9 +105,9 @@ function reservedIn({ holds, fronts = {} }: AdmissionState): Reserved {
 
 /** The state without reservations that have lapsed, and without those of fronts that have died. */
 function withoutLapsed(state: AdmissionState, now: number): AdmissionState {
-  const holds = Object.entries(state.holds).filter(([, [, until]]) => until > now);
+  const named = Object.entries(state.holds).filter(([, [, until]]) => until > now);
   const fronts = Object.entries(state.fronts ?? {}).filter(([, [, , , expires]]) => expires > now);
-  return { ...state, holds: Object.fromEntries(holds), fronts: Object.fromEntries(fronts) };
+  return { ...state, holds: Object.fromEntries(named), fronts: Object.fromEntries(fronts) };
 }
 
 /**
@@ -128,7 +129,7 @@ export function admit(
   const intervalMs = 60_000 / limits.ratePerMinute;
   const windowMs = intervalMs * limits.burst;
   const current = withoutLapsed(state, now);
-  const holds = new Map(Object.entries(current.holds));
+  const named = new Map(Object.entries(current.holds));
   const reserved = reservedIn(current);
   // No admission leaves it further ahead than the window: what lies beyond comes of limits that have been raised since,
   // or of a front of an older version whose clock is ahead, and nobody is to wait for that.
@@ -144,28 +145,28 @@ export function admit(
       retryAfterMs: refused === 'rate' ? Math.max(0, tat + intervalMs - windowMs - now) : 0,
     };
   });
-  return { state: { ...current, tat: isChanged ? tat : state.tat, holds: Object.fromEntries(holds) }, verdicts };
+  return { state: { ...current, tat: isChanged ? tat : state.tat, holds: Object.fromEntries(named) }, verdicts };
 
   function refusal(request: AdmissionRequest): AdmissionVerdict['refused'] {
     // An earlier attempt, whose answer was lost, has admitted it.
-    if (holds.has(request.id) || admitted.has(request.id)) return null;
+    if (named.has(request.id) || admitted.has(request.id)) return null;
     if (request.unrated !== true) {
       if (tat + intervalMs - now > windowMs + 1e-6) return 'rate';
       tat += intervalMs;
       isChanged = true;
     }
-    const { lane, tokens, until } = request;
+    const { priority, tokens, until } = request;
     if (usage.tokens + usage.reserved + reserved.tokens + tokens > limits.tokenQuota) return 'quota';
-    if (lane === 'interactive' && reserved.interactive >= limits.maxInFlight) return 'in-flight';
-    if (lane === 'background' && usage.queued + reserved.background >= limits.maxQueued) return 'queued';
-    holds.set(request.id, [tokens, until, lane]);
-    reserved[lane]++;
+    if (priority === 'interactive' && reserved.interactive >= limits.maxInFlight) return 'in-flight';
+    if (priority === 'background' && usage.queued + reserved.background >= limits.maxQueued) return 'queued';
+    named.set(request.id, [tokens, until, priority]);
+    reserved[priority]++;
     reserved.tokens += tokens;
     return null;
   }
 }
 
-/** Refreshes by interval, which no rate limits, that a fleet may book for one account within a moment. */
+/** Refreshes by interval, which no rate limits, that a fleet may queue for one account within a moment. */
 const refreshesAtOnce = 100;
 
 /** What an account may be admitted for within a minute at the most. */
@@ -187,7 +188,7 @@ export function isNearLimit(
   const minute = minuteOf(limits);
   const soon = 2 * (minute + limits.maxInFlight);
   if (usage.tokens + usage.reserved + reserved.tokens + asked + soon > limits.tokenQuota) return true;
-  const later = requests.filter(({ lane }) => lane === 'background').length;
+  const later = requests.filter(({ priority }) => priority === 'background').length;
   return later > 0 && usage.queued + reserved.background + later + minute > limits.maxQueued;
 }
 
@@ -214,7 +215,7 @@ export function inFlightOf(state: AdmissionState, now: number): number {
 
 /** The state without reservations that have ended. */
 export function release(state: AdmissionState, ids: Iterable<string>): AdmissionState {
-  const holds = { ...state.holds };
-  for (const id of ids) delete holds[id];
-  return { ...state, holds };
+  const named = { ...state.holds };
+  for (const id of ids) delete named[id];
+  return { ...state, holds: named };
 }

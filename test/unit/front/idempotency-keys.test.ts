@@ -1,7 +1,7 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pendingView } from '@webcapture/shared/captures/view.ts';
-import { IdempotencyKeys, type IdempotencyEntry } from '@webcapture/shared/captures/idempotency.ts';
+import { IdempotencyKeys, type IdempotencyEntry } from '../../../services/front/capture/idempotency-keys.ts';
 import { newRecord } from '../../harness/records.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 
@@ -19,28 +19,28 @@ const holders = (entries: readonly IdempotencyEntry[]) => new Set(entries.map(({
 
 test('of many who claim a key at once one gets it, and of many who take it over one', async () => {
   const key = randomUUID();
-  const claimed = await Promise.all(Array.from({ length: 8 }, () => keys.claim('a', key, wanted())));
+  const claimed = await Promise.all(Array.from({ length: 8 }, () => keys.acquire('a', key, wanted())));
   expect(holders(claimed).size).toBe(1);
   const lost = claimed[0]?.claim.uuid;
-  const taken = await Promise.all(Array.from({ length: 8 }, () => keys.claim('a', key, wanted(), lost)));
+  const taken = await Promise.all(Array.from({ length: 8 }, () => keys.acquire('a', key, wanted(), lost)));
   expect(holders(taken).size).toBe(1);
   expect(taken[0]?.claim.uuid).not.toBe(lost);
 });
 
 test('another body takes nothing over', async () => {
   const [key, first] = [randomUUID(), wanted()];
-  await keys.claim('a', key, first);
-  expect(await keys.claim('a', key, wanted('another'), first.claim.uuid)).toMatchObject({ bodyHash: 'hash' });
+  await keys.acquire('a', key, first);
+  expect(await keys.acquire('a', key, wanted('another'), first.claim.uuid)).toMatchObject({ bodyHash: 'hash' });
 });
 
 test('a claim is put off and named anew by who holds it, and by nobody else', async () => {
   const [key, first, next] = [randomUUID(), wanted(), newClaim()];
-  await keys.claim('a', key, first);
+  await keys.acquire('a', key, first);
   expect(await keys.renew('a', key, randomUUIDv7(), newClaim())).toBe(false);
   expect(await keys.renew('a', key, first.claim.uuid, next)).toBe(true);
   // As when the word that it was written got lost.
   expect(await keys.renew('a', key, first.claim.uuid, next)).toBe(true);
-  expect((await keys.claim('a', key, wanted())).claim).toEqual(next);
+  expect((await keys.acquire('a', key, wanted())).claim).toEqual(next);
 });
 
 test('an answer stays: it is neither replaced nor released nor taken over', async () => {
@@ -51,20 +51,20 @@ test('an answer stays: it is neither replaced nor released nor taken over', asyn
     region: 'us-east',
     data: pendingView(newRecord({ uuid }), { cdnUrl: 'https://cdn.test' }),
   } as const;
-  await keys.claim('a', key, first);
+  await keys.acquire('a', key, first);
   await keys.keep('a', key, randomUUIDv7(), { ...answer, data: null });
   await keys.keep('a', key, uuid, answer);
   await keys.keep('a', key, uuid, { ...answer, data: null });
   await keys.release('a', key, uuid);
-  expect(await keys.claim('a', key, wanted(), uuid)).toEqual({ ...first, answer });
+  expect(await keys.acquire('a', key, wanted(), uuid)).toEqual({ ...first, answer });
 });
 
 test('a released key is free for any body, and another account has keys of its own', async () => {
   const [key, first, second, others] = [randomUUID(), wanted(), wanted('another'), wanted()];
-  await keys.claim('a', key, first);
+  await keys.acquire('a', key, first);
   await keys.release('a', key, randomUUIDv7());
-  expect((await keys.claim('a', key, wanted())).claim).toEqual(first.claim);
+  expect((await keys.acquire('a', key, wanted())).claim).toEqual(first.claim);
   await keys.release('a', key, first.claim.uuid);
-  expect(await keys.claim('a', key, second)).toEqual({ ...second, answer: null });
-  expect(await keys.claim('b', key, others)).toEqual({ ...others, answer: null });
+  expect(await keys.acquire('a', key, second)).toEqual({ ...second, answer: null });
+  expect(await keys.acquire('b', key, others)).toEqual({ ...others, answer: null });
 });

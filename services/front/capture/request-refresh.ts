@@ -2,7 +2,7 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { refreshReservation } from '@webcapture/shared/accounts/account-usage.ts';
 import { reservationMs } from '@webcapture/shared/captures/times.ts';
-import { isRefreshable, nextRevision } from '@webcapture/shared/captures/transitions.ts';
+import { isRefreshable, nextRefreshNumber } from '@webcapture/shared/captures/transitions.ts';
 import { withRetryAfter, type Admission } from '../admission.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { RequestFacts } from '../http/request-facts.ts';
@@ -10,7 +10,7 @@ import type { BackgroundQueue } from './background-queue.ts';
 import { readState, type ReadStateDeps } from './capture-state.ts';
 import type { RegionBoard } from './regions.ts';
 
-export interface RefreshDeps extends ReadStateDeps {
+export interface RequestRefreshDeps extends ReadStateDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly regions: Pick<RegionBoard, 'choose' | 'estimatedWaitSeconds'>;
   readonly admission: Pick<Admission, 'admit'>;
@@ -23,10 +23,10 @@ export interface RefreshDeps extends ReadStateDeps {
  *
  * @throws ServiceError what a step refuses the request with; CONFLICT for a capture that cannot be refreshed
  */
-export async function refreshCapture(
+export async function requestRefresh(
   { uuid, authorization }: { readonly uuid: string; readonly authorization: string | undefined },
   facts: RequestFacts,
-  deps: RefreshDeps,
+  deps: RequestRefreshDeps,
 ): Promise<CaptureRecord> {
   const { authenticator, regions, admission, backgroundQueue, now } = deps;
 
@@ -44,7 +44,7 @@ export async function refreshCapture(
   const region = await regions.choose(record.askedRegion);
   const waitSeconds = regions.estimatedWaitSeconds(region);
   const admitted = await admission.admit(account, {
-    id: refreshReservation(record.uuid, nextRevision(record)),
+    id: refreshReservation(record.uuid, nextRefreshNumber(record)),
     tokens: record.tokenCost,
     priority: 'background',
     until: now() + reservationMs,

@@ -8,7 +8,7 @@ import {
   type AdmissionState,
   isNearLimit,
   type UsageSum,
-} from '@webcapture/shared/accounts/admission.ts';
+} from '@webcapture/shared/accounts/limits.ts';
 
 const limits: AccountLimits = { tokenQuota: 100, ratePerMinute: 60, burst: 3, maxInFlight: 5, maxQueued: 4 };
 const unused = { tokens: 0, reserved: 0, queued: 0 };
@@ -18,7 +18,7 @@ let serial = 0;
 const request = (fields: Partial<AdmissionRequest> = {}): AdmissionRequest => ({
   id: `capture-${serial++}`,
   tokens: 1,
-  lane: 'interactive',
+  priority: 'interactive',
   until: start + 300_000,
   ...fields,
 });
@@ -98,27 +98,27 @@ describe('caps', () => {
 
   test('background captures that have not ended, by the books and on their way there', () => {
     const usage = { tokens: 0, reserved: 2, queued: 2 };
-    const { verdicts } = admit(freshAdmissionState, fast, usage, requests(4, { lane: 'background' }), start);
+    const { verdicts } = admit(freshAdmissionState, fast, usage, requests(4, { priority: 'background' }), start);
     expect(refusals(verdicts)).toEqual([null, null, 'queued', 'queued']);
   });
 
   test('the lanes do not count against each other', () => {
-    const many = [...requests(5), ...requests(4, { lane: 'background' })];
+    const many = [...requests(5), ...requests(4, { priority: 'background' })];
     const { verdicts } = admit(freshAdmissionState, fast, unused, many, start);
     expect(refusals(verdicts)).toEqual(Array(9).fill(null));
   });
 });
 
-test.each<[string, Partial<UsageSum>, AdmissionRequest['lane'], boolean]>([
+test.each<[string, Partial<UsageSum>, AdmissionRequest['priority'], boolean]>([
   ['far from everything', {}, 'background', false],
   ['near the quota', { tokens: 9990 }, 'interactive', true],
   ['near the quota by what is set aside', { reserved: 9990 }, 'background', true],
   ['near the cap on what waits', { queued: 990 }, 'background', true],
   ['near the cap on what waits, which an interactive capture does not need', { queued: 990 }, 'interactive', false],
   ['just far enough from that cap', { queued: 879 }, 'background', false],
-])('%s', (_name, usage, lane, near) => {
+])('%s', (_name, usage, priority, near) => {
   const wide = { tokenQuota: 10_000, ratePerMinute: 10, burst: 10, maxInFlight: 10, maxQueued: 1000 };
-  const request = { id: 'x', tokens: 1, lane, until: 1 };
+  const request = { id: 'x', tokens: 1, priority, until: 1 };
   const sum = { tokens: 0, reserved: 0, queued: 0, ...usage };
   expect(isNearLimit(freshAdmissionState, wide, sum, [request])).toBe(near);
 });

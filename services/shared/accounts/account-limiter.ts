@@ -1,0 +1,359 @@
+import { isTransient, isWriteConflict } from '../nats/api-errors.ts';
+import type { Entries, Entry } from '../nats/entries.ts';
+import { delay } from '../runtime/deadline.ts';
+import type { AccountUsage } from './account-usage.ts';
+import {
+  admit,
+  freshAdmissionState,
+  isNearCap,
+  isNearLimit,
+  maxNamed,
+  release,
+  type AccountLimits,
+  type AdmissionRequest,
+  type AdmissionState,
+  type AdmissionVerdict,
+  type UsageSum,
+} from './limits.ts';
+import { OwnReservations, type Counts } from './own-reservations.ts';
+
+export type UsageReader = Pick<AccountUsage, 'read' | 'inLedger'>;
+
+interface AccountLimiterDeps {
+  readonly live: Entries;
+  /** Names this process in the value. */
+  readonly front: string;
+  readonly usage: UsageReader;
+  /** The server's clock, Unix ms. */
+  readonly now: () => number;
+  /** Whether the connection is closed for good. */
+  readonly isClosed: () => boolean;
+}
+
+interface Admit {
+  readonly limits: AccountLimits;
+  readonly request: AdmissionRequest;
+  readonly resolve: (verdict: AdmissionVerdict) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Writes what has changed, and that the reservation of the id has ended, if there is one. */
+interface Write {
+  readonly id?: string;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Operation = Admit | Write;
+
+/** A reservation that a change makes: under its own name in the value, or only counted there. */
+interface NewReservation {
+  readonly request: AdmissionRequest;
+  readonly isNamed: boolean;
+}
+
+const maxAttempts = 100;
+
+/** How long a rough reading of the ledger serves; `isNearLimit` leaves room for what may be charged meanwhile. */
+const usageTtlMs = 250;
+
+/**
+ * What was written last is built upon without reading it again while nobody else seems to write: for so long. Who met
+ * another writer reads first for as long; between fronts that take turns, guesses cost more than they save.
+ */
+const soleWriterMs = 1000;
+
+/** Far from every limit a release waits for so long for an admission that takes it along: one write less. */
+const releaseDelayMs = 250;
+
+/** For how long an account that was far from its limits is taken to be so still; they are at least a minute away. */
+const farMs = 10_000;
+
+/** Reservations that are only counted lapse so long after the front that made them has last written them. */
+const leaseTtlMs = 30_000;
+
+/** How often they are written again, and accounts that have fallen quiet forgotten. */
+export const renewIntervalMs = 10_000;
+
+/** After which what could not be written is tried again. */
+const retryDelayMs = 1000;
+
+/** Where the limits of an account stand in the live bucket. */
+export const limitKey = (account: string) => `limit.${account}`;
+
+/**
+ * Rate limit, cap in flight and quota of one account: a value in the live bucket, changed by compare-and-set. What comes in
+ * while a change is under way goes along with the next one, so that a busy account costs a round trip for many requests.
+ * The value names reservations near a limit only, and few; others each front counts under a lease, so that neither the
+ * value nor a change of it grows with what is in flight.
+ */
+export class AccountLimiter {
+  readonly #account: string;
+  readonly #deps: AccountLimiterDeps;
+  readonly #own = new OwnReservations();
+  #waiting: Operation[] = [];
+  #isServed = false;
+  #usage: { readonly sum: UsageSum; readonly readAt: number } | null = null;
+  /** As last written; null: another writer was met, or a write was not answered. */
+  #entry: Entry<AdmissionState> | null = null;
+  #entryAt = -Infinity;
+  /** How far the clock of the account is ahead of this process's. */
+  #aheadMs = 0;
+  /** Until then (by the process's own clock) the account is taken to be far from all limits. */
+  #farUntil = -Infinity;
+  #writing: NodeJS.Timeout | undefined;
+  #usedAt = performance.now();
+  #writes = 0;
+  /** What writes that were not answered have admitted, if they took place. */
+  #unconfirmed: { readonly write: number; readonly admitted: readonly NewReservation[] }[] = [];
+
+  constructor(account: string, deps: AccountLimiterDeps) {
+    this.#account = account;
+    this.#deps = deps;
+  }
+
+  admit(limits: AccountLimits, request: AdmissionRequest): Promise<AdmissionVerdict> {
+    return new Promise((resolve, reject) => this.#add({ limits, request, resolve, reject }));
+  }
+
+  release(id: string): Promise<void> {
+    if (performance.now() < this.#farUntil && this.#own.release(id)) {
+      this.#writeLater(releaseDelayMs);
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => this.#add({ id, resolve, reject }));
+  }
+
+  /** Whether all that was released here is written. */
+  get isWritten(): boolean {
+    return this.#own.isWritten;
+  }
+
+  write(): Promise<void> {
+    return new Promise((resolve, reject) => this.#add({ resolve, reject }));
+  }
+
+  /** Has what is reserved here written again before its lease lapses. False: there is nothing to know any more. */
+  renew(): boolean {
+    this.#own.lapse(this.#deps.now());
+    const isQuiet = this.#own.isEmpty && this.#own.isWritten && !this.#isServed;
+    if (isQuiet && performance.now() - this.#usedAt > renewIntervalMs) return false;
+    if (!this.#own.isWritten || this.#own.counts.some((count) => count > 0)) this.write().catch(() => undefined);
+    return true;
+  }
+
+  #add(operation: Operation): void {
+    this.#usedAt = performance.now();
+    this.#waiting.push(operation);
+    if (!this.#isServed) void this.#serve();
+  }
+
+  /** Has what is not written yet go along with an admission, or be written alone when none comes. */
+  #writeLater(afterMs: number): void {
+    if (this.#writing !== undefined) return;
+    this.#writing = setTimeout(() => {
+      this.#writing = undefined;
+      // A failure has it tried again later.
+      if (!this.#own.isWritten && !this.#deps.isClosed()) this.write().catch(() => undefined);
+    }, afterMs).unref();
+  }
+
+  async #serve(): Promise<void> {
+    this.#isServed = true;
+    while (this.#waiting.length > 0) {
+      const operations = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#apply(operations);
+      } catch (error) {
+        for (const { reject } of operations) reject(error);
+        if (!this.#own.isWritten) this.#writeLater(retryDelayMs);
+      }
+    }
+    this.#isServed = false;
+  }
+
+  /** Not `compareAndSet`: an attempt that was given up there would go on, and change what is known here, beside the next one. */
+  async #apply(operations: readonly Operation[]): Promise<void> {
+    const admits = operations.filter((operation) => 'request' in operation);
+    const writes = operations.filter((operation): operation is Write => !('request' in operation));
+    const released = writes.flatMap(({ id }) => id ?? []);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const verdicts = await this.#change(admits, released);
+        for (const { resolve } of writes) resolve();
+        for (const [index, verdict] of verdicts.entries()) admits[index]?.resolve(verdict);
+        return;
+      } catch (error) {
+        this.#remember(null);
+        if (!isWriteConflict(error) || isTransient(error) || attempt >= maxAttempts) throw error;
+        await delay(Math.random() * Math.min(attempt, 20));
+      }
+    }
+  }
+
+  /** Decides and writes once. Throws a write conflict when another front wrote meanwhile: then nothing has changed. */
+  async #change(admits: readonly Admit[], released: readonly string[], mayGuess = true): Promise<AdmissionVerdict[]> {
+    const own = this.#own;
+    // What was reserved by another process, or by a write without an answer, only the value can tell.
+    const isKnown = released.every((id) => own.has(id) || own.released.has(id));
+    const guess = mayGuess && isKnown && this.#isEntryRecent() ? this.#entry : null;
+    const found = guess ?? (await this.#deps.live.get<AdmissionState>(limitKey(this.#account)));
+    const before = found?.value ?? freshAdmissionState;
+    if (guess === null) this.#confirm(before);
+    const now = this.#accountClock(before);
+    own.lapse(this.#deps.now());
+    for (const id of released) own.release(id);
+
+    let state = this.#withOwn(release(before, [...own.released, ...released]), own.counts, now);
+    let verdicts: AdmissionVerdict[] = [];
+    let admitted: readonly NewReservation[] = [];
+    const limits = admits.at(-1)?.limits;
+    if (limits !== undefined) {
+      const requests = admits.map(({ request }) => ({ ...request, until: request.until + this.#aheadMs }));
+      const decision = await this.#decide(state, limits, requests);
+      ({ verdicts } = decision);
+      // Another front may have released, or sorted out, what a guess counts still.
+      if (guess !== null && verdicts.some(({ refused }) => refused !== null)) {
+        return this.#change(admits, released, false);
+      }
+      // Who gave up waiting for its admission releases along with it what it was about to get.
+      state = release(decision.state, released);
+      const asked = admits.map(({ request }) => request);
+      admitted = newReservations(asked, before, state, decision.isNear);
+    }
+
+    const counted = admitted.filter(({ isNamed }) => !isNamed).map(({ request }) => request);
+    const { version } = own;
+    const ended = [...own.released];
+    state = release(state, [...ended, ...counted.map(({ id }) => id)]);
+    state = this.#withOwn(state, own.countsWith(counted), now);
+    if (this.#differs(before, state, now)) await this.#put(found, state, admitted);
+    own.written(version, ended);
+    for (const { request, isNamed } of admitted) own.add(request, isNamed);
+    return verdicts;
+  }
+
+  async #put(
+    found: Entry<AdmissionState> | null,
+    state: AdmissionState,
+    admitted: readonly NewReservation[],
+  ): Promise<void> {
+    const { live } = this.#deps;
+    const key = limitKey(this.#account);
+    const ends = [
+      ...Object.values(state.holds).map(([, until]) => until),
+      ...Object.values(state.fronts ?? {}).map(([, , , expires]) => expires),
+    ];
+    const lastsMs = ends.reduce((last, end) => Math.max(last, end), state.tat) - (state.at ?? 0);
+    const ttlSeconds = Math.ceil(Math.max(0, lastsMs) / 1000) + 60;
+    try {
+      const revision =
+        found === null
+          ? await live.create(key, state, { ttlSeconds })
+          : await live.update(key, state, found.revision, { ttlSeconds });
+      this.#unconfirmed = [];
+      const hasMetAnother = this.#entry === null && this.#isEntryRecent();
+      if (!hasMetAnother) this.#remember({ value: state, revision });
+    } catch (error) {
+      if (!isWriteConflict(error)) {
+        this.#unconfirmed.push({ write: this.#writes, admitted });
+        this.#own.doubt();
+      }
+      throw error;
+    }
+  }
+
+  /** Takes in what a write that was not answered has admitted, if the value shows that it took place. */
+  #confirm(state: AdmissionState): void {
+    const written = state.fronts?.[this.#deps.front]?.[4];
+    const landed = this.#unconfirmed.find(({ write }) => write === written);
+    if (landed === undefined) return;
+    for (const { request, isNamed } of landed.admitted) this.#own.add(request, isNamed);
+    this.#unconfirmed = this.#unconfirmed.filter(({ write }) => write > landed.write);
+  }
+
+  /**
+   * The clock of the account: that of this process, or so much ahead of it as the furthest of any front was when it
+   * wrote. It runs everywhere and never back, so that fronts whose clocks differ share one rate: none starves, and none
+   * is let through twice.
+   */
+  #accountClock({ at = 0 }: AdmissionState): number {
+    const now = this.#deps.now();
+    this.#aheadMs = Math.max(this.#aheadMs, at === 0 ? 0 : at - now);
+    return now + this.#aheadMs;
+  }
+
+  /** The state with this process's part of it as it should be. */
+  #withOwn(state: AdmissionState, counts: Counts, now: number): AdmissionState {
+    const fronts = { ...state.fronts };
+    if (counts.some((count) => count > 0)) fronts[this.#deps.front] = [...counts, now + leaseTtlMs, ++this.#writes];
+    else delete fronts[this.#deps.front];
+    return { at: now, tat: state.tat, holds: state.holds, fronts };
+  }
+
+  /** Whether there is anything to write: what was refused, or released before, changes nothing. */
+  #differs(before: AdmissionState, after: AdmissionState, now: number): boolean {
+    if (before.tat !== after.tat || JSON.stringify(before.holds) !== JSON.stringify(after.holds)) return true;
+    const [was, is] = [before, after].map(({ fronts }) => fronts?.[this.#deps.front]);
+    if (was === undefined || is === undefined) return was !== is;
+    const isOld = was[3] - now <= leaseTtlMs - renewIntervalMs / 2;
+    return isOld || [0, 1, 2].some((index) => was[index] !== is[index]);
+  }
+
+  /** Whether what was last written, or that another writer was met, is likely to be so still. */
+  #isEntryRecent(): boolean {
+    return performance.now() - this.#entryAt < soleWriterMs;
+  }
+
+  #remember(entry: Entry<AdmissionState> | null): void {
+    this.#entry = entry;
+    this.#entryAt = performance.now();
+  }
+
+  /**
+   * The usage is read after the reservations, so that a capture that ends meanwhile is counted twice rather than not at
+   * all. Before a request is refused for want of quota or room, those by name which the ledger has are sorted out: what
+   * is counted twice, and what a front that has died has left.
+   */
+  async #decide(state: AdmissionState, limits: AccountLimits, requests: readonly AdmissionRequest[]) {
+    const now = state.at ?? 0;
+    const usage = await this.#readUsage(state, limits, requests);
+    const decision = admit(state, limits, usage, requests, now, this.#own);
+    const isNear = isNearLimit(state, limits, usage, requests) || isNearCap(decision.state, limits, usage);
+    this.#farUntil = isNear ? -Infinity : performance.now() + farMs;
+    const isSettled = decision.verdicts.every(({ refused }) => refused === null || refused === 'rate');
+    const ended = isSettled ? [] : await this.#deps.usage.inLedger(this.#account, Object.keys(state.holds));
+    if (ended.length === 0) return { ...decision, isNear };
+    const settled = await this.#readUsage(state, limits, requests);
+    return { ...admit(release(state, ended), limits, settled, requests, now, this.#own), isNear };
+  }
+
+  /** The ledger as it was a moment ago: who is far from every limit cannot reach one meanwhile. Near one, as it is. */
+  async #readUsage(
+    state: AdmissionState,
+    limits: AccountLimits,
+    requests: readonly AdmissionRequest[],
+  ): Promise<UsageSum> {
+    const { usage, now } = this.#deps;
+    if (this.#usage === null || performance.now() - this.#usage.readAt >= usageTtlMs) {
+      const readAt = performance.now();
+      this.#usage = { sum: await usage.read(this.#account, now(), 'rough'), readAt };
+    }
+    const { sum } = this.#usage;
+    return isNearLimit(state, limits, sum, requests) ? usage.read(this.#account, now(), 'exact') : sum;
+  }
+}
+
+/** The reservations of a state that the one before it lacks: named near a limit, as long as there is room for names. */
+function newReservations(
+  requests: readonly AdmissionRequest[],
+  before: AdmissionState,
+  state: AdmissionState,
+  isNear: boolean,
+): readonly NewReservation[] {
+  const isNew = ({ id }: AdmissionRequest) => id in state.holds && !(id in before.holds);
+  const fresh = [...new Map(requests.filter(isNew).map((request) => [request.id, request])).values()];
+  const room = isNear ? maxNamed - (Object.keys(state.holds).length - fresh.length) : 0;
+  return fresh.map((request, index) => ({ request, isNamed: index < room }));
+}
