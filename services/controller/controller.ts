@@ -1,19 +1,31 @@
+import { randomUUID } from 'node:crypto';
+import type { Registry } from 'prom-client';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { openStore } from '@webcapture/shared/files/open-store.ts';
-import { connectNats } from '@webcapture/shared/nats/connect.ts';
+import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { followServerClock } from '@webcapture/shared/nats/measure-clock.ts';
+import { createHeartbeatFaults, Fleet } from '@webcapture/shared/queue/fleet.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
 import type { Shutdown } from '@webcapture/shared/runtime/shutdown.ts';
 import type { ControllerConfig } from './config.ts';
+import { ClusterReports } from './health/cluster-reports.ts';
+import { Collector } from './health/collector.ts';
 import { Decider } from './health/decider.ts';
 import { LatestReading } from './health/facts.ts';
+import { createControllerMetrics } from './health/metrics.ts';
+import { Publisher, StatusWriter } from './health/publisher.ts';
 import { answerScale } from './health/scale.ts';
-import { leadFleet } from './jobs/lead-fleet.ts';
+import { StorageProbe } from './health/storage-probe.ts';
+import { CanaryResults } from './jobs/canary-rounds.ts';
+import { Provisioner } from './jobs/provisioner.ts';
+import { createFleetLeader } from './lead-fleet.ts';
 import { type ElectionOptions, runElection } from './leader/election.ts';
-import { onRelease } from './leader/nats-lease.ts';
+import { Lease } from './leader/lease.ts';
+import { NatsLeaseStore, onRelease } from './leader/nats-lease.ts';
 import { repeat } from './loops.ts';
-import { buildParts, type ControllerParts } from './parts.ts';
 import { controllerTimes, type ControllerTimes } from './times.ts';
 
 /** A loop that has not come round for so long hangs. */
@@ -74,7 +86,7 @@ export async function startController(
   const { signal } = shutdown;
   const loops = Promise.all([
     runTicks(parts, ticker, signal),
-    runOthers(parts, { onHang, signal }),
+    runOthers(parts, createFleetLeader(parts), { onHang, signal }),
     followServerClock(session, { log, signal }),
   ]);
   shutdown.add('the loops of the controller', () => loops);
@@ -83,6 +95,45 @@ export async function startController(
   waitingForFiles = null;
   return ops.port;
 }
+
+interface BuildContext {
+  readonly config: ControllerConfig;
+  readonly times: ControllerTimes;
+  readonly session: NatsSession;
+  readonly store: FileStore;
+  readonly registry: Registry;
+  readonly log: Logger;
+  readonly latest: LatestReading;
+}
+
+/** What a controller is made of, not yet moving; what only the leader of the fleet needs is built by {@link createFleetLeader}. */
+function buildParts(context: BuildContext) {
+  const { config, times, session, store, registry, log } = context;
+  const { streams } = config;
+  const regions = config.regions.map(({ region }) => region);
+  const live = new Entries(session, 'live');
+  const fleet = new Fleet(undefined, createHeartbeatFaults(registry, log));
+  const storage = new StorageProbe(store, { log, now: session.now });
+  const canaryResults = new CanaryResults(live, config.canaryIntervalMs);
+  const metrics = createControllerMetrics(registry);
+  // Unique to this process: a successor under the same name is another candidate.
+  const holder = `${config.pod}/${randomUUID()}`;
+  const lease = new Lease(new NatsLeaseStore(live, times.lease), holder, times.lease);
+  const clusters = new ClusterReports(config.kubernetes !== null);
+  const writer = new StatusWriter(live, lease);
+  const shared = { ...context, live, fleet, storage, canaryResults, metrics, clusters };
+  return {
+    ...shared,
+    regions,
+    holder,
+    lease,
+    provisioner: new Provisioner(session, streams, regions, log),
+    collector: new Collector({ ...shared, streams, regions: config.regions, canaries: canaryResults }),
+    publisher: new Publisher({ lease, writer, metrics, log, statusMs: times.statusMs }),
+  };
+}
+
+type ControllerParts = ReturnType<typeof buildParts>;
 
 function runTicks({ provisioner, times, log }: ControllerParts, ticker: Ticker, signal: AbortSignal): Promise<void> {
   const everyMs = () => (provisioner.complete ? times.tickMs : Math.min(times.tickMs, startTickMs));
@@ -94,6 +145,7 @@ type OnHang = NonNullable<ElectionOptions['onHang']>;
 /** All that needs the streams. */
 async function runOthers(
   parts: ControllerParts,
+  lead: ElectionOptions['lead'],
   { onHang, signal }: { onHang: OnHang; signal: AbortSignal },
 ): Promise<void> {
   const { config, session, fleet, clusters, storage, canaryResults, lease, provisioner, regions, times, log } = parts;
@@ -126,7 +178,7 @@ async function runOthers(
         onFree: onRelease(session),
         times: times.lease,
         log,
-        lead: (term) => leadFleet(parts, term),
+        lead,
         onHang,
       },
       signal,

@@ -1,5 +1,5 @@
 import type { StoredMsg } from '@nats-io/jetstream';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
@@ -16,6 +16,7 @@ import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../leader/election.ts';
 import { eachOf } from '../loops.ts';
+import { counterOf, gaugeOf } from '../metrics.ts';
 
 const progressKey = 'record-audit.pass';
 
@@ -77,7 +78,7 @@ export async function auditIfDue(
 ): Promise<void> {
   const { live, session, now, auditMetrics, log } = deps;
   const last = (await live.get<AuditState>(progressKey))?.value ?? null;
-  if (last !== null) auditMetrics.known(last);
+  if (last?.endedAt) auditMetrics.endedAt.set(last.endedAt / 1000);
   const isUnfinished = last !== null && last.endedAt === null;
   if (!isUnfinished && last !== null && now() < last.startedAt + intervalMs) return;
   let state = isUnfinished ? last : newAudit(now(), (await session.jsm.streams.info(streamNames.db)).state.last_seq);
@@ -87,7 +88,7 @@ export async function auditIfDue(
     await live.put(progressKey, state);
     if (state.endedAt === null) await delay(pauseMs, term.signal);
   }
-  auditMetrics.known(state);
+  auditMetrics.endedAt.set(state.endedAt / 1000);
   const { records, recreated } = state;
   const total = taskKinds.reduce((sum, kind) => sum + recreated[kind], 0);
   const facts = { records, recreated, seconds: Math.round((now() - state.startedAt) / 1000) };
@@ -113,7 +114,7 @@ async function auditPage(state: AuditState, deps: AuditDeps): Promise<AuditState
   const recreated = { ...state.recreated };
   const onRecreated = (kind: TaskKind) => {
     recreated[kind]++;
-    auditMetrics.recreated(kind);
+    auditMetrics.recreated.inc({ kind });
   };
   await recreateMissing(messages, deps, onRecreated);
   const records = state.records + messages.length;
@@ -217,31 +218,18 @@ async function hasMessage(
   return (await getMessage(jsm.streams, stream, query)) !== null;
 }
 
-/** The metrics of the audit. */
-export class AuditMetrics {
-  readonly #recreated: Counter<'kind'>;
-  readonly #endedAt: Gauge;
+type AuditMetrics = ReturnType<typeof createAuditMetrics>;
 
-  constructor(registry: Registry) {
-    this.#recreated = new Counter({
-      name: 'webcapture_record_audit_recreated_total',
-      help: 'Missing tasks that the audit of capture records recreated, by kind.',
-      labelNames: ['kind'],
-      registers: [registry],
-    });
-    for (const kind of taskKinds) this.#recreated.inc({ kind }, 0);
-    this.#endedAt = new Gauge({
-      name: 'webcapture_record_audit_last_end_timestamp_seconds',
-      help: 'End of the last audit of capture records, as a Unix timestamp.',
-      registers: [registry],
-    });
-  }
-
-  recreated(kind: TaskKind): void {
-    this.#recreated.inc({ kind });
-  }
-
-  known({ endedAt }: AuditState): void {
-    if (endedAt !== null) this.#endedAt.set(endedAt / 1000);
-  }
-}
+export const createAuditMetrics = (registry: Registry) => ({
+  recreated: counterOf(
+    registry,
+    'webcapture_record_audit_recreated_total',
+    'Missing tasks that the audit of capture records recreated, by kind.',
+    { kind: taskKinds },
+  ),
+  endedAt: gaugeOf(
+    registry,
+    'webcapture_record_audit_last_end_timestamp_seconds',
+    'End of the last audit of capture records, as a Unix timestamp.',
+  ),
+});

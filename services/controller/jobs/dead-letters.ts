@@ -10,8 +10,8 @@ import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../leader/election.ts';
 import { pullInTerm } from '../leader/pull-in-term.ts';
+import type { FailCapture } from './fail-capture.ts';
 import { convertOldJob, readQueuedJob, type QueuedJob } from './queued-jobs.ts';
-import type { Settler } from './settler.ts';
 
 const retryMs = 5000;
 
@@ -20,7 +20,7 @@ const messages = {
   terminated: 'The capture could not be rendered.',
 } as const satisfies Record<Advisory['reason'], string>;
 
-/** Renderers give such a job back without counting it; that it came to this is a fault. */
+/** Renderers return such a job without counting the delivery; that it came to this is a fault. */
 const unknownVersion = 'No renderer of the region knows this kind of capture. Upgrade the renderers.';
 
 export interface DeadLetterDeps {
@@ -28,7 +28,7 @@ export interface DeadLetterDeps {
   readonly inbox: PullInbox;
   readonly captures: Pick<Captures, 'get'>;
   readonly jobs: Jobs;
-  readonly settler: Settler;
+  readonly failCapture: FailCapture;
   readonly fleet: Pick<Fleet, 'fresh'>;
   readonly log: Logger;
 }
@@ -51,7 +51,7 @@ export async function settleDeadLetters(deps: DeadLetterDeps, term: Term): Promi
 
 /** Settles the job that an advisory is about. An advisory of something else, or of a job that is gone, leaves nothing to do. */
 async function settleDeadLetter(deps: DeadLetterDeps, data: Uint8Array): Promise<void> {
-  const { session, captures, jobs, settler } = deps;
+  const { session, captures, jobs, failCapture } = deps;
   const advisory = parseAdvisory(data);
   if (advisory === null) return;
   const { sequence, reason } = advisory;
@@ -62,7 +62,7 @@ async function settleDeadLetter(deps: DeadLetterDeps, data: Uint8Array): Promise
     await publishAgain(session, message, job);
   } else if (job !== null && !(await convertOldJob(job, sequence, { captures, jobs, unlessBegun: false }))) {
     const text = job.version === captureJobVersion ? messages[reason] : unknownVersion;
-    await settler.settle(job, { reason, failure: { code: 'CAPTURE_FAILED', message: text }, unlessBegun: false });
+    await failCapture(job, { reason, failure: { code: 'CAPTURE_FAILED', message: text }, unlessBegun: false });
   }
   if (message !== null) await jobs.remove({ sequence });
 }

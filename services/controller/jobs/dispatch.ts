@@ -1,14 +1,13 @@
 import { dispatchAfterMs, overdueAt } from '@webcapture/shared/captures/times.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { jobOf } from '@webcapture/shared/queue/job.ts';
 import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
-import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
+import type { TaskOf, Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { stateOf } from '@webcapture/shared/captures/transitions.ts';
 import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import { HtmlMissingError } from '@webcapture/shared/files/stored-html.ts';
-import type { Settler } from './settler.ts';
-import { whatIsDue } from './sweep.ts';
-import type { TaskOf } from './tasks.ts';
+import { decideOverdue, type FailCapture } from './fail-capture.ts';
 
 /** The record of a capture that is accepted is written within this. */
 const unwrittenMs = 120_000;
@@ -19,7 +18,8 @@ export interface DispatchDeps {
   readonly captures: Pick<Captures, 'get'>;
   readonly jobs: Pick<Jobs, 'publish'>;
   readonly tasks: Pick<Tasks, 'schedule'>;
-  readonly settler: Pick<Settler, 'settle' | 'follow'>;
+  readonly failCapture: FailCapture;
+  readonly followUps: Pick<FollowUps, 'arrange'>;
   readonly now?: () => number;
 }
 
@@ -31,7 +31,7 @@ export interface DispatchDeps {
  */
 export async function dispatchJob(
   { account, uuid, revision }: Pick<TaskOf<'dispatch'>, 'account' | 'uuid' | 'revision'>,
-  { captures, jobs, tasks, settler, now = Date.now }: DispatchDeps,
+  { captures, jobs, tasks, failCapture, followUps, now = Date.now }: DispatchDeps,
 ): Promise<void> {
   const record = (await captures.get(account, uuid))?.value;
   const task = { kind: 'dispatch', account, uuid, revision } as const;
@@ -42,7 +42,7 @@ export async function dispatchJob(
     return;
   }
   const state = stateOf(record, revision);
-  if (state !== 'queued' && state !== 'rendering') return settler.follow(record);
+  if (state !== 'queued' && state !== 'rendering') return followUps.arrange(record);
   const job = jobOf(record, revision);
   const endBy = overdueAt(job.deadline);
   if (now() < endBy) {
@@ -51,13 +51,13 @@ export async function dispatchJob(
     } catch (error) {
       if (!(error instanceof HtmlMissingError)) throw error;
       const failure = { code: 'STORAGE_FAILED', message: error.message } as const;
-      await settler.settle({ account, uuid, revision }, { reason: 'html_missing', failure, unlessBegun: true });
+      await failCapture({ account, uuid, revision }, { reason: 'html_missing', failure, unlessBegun: true });
       return;
     }
     await tasks.schedule(task, endBy);
     return;
   }
-  const due = whatIsDue(job, state, now());
-  if (due !== null && due !== 'remove')
-    await settler.settle({ account, uuid, revision }, { ...due, unlessBegun: false });
+  const due = decideOverdue(job, state, now());
+  if (due === null || due === 'remove') return;
+  await failCapture({ account, uuid, revision }, { ...due, unlessBegun: false });
 }

@@ -77,7 +77,7 @@ const outageSize = 20;
 export interface ExpirySweepDeps extends ExpiryDeps {
   readonly session: NatsSession;
   readonly expiryIndex: Pick<ExpiryIndex, 'add' | 'write'>;
-  readonly metrics: Pick<ControllerMetrics, 'task' | 'expiryLag'>;
+  readonly metrics: Pick<ControllerMetrics, 'tasks' | 'expiryLag'>;
   readonly log: Logger;
 }
 
@@ -111,7 +111,7 @@ export class ExpirySweep {
     const begun = (await this.#subjects('expiry.*.*')).filter((subject) => startOfSubject(subject) <= now);
     const [oldest] = begun;
     const lagMs = oldest === undefined ? 0 : Math.max(0, now - endOfMinute(oldest));
-    this.#deps.metrics.expiryLag(lagMs / 1000);
+    this.#deps.metrics.expiryLag.set(lagMs / 1000);
     const kept = new Set(begun);
     for (const subject of this.#minutes.keys()) {
       if (!kept.has(subject)) this.#minutes.delete(subject);
@@ -177,9 +177,9 @@ export class ExpirySweep {
         try {
           if (!term.holds()) throw new Error('the term is over');
           await expireCapture(entry, this.#deps, records.get(entry.uuid));
-          this.#deps.metrics.task('expiry', 'done');
+          this.#deps.metrics.tasks.inc({ kind: 'expiry', outcome: 'done' });
         } catch (error) {
-          this.#deps.metrics.task('expiry', 'failed');
+          this.#deps.metrics.tasks.inc({ kind: 'expiry', outcome: 'failed' });
           failures.push({ entry, error });
         }
       };

@@ -1,11 +1,7 @@
-import type { StoredMsg } from '@nats-io/jetstream';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { isOpen, stateOf } from '@webcapture/shared/captures/transitions.ts';
 import { HtmlMissingError } from '@webcapture/shared/files/stored-html.ts';
-import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { readBatch } from '@webcapture/shared/nats/read-many.ts';
-import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import {
   captureJobVersion,
   type CaptureSource,
@@ -15,10 +11,10 @@ import {
 } from '@webcapture/shared/queue/job.ts';
 import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
-import type { SettledJob } from './settler.ts';
+import type { FailableJob } from './fail-capture.ts';
 
 /** A job out of the queue, of this version or another one: what looking after it takes. */
-export interface QueuedJob extends SettledJob {
+export interface QueuedJob extends FailableJob {
   readonly version: number;
   readonly acceptedAt: number;
   readonly startBy: number;
@@ -94,13 +90,4 @@ export async function convertOldJob(
 function sourceOf({ source }: QueuedJob, { region }: CaptureRecord): Pick<JobDelivery, 'source'> {
   if (source === undefined || source.kind === 'url') return {};
   return { source: source.kind === 'html' ? source : { ...source, region } };
-}
-
-/** A job may carry up to a max_payload of html. */
-const maxBytes = 4 * 1024 * 1024;
-
-/** The jobs of a subject from a sequence on, at most `batch` of them, without taking them from anybody. */
-export function readJobs(session: NatsSession, subject: string, sequence: number, batch: number): Promise<StoredMsg[]> {
-  const query = { seq: sequence, next_by_subj: subject, batch, max_bytes: maxBytes };
-  return readBatch(session, streamNames.captures, query);
 }

@@ -7,9 +7,9 @@ import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { reservationMs, dispatchAfterMs } from '@webcapture/shared/captures/times.ts';
 import { isRefreshable, refreshOrderOf, refuseRefresh, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
+import type { TaskOf } from '@webcapture/shared/queue/tasks.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { type DispatchDeps, dispatchJob } from './dispatch.ts';
-import type { TaskOf } from './tasks.ts';
 
 export interface RefreshDeps extends DispatchDeps {
   readonly captures: Pick<Captures, 'get' | 'change'>;

@@ -122,7 +122,7 @@ async function patch({ client, metrics }: CostsParts, { name, uid }: Pod, { cost
     await client.call('annotating a pod', timeoutMs, (api, namespace) =>
       api(CoreV1Api).patchNamespacedPod({ name, namespace, body }),
     );
-    metrics.wrote('pod');
+    metrics.writes.inc({ object: 'pod' });
   } catch (error) {
     if (!isConflict(error) && !isNotFound(error)) throw error;
   }

@@ -11,7 +11,7 @@ import { KubernetesClient, loadInCluster, loadKubeconfig } from './client.ts';
 import { applyCosts, DeletionCosts } from './deletion-costs.ts';
 import { Inventory } from './inventory.ts';
 import { KubernetesLeaseStore } from './lease.ts';
-import { KubernetesMetrics } from './metrics.ts';
+import { createKubernetesMetrics, type KubernetesMetrics } from './metrics.ts';
 import { applyRegions, RegionEvents } from './render-regions.ts';
 import type { KubernetesSettings } from './settings.ts';
 
@@ -43,23 +43,23 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
   const { settings, registry, log, live, latest, times } = parts;
   const { access, namespace } = settings;
   const changed = new Wake();
-  const metrics: KubernetesMetrics = new KubernetesMetrics(registry, () => inventory.ages);
+  const metrics: KubernetesMetrics = createKubernetesMetrics(registry, () => inventory.ages);
   const client = new KubernetesClient({
     load: () =>
       'kubeconfig' in access ? loadKubeconfig(access.kubeconfig, namespace) : loadInCluster(access, namespace),
-    onError: (kind) => metrics.error(kind),
+    onError: (kind) => metrics.errors.inc({ kind }),
   });
   const inventory = new Inventory({
     client,
     release: settings.release,
     log,
     onChange: () => changed.set(),
-    onRestart: (resource, reason) => metrics.restart(resource, reason),
+    onRestart: (resource, reason) => metrics.restarts.inc({ resource, reason }),
   });
   const lease = new Lease(new KubernetesLeaseStore(client, settings.lease, times.lease), parts.holder, times.lease);
   const act = { client, inventory, latest, metrics };
   const lead = async (term: Term) => {
-    metrics.leader(true);
+    metrics.leader.set(1);
     // The successor reports at once.
     changed.set();
     const events = new RegionEvents(client, parts.pod);
@@ -73,7 +73,7 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
         applyCosts({ ...act, costs }, term),
       ),
     ]);
-    metrics.leader(false);
+    metrics.leader.set(0);
   };
   const report = async () => {
     await changed.wait(clusterReportIntervalMs, signal);

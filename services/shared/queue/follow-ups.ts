@@ -2,7 +2,7 @@ import type { Cache } from '../captures/cache.ts';
 import type { CaptureRecord } from '../captures/capture-record.ts';
 import type { ExpiryIndex } from '../captures/expiry-index.ts';
 import type { FileStore } from '../files/file-store.ts';
-import { receiverOf, type Task, type Tasks } from './tasks.ts';
+import { receiverOf, type TaskOf, type Tasks } from './tasks.ts';
 
 /**
  * Hands over to the leader what has to follow the end of a capture or of a refresh: its expiry, its next refresh, the
@@ -43,8 +43,8 @@ function mayLeaveFiles({ status, failure, html, cache }: CaptureRecord): boolean
   return status === 'failed' && !neverBegan;
 }
 
-/** The next attempt to tell a webhook, as the record has it; null when nothing is to be told. */
-export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): Extract<Task, { kind: 'webhook' }> | null {
+/** The next delivery attempt of an event, as the record has it; null when nothing is to be delivered. */
+export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): TaskOf<'webhook'> | null {
   const { state, event, revision, occurredAt, attempts = 0, url = '' } = webhook ?? {};
   if (state !== 'pending' || event === undefined || revision === undefined || occurredAt === undefined) return null;
   const receiver = receiverOf(url);

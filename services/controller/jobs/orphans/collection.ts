@@ -1,4 +1,4 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { backoffMs } from '@webcapture/shared/runtime/deadline.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { uuidOfFileName } from '@webcapture/shared/files/file-name.ts';
@@ -6,8 +6,9 @@ import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../../leader/election.ts';
 import { repeat } from '../../loops.ts';
+import { counterOf, gaugeOf } from '../../metrics.ts';
 import type { ExpiryDeps } from '../expiry.ts';
-import { removalReasons, type RemovalReason } from './decide-file.ts';
+import { removalReasons } from './decide-file.ts';
 import { longStride, passDeps, runPass, type Stride } from './pass.ts';
 import {
   newPass,
@@ -65,7 +66,7 @@ export async function collectOrphansIfDue(
 ): Promise<void> {
   const { progress, collectionLease, orphanMetrics: metrics, log } = parts;
   const last = await progress.pass();
-  metrics.known(last, await progress.missing());
+  showProgress(metrics, last, await progress.missing());
   const unfinished = last !== null && last.endedAt === null;
   if (!unfinished && last !== null && Date.now() < last.startedAt + intervalMs) return;
   if (!term.holds() || (await collectionLease.take()) !== null) return;
@@ -80,10 +81,10 @@ export async function collectOrphansIfDue(
     onFinding: (finding, outcome, error) => {
       const { file, why } = finding;
       if (outcome === 'removed') {
-        metrics.removed(why);
+        metrics.removed.inc({ reason: why });
         log.info({ uuid: uuidOfFileName(file.name), reason: why, size: file.size }, 'removed an orphaned file');
       } else if (outcome === 'failed' || outcome === 'withheld') {
-        metrics.left(outcome);
+        metrics.left.inc({ why: outcome });
         log.debug(
           { uuid: uuidOfFileName(file.name), reason: why, outcome, err: error },
           'left an orphaned file in place',
@@ -91,7 +92,7 @@ export async function collectOrphansIfDue(
       }
     },
     onPage: async (at) => {
-      metrics.looked(at.looked - looked);
+      metrics.looked.inc(at.looked - looked);
       ({ looked } = at);
       await progress.keepPass(at);
       const other = at.endedAt === null ? await collectionLease.take() : null;
@@ -100,7 +101,7 @@ export async function collectOrphansIfDue(
   });
   if (state.endedAt === null) return;
   await collectionLease.release();
-  metrics.known(state, null);
+  showProgress(metrics, state, null);
   logSummary(state, log);
 }
 
@@ -116,64 +117,36 @@ function logSummary(state: PassState, log: Logger): void {
   else log.info(facts, summary);
 }
 
-/** Files that should have gone and are still there: the store failed, or there is a doubt. */
-const leftWhy = ['failed', 'withheld'] as const;
+type OrphanMetrics = ReturnType<typeof createOrphanMetrics>;
 
-/** The metrics of the orphan collection. */
-export class OrphanMetrics {
-  readonly #looked: Counter;
-  readonly #removed: Counter<'reason'>;
-  readonly #left: Counter<'why'>;
-  readonly #missing: Gauge;
-  readonly #endedAt: Gauge;
-  readonly #seconds: Gauge;
+export const createOrphanMetrics = (registry: Registry) => ({
+  looked: counterOf(registry, 'webcapture_reconcile_files_total', 'Files compared with the capture records.'),
+  removed: counterOf(registry, 'webcapture_reconcile_removed_files_total', 'Orphaned files removed, by reason.', {
+    reason: removalReasons,
+  }),
+  left: counterOf(
+    registry,
+    'webcapture_reconcile_left_files_total',
+    'Orphaned files not removed: the store failed, or the file may belong to another installation (withheld).',
+    { why: ['failed', 'withheld'] },
+  ),
+  missing: gaugeOf(
+    registry,
+    'webcapture_reconcile_missing_files',
+    'Completed captures whose file is missing, as counted by the last npm run reconcile -- --missing.',
+  ),
+  endedAt: gaugeOf(
+    registry,
+    'webcapture_reconcile_last_end_timestamp_seconds',
+    'End of the last orphan collection, as a Unix timestamp.',
+  ),
+  seconds: gaugeOf(registry, 'webcapture_reconcile_last_duration_seconds', 'Duration of the last orphan collection.'),
+});
 
-  constructor(registry: Registry) {
-    const registers = [registry];
-    const named = (name: string, help: string) => ({ name: `webcapture_reconcile_${name}`, help, registers });
-    this.#looked = new Counter(named('files_total', 'Files compared with the capture records.'));
-    this.#removed = new Counter({
-      ...named('removed_files_total', 'Orphaned files removed, by reason.'),
-      labelNames: ['reason'],
-    });
-    for (const reason of removalReasons) this.#removed.inc({ reason }, 0);
-    this.#left = new Counter({
-      ...named(
-        'left_files_total',
-        'Orphaned files not removed: the store failed, or the file may belong to another installation (withheld).',
-      ),
-      labelNames: ['why'],
-    });
-    for (const why of leftWhy) this.#left.inc({ why }, 0);
-    this.#missing = new Gauge(
-      named(
-        'missing_files',
-        'Completed captures whose file is missing, as counted by the last npm run reconcile -- --missing.',
-      ),
-    );
-    this.#endedAt = new Gauge(
-      named('last_end_timestamp_seconds', 'End of the last orphan collection, as a Unix timestamp.'),
-    );
-    this.#seconds = new Gauge(named('last_duration_seconds', 'Duration of the last orphan collection.'));
-  }
-
-  looked(files: number): void {
-    this.#looked.inc(files);
-  }
-
-  removed(reason: RemovalReason): void {
-    this.#removed.inc({ reason });
-  }
-
-  left(why: (typeof leftWhy)[number]): void {
-    this.#left.inc({ why });
-  }
-
-  /** Shows what is written down of the last pass and of the last count. */
-  known(pass: PassState | null, missing: MissingCount | null): void {
-    if (missing !== null) this.#missing.set(missing.count);
-    if (pass === null || pass.endedAt === null) return;
-    this.#endedAt.set(pass.endedAt / 1000);
-    this.#seconds.set((pass.endedAt - pass.startedAt) / 1000);
-  }
+/** Shows what is written down of the last pass and of the last count. */
+function showProgress(metrics: OrphanMetrics, pass: PassState | null, missing: MissingCount | null): void {
+  if (missing !== null) metrics.missing.set(missing.count);
+  if (pass === null || pass.endedAt === null) return;
+  metrics.endedAt.set(pass.endedAt / 1000);
+  metrics.seconds.set((pass.endedAt - pass.startedAt) / 1000);
 }

@@ -2,25 +2,11 @@ import { Webhook } from 'standardwebhooks';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { captureView } from '@webcapture/shared/captures/view.ts';
 import type { WebhookNotice } from '@webcapture/shared/api/webhook-event.ts';
-import type { WebhookEvent } from '@webcapture/shared/api/webhook.ts';
+import type { TaskOf } from '@webcapture/shared/queue/tasks.ts';
 import { version } from '@webcapture/shared/runtime/run-service.ts';
 
-/** Something that happened to a capture, which its account's webhook is to hear of. */
-export interface CaptureEvent {
-  readonly event: WebhookEvent;
-  /** 0 for the capture itself, then the number of the refresh. */
-  readonly revision: number;
-  /** Unix milliseconds. */
-  readonly occurredAt: number;
-}
-
-export interface SigningOptions {
-  readonly cdnUrl: string;
-  /** The time of this delivery attempt, Unix milliseconds. */
-  readonly now: number;
-  /** All that it is signed with; at least one. */
-  readonly secrets: readonly string[];
-}
+/** Something that happened to a capture (revision 0), or to its refresh of that number. */
+type CaptureEvent = Pick<TaskOf<'webhook'>, 'event' | 'revision' | 'occurredAt'>;
 
 /** An event as it is sent. */
 export interface SignedEvent {
@@ -33,9 +19,15 @@ export interface SignedEvent {
  * Builds and signs the request that delivers an event, as Standard Webhooks has it. Its id is the same in all attempts, so that
  * a receiver recognizes an event that it has had; time and signatures are those of this attempt, and `data` is the capture as
  * it stands.
+ *
+ * @param options.now the time of this delivery attempt, Unix milliseconds
+ * @param options.secrets all that it is signed with; at least one
  */
-export function signEvent(record: CaptureRecord, event: CaptureEvent, options: SigningOptions): SignedEvent {
-  const { cdnUrl, now, secrets } = options;
+export function signEvent(
+  record: CaptureRecord,
+  event: CaptureEvent,
+  { cdnUrl, now, secrets }: { readonly cdnUrl: string; readonly now: number; readonly secrets: readonly string[] },
+): SignedEvent {
   const id = messageId(record.uuid, event.revision);
   const content: WebhookNotice = {
     type: event.event,
