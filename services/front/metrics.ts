@@ -41,7 +41,7 @@ export function createFrontMetrics(
   const registers = [registry];
   const captures = new Counter({
     name: 'webcapture_front_captures_total',
-    help: 'Captures that were asked for, by outcome (completed, queued in the background, client_gone, or the error code), region and format.',
+    help: 'Valid capture requests that ended, by outcome (completed, queued for background captures, client_gone when the client disconnected, or the error code), region and format.',
     labelNames: ['outcome', 'region', 'format'],
     registers,
   });
@@ -53,42 +53,42 @@ export function createFrontMetrics(
   }
   const errors = new Counter({
     name: 'webcapture_front_errors_total',
-    help: 'Answers of all routes that are errors, by code: UNAUTHORIZED, VALIDATION_ERROR and what never became a capture among them; not the answers to what is no HTTP, or too slow or too large to become a request.',
+    help: 'Error responses of all routes, by error code, including requests that did not become captures, such as UNAUTHORIZED. Responses to HTTP messages that were invalid, too slow or too large to become a request are not counted.',
     labelNames: ['code'],
     registers,
   });
   for (const code of errorCodes) errors.inc({ code }, 0);
   const seconds = new Histogram({
     name: 'webcapture_front_request_seconds',
-    help: 'From the head of a request to the end of its answer.',
+    help: 'Time from the header of a request to the end of its response.',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2, 3, 5, 10, 30, 60, 180],
     registers,
   });
   const own = new Histogram({
     name: 'webcapture_front_own_seconds',
-    help: 'The part of a request that is not spent waiting for a renderer.',
+    help: 'Duration of requests without the time spent waiting for a renderer.',
     labelNames: ['route'],
     buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2],
     registers,
   });
   const results = new Counter({
     name: 'webcapture_front_results_total',
-    help: 'Results of renderers, by what became of them: settled (completed, failed), given back (returned), come again (repeated), of test captures (canary), or refused: their capture had ended otherwise (ended) or is gone (unknown), they are no results (malformed), of no job (forged), or without the right file (rejected).',
+    help: 'Results received from renderers, by outcome. Settled: completed, failed. Returned to the queue: returned. Settled before: repeated. Left to the controller: canary. Refused: ended (the capture had ended with another result), unknown (the capture no longer exists), malformed (not a valid result), forged (no job matches), rejected (the file is missing or wrong).',
     labelNames: ['outcome'],
     registers,
   });
   for (const outcome of settlementOutcomes) results.inc({ outcome }, 0);
   const tokens = new Counter({
     name: 'webcapture_front_tokens_total',
-    help: 'Tokens charged for captures that this front has settled, by the region that rendered them.',
+    help: 'Tokens charged for captures that this front has settled, by rendering region.',
     labelNames: ['region'],
     registers,
   });
   for (const { region } of front.installed) tokens.inc({ region }, 0);
   new Gauge({
     name: 'webcapture_front_captures_in_flight',
-    help: 'Captures of this front that wait or are being rendered.',
+    help: 'Captures that clients of this front wait for, queued or rendering.',
     labelNames: ['region'],
     registers,
     collect() {
@@ -98,7 +98,7 @@ export function createFrontMetrics(
   createComponentStatus(registry, front.components);
   void new Gauge({
     name: 'webcapture_front_status_age_seconds',
-    help: 'Age of what the leader of the fleet last said of the status; absent before its first word.',
+    help: 'Age of the last status that the leader published. Absent until this front has received one.',
     registers,
     collect() {
       const ageMs = front.statusAgeMs();
@@ -128,7 +128,7 @@ const cacheResults = ['hit', 'followed', 'miss'] as const satisfies readonly Cac
 export function createCacheMetrics(registry: Registry): (result: CacheResult) => void {
   const requests = new Counter({
     name: 'webcapture_front_cache_requests_total',
-    help: 'Requests with responseCache: hit (answered from the cache), followed (after an equal capture under way), miss.',
+    help: 'Requests with responseCache enabled, by result: hit (answered from the cache), followed (answered with an equal capture that was in progress), miss.',
     labelNames: ['result'],
     registers: [registry],
   });
@@ -148,7 +148,7 @@ const idempotencyResults = [
 export function createIdempotencyMetrics(registry: Registry): (result: IdempotencyResult) => void {
   const requests = new Counter({
     name: 'webcapture_front_idempotent_requests_total',
-    help: 'Requests with an Idempotency-Key: first, replayed, waited (for one under way), mismatch (another body), taken_over.',
+    help: 'Requests with an Idempotency-Key, by result: first (no earlier request), replayed (answered with the earlier response), waited (replayed after waiting for the earlier request), mismatch (the earlier request had another body), taken_over (the earlier request failed or never completed).',
     labelNames: ['result'],
     registers: [registry],
   });

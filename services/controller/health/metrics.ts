@@ -18,11 +18,11 @@ export function createControllerMetrics(registry: Registry) {
   let shown: StatusReport | null = null;
   createComponentStatus(registry, () => shown?.components ?? []);
   return {
-    leader: gaugeOf(registry, 'webcapture_controller_leader', '1 while this controller leads the fleet.'),
+    leader: gaugeOf(registry, 'webcapture_controller_leader', '1 if this controller is the leader, otherwise 0.'),
     expiryLag: gaugeOf(
       registry,
       'webcapture_expiry_lag_seconds',
-      'Age of the oldest expired capture that has not been cleaned up, to the minute. Set by the leader.',
+      'Age of the oldest expired capture that has not been removed, to the minute. Set by the leader.',
     ),
     returnedJobs: counterOf(
       registry,
@@ -32,13 +32,13 @@ export function createControllerMetrics(registry: Registry) {
     failed: counterOf(
       registry,
       'webcapture_captures_settled_total',
-      'Captures that the controller settled as failed, by reason.',
+      'Captures that the controller settled as failed, by reason: max_deliveries, terminated, not_started, deadline or html_missing.',
       { reason: failReasons },
     ),
     tasks: counterOf(
       registry,
       'webcapture_tasks_total',
-      'Tasks processed by the leader, by kind and outcome; failed tasks are retried.',
+      'Tasks that the leader processed, by kind and outcome. Failed tasks are retried.',
       { kind: taskKinds, outcome: ['done', 'failed'] },
     ),
     /** Shows what was read. */
@@ -54,23 +54,26 @@ function createFactGauges(registry: Registry): (facts: Facts) => void {
     gaugeOf(registry, `webcapture_${name}`, help, labels);
   const gauges = {
     waiting: gauge('queue_waiting_captures', 'Captures waiting in the queue.', ['region', 'lane']),
-    oldest: gauge('queue_oldest_age_seconds', 'Age of the oldest capture waiting in the queue; 0 when none waits.', [
-      'region',
-      'lane',
-    ]),
+    oldest: gauge(
+      'queue_oldest_age_seconds',
+      'Age of the oldest capture waiting in the queue, or 0 if none is waiting.',
+      ['region', 'lane'],
+    ),
     resultsWaiting: gauge('queue_results_waiting', 'Results of renderers that no front has settled yet.'),
     resultsOldest: gauge(
       'queue_results_oldest_age_seconds',
-      'Age of the oldest result that no front has settled yet; 0 when there is none.',
+      'Age of the oldest result that no front has settled yet, or 0 if there is none.',
     ),
-    slots: gauge('region_slots', 'Slots of live renderers.', ['region']),
-    busy: gauge('region_slots_busy', 'Slots that are rendering.', ['region']),
+    slots: gauge('region_slots', 'Slots of all renderers of the region that send heartbeats.', ['region']),
+    busy: gauge('region_slots_busy', 'Slots of the region that are rendering.', ['region']),
     healthy: gauge(
       'region_renderers_healthy',
       'Healthy renderers: Ready, with a fresh heartbeat and a running browser, and not draining.',
       ['region'],
     ),
-    wanted: gauge('region_renderers_wanted', 'Fewest renderers requested in the last five minutes.', ['region']),
+    wanted: gauge('region_renderers_wanted', 'Minimum number of renderers requested in the last five minutes.', [
+      'region',
+    ]),
     canary: gauge('canary_seconds', 'Duration of the last completed canary capture.', ['region']),
   };
   return (facts) => {

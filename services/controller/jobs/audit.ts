@@ -224,12 +224,12 @@ export const createAuditMetrics = (registry: Registry) => ({
   recreated: counterOf(
     registry,
     'webcapture_record_audit_recreated_total',
-    'Missing tasks that the audit of capture records recreated, by kind.',
+    'Missing tasks that the audit of the capture records recreated, by kind.',
     { kind: taskKinds },
   ),
   endedAt: gaugeOf(
     registry,
     'webcapture_record_audit_last_end_timestamp_seconds',
-    'End of the last audit of capture records, as a Unix timestamp.',
+    'Unix time of the end of the last audit of the capture records.',
   ),
 });

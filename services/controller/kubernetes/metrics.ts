@@ -14,7 +14,7 @@ export function createKubernetesMetrics(
   // Read when it is asked for: it grows by itself.
   void new Gauge({
     name: 'webcapture_kubernetes_informer_age_seconds',
-    help: 'Time since the API server last sent anything about a resource; absent before the first list.',
+    help: 'Time since the API server last sent data about a resource. Absent until the first list.',
     labelNames: ['resource'],
     registers: [registry],
     collect() {
@@ -28,12 +28,12 @@ export function createKubernetesMetrics(
     leader: gaugeOf(
       registry,
       'webcapture_kubernetes_leader',
-      '1 while this controller holds the Lease and acts on Kubernetes.',
+      '1 if this controller holds the Lease of its cluster, otherwise 0.',
     ),
     restarts: counterOf(
       registry,
       'webcapture_kubernetes_watch_restarts_total',
-      'Restarts of watches, by reason: expired resource version, error, silence, or a periodic relist.',
+      'Restarts of Kubernetes watches, by resource and reason: expired resource version, error, silence, or periodic relist.',
       { resource: watchedResources, reason: restartReasons },
     ),
     errors: counterOf(
@@ -45,7 +45,7 @@ export function createKubernetesMetrics(
     writes: counterOf(
       registry,
       'webcapture_kubernetes_writes_total',
-      'Writes to the Kubernetes API: deletion costs of pods, status of RenderRegions, Events.',
+      'Writes to the Kubernetes API, by object: deletion costs of pods, status of RenderRegions, or Events.',
       { object: ['pod', 'renderregion', 'event'] },
     ),
   };

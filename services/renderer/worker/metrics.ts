@@ -20,7 +20,7 @@ export function createRendererMetrics(
   const registers = [registry];
   const captures = new Counter({
     name: 'webcapture_renderer_captures_total',
-    help: 'Captures that ended on this renderer, by region, format and outcome (completed, or the error code).',
+    help: 'Captures that ended on this renderer, by region, format and outcome (completed or the error code).',
     labelNames: ['region', 'format', 'outcome'],
     registers,
   });
@@ -30,28 +30,30 @@ export function createRendererMetrics(
   }
   const seconds = new Histogram({
     name: 'webcapture_renderer_render_seconds',
-    help: 'From the delivery of the job to its published result.',
+    help: 'Time from the delivery of a job to the publication of its result.',
     labelNames: ['region', 'format'],
     buckets: [0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 40, 80, 160],
     registers,
   });
   const waits = new Histogram({
     name: 'webcapture_renderer_queue_wait_seconds',
-    help: 'From acceptance to the start of rendering, by lane: background captures may wait for a day.',
+    help: 'Time from the acceptance of a capture to the start of its rendering, by region and priority (label lane). Background captures may wait for up to 24 hours.',
     labelNames: ['region', 'lane'],
     buckets: [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200, 43_200],
     registers,
   });
   const limits = new Counter({
     name: 'webcapture_renderer_network_limits_total',
-    help: 'Captures that met a limit of their network: too many connections, too much downloaded or uploaded.',
+    help: 'Captures that reached a network limit, by limit: connections, download or upload.',
     labelNames: ['region', 'limit'],
     registers,
   });
   for (const limit of sessionLimits) limits.inc({ region, limit }, 0);
-  gauge('webcapture_renderer_slots', 'Captures that this renderer can run at a time.', () => renderer.slots);
-  gauge('webcapture_renderer_slots_busy', 'Captures that this renderer runs now.', renderer.busy);
-  gauge('webcapture_renderer_browser_up', '1 when the browser answers.', () => Number(renderer.browserUp()));
+  gauge('webcapture_renderer_slots', 'Captures that this renderer can run at the same time.', () => renderer.slots);
+  gauge('webcapture_renderer_slots_busy', 'Captures that this renderer is running.', renderer.busy);
+  gauge('webcapture_renderer_browser_up', '1 if the browser of this renderer responds, otherwise 0.', () =>
+    Number(renderer.browserUp()),
+  );
   return {
     limitReached: (limit) => limits.inc({ region, limit }),
     ended: ({ job, failure, queueMs, renderMs }) => {

@@ -51,7 +51,7 @@ export const statusStaleMs = 30_000;
 export function createComponentStatus(registry: Registry, read: () => readonly ComponentStatus[]): void {
   void new Gauge({
     name: 'webcapture_component_status',
-    help: 'State of a component: 0 operational, 1 degraded, 2 partial outage, 3 major outage. Of a front, as its GET /status tells it; of a controller, what it sees itself: no api, and nothing of how old its word is.',
+    help: 'State of a component: 0 operational, 1 degraded performance, 2 partial outage, 3 major outage. Fronts export the states that GET /status returns. The leading controller exports the states that it computes, without the component api and regardless of the age of the status.',
     labelNames: ['component'],
     registers: [registry],
     collect() {

@@ -113,7 +113,7 @@ export function createStoreMetrics(registry: Registry): StoreMetrics {
   const registers = [registry];
   const seconds = new Histogram({
     name: 'webcapture_store_seconds',
-    help: 'Calls of the store of files, with all their retries; read: until the first bytes.',
+    help: 'Duration of file store operations, including retries. The operation read ends with the first bytes of the file.',
     labelNames: ['operation', 'outcome'],
     buckets: [0.002, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30],
     registers,
@@ -122,14 +122,14 @@ export function createStoreMetrics(registry: Registry): StoreMetrics {
   for (const operation of storeOperations) seconds.zero({ operation, outcome: 'failed' });
   const retries = new Counter({
     name: 'webcapture_store_retries_total',
-    help: 'Requests of the bucket that were made again, by what failed (status, connection, checksum, credentials).',
+    help: 'Retried requests to the bucket, by failure: status, connection, checksum or credentials.',
     labelNames: ['operation', 'failure'],
     registers,
   });
   for (const operation of gcsOperations) retries.inc({ operation, failure: 'status' }, 0);
   const rejections = new Counter({
     name: 'webcapture_store_rejected_uploads_total',
-    help: 'Files of renderers that were not put in place, by what was wrong with them.',
+    help: 'Uploads of renderers that were rejected and did not become files, by reason: missing, wrong_type, wrong_size, foreign (not the object of the job) or expired (not the expiry time of the job).',
     labelNames: ['reason'],
     registers,
   });

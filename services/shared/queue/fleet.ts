@@ -242,7 +242,7 @@ const logEveryMs = 10_000;
 export function createHeartbeatFaults(registry: Registry, log: Logger): (fault: HeartbeatFault, key: string) => void {
   const counter = new Counter({
     name: 'webcapture_heartbeat_faults_total',
-    help: 'Heartbeats of renderers that cannot be right, by reason: malformed and too_many (more pods than a region may have) are ignored; conflict: two processes use the name of one pod.',
+    help: 'Invalid heartbeats of renderers, by reason: malformed, too_many (the region has more pods than allowed), or conflict (two processes use the same pod name). Heartbeats that are malformed or too many are ignored.',
     labelNames: ['reason'],
     registers: [registry],
   });

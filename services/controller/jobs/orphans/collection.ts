@@ -120,25 +120,34 @@ function logSummary(state: PassState, log: Logger): void {
 type OrphanMetrics = ReturnType<typeof createOrphanMetrics>;
 
 export const createOrphanMetrics = (registry: Registry) => ({
-  looked: counterOf(registry, 'webcapture_reconcile_files_total', 'Files compared with the capture records.'),
-  removed: counterOf(registry, 'webcapture_reconcile_removed_files_total', 'Orphaned files removed, by reason.', {
-    reason: removalReasons,
-  }),
+  looked: counterOf(
+    registry,
+    'webcapture_reconcile_files_total',
+    'Files that orphan collections compared with their records.',
+  ),
+  removed: counterOf(
+    registry,
+    'webcapture_reconcile_removed_files_total',
+    'Orphans removed, by reason: no_record, other_file (the capture has another file), ended (the capture failed, expired or was deleted) or overdue.',
+    {
+      reason: removalReasons,
+    },
+  ),
   left: counterOf(
     registry,
     'webcapture_reconcile_left_files_total',
-    'Orphaned files not removed: the store failed, or the file may belong to another installation (withheld).',
+    'Orphans not removed, by reason: failed (the store failed) or withheld (the file may belong to another installation).',
     { why: ['failed', 'withheld'] },
   ),
   missing: gaugeOf(
     registry,
     'webcapture_reconcile_missing_files',
-    'Completed captures whose file is missing, as counted by the last npm run reconcile -- --missing.',
+    'Completed captures without a file, as counted by the last run of npm run reconcile -- --missing.',
   ),
   endedAt: gaugeOf(
     registry,
     'webcapture_reconcile_last_end_timestamp_seconds',
-    'End of the last orphan collection, as a Unix timestamp.',
+    'Unix time of the end of the last orphan collection.',
   ),
   seconds: gaugeOf(registry, 'webcapture_reconcile_last_duration_seconds', 'Duration of the last orphan collection.'),
 });

@@ -176,20 +176,25 @@ export function createWebhookMetrics(registry: Registry, unavailable: () => numb
   const registers = [registry];
   void new Gauge({
     name: 'webcapture_webhook_receivers_unavailable',
-    help: 'Webhook receivers that have not answered several attempts in a row and get one attempt at a time. Set by the leader.',
+    help: 'Webhook receivers that failed to respond to several consecutive attempts and get one attempt at a time. Set by the leader.',
     registers,
     collect() {
       this.set(unavailable());
     },
   });
   return {
-    attempts: counterOf(registry, 'webcapture_webhook_attempts_total', 'Delivery attempts of events, by outcome.', {
-      event: webhookEvents,
-      outcome: ['delivered', 'retried', 'given_up'],
-    }),
+    attempts: counterOf(
+      registry,
+      'webcapture_webhook_attempts_total',
+      'Webhook delivery attempts, by event and outcome: delivered, retried or given_up.',
+      {
+        event: webhookEvents,
+        outcome: ['delivered', 'retried', 'given_up'],
+      },
+    ),
     seconds: new Histogram({
       name: 'webcapture_webhook_attempt_seconds',
-      help: 'Time of a delivery attempt, from resolving the name to the answer of the receiver.',
+      help: 'Duration of a webhook delivery attempt, from the DNS lookup to the response of the receiver.',
       buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
     }),
