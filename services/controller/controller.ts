@@ -5,6 +5,7 @@ import { openStore } from '@webcapture/shared/files/open-store.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { followServerClock } from '@webcapture/shared/nats/measure-clock.ts';
+import { provision } from '@webcapture/shared/nats/provision.ts';
 import { createHeartbeatFaults, Fleet } from '@webcapture/shared/queue/fleet.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
@@ -24,7 +25,7 @@ import { Provisioner } from './jobs/provisioner.ts';
 import { createFleetLeader } from './lead-fleet.ts';
 import { type ElectionOptions, runElection } from './leader/election.ts';
 import { Lease } from './leader/lease.ts';
-import { NatsLeaseStore, onRelease } from './leader/nats-lease.ts';
+import { natsLeaseStore, onRelease } from './leader/nats-lease.ts';
 import { repeat } from './loops.ts';
 import { controllerTimes, type ControllerTimes } from './times.ts';
 
@@ -118,7 +119,7 @@ function buildParts(context: BuildContext) {
   const metrics = createControllerMetrics(registry);
   // Unique to this process: a successor under the same name is another candidate.
   const holder = `${config.pod}/${randomUUID()}`;
-  const lease = new Lease(new NatsLeaseStore(live, times.lease), holder, times.lease);
+  const lease = new Lease(natsLeaseStore(live, times.lease), holder, times.lease);
   const clusters = new ClusterReports(config.kubernetes !== null);
   const writer = new StatusWriter(live, lease);
   const shared = { ...context, live, fleet, storage, canaryResults, metrics, clusters };
@@ -127,7 +128,7 @@ function buildParts(context: BuildContext) {
     regions,
     holder,
     lease,
-    provisioner: new Provisioner(session, streams, regions, log),
+    provisioner: new Provisioner(() => provision(session.jsm, streams, regions), log),
     collector: new Collector({ ...shared, streams, regions: config.regions, canaries: canaryResults }),
     publisher: new Publisher({ lease, writer, metrics, log, statusMs: times.statusMs }),
   };

@@ -30,7 +30,7 @@ import { dispatchJob } from './jobs/dispatch.ts';
 import { expireCapture, ExpirySweep } from './jobs/expiry.ts';
 import { createFailCapture } from './jobs/fail-capture.ts';
 import { collectOrphans, createOrphanMetrics } from './jobs/orphans/collection.ts';
-import { leaderHolder, OrphanCollectionLease, OrphanCollectionProgress } from './jobs/orphans/state.ts';
+import { leaderHolder, OrphanCollectionLease } from './jobs/orphans/state.ts';
 import { type Provisioner, removeRetiredDurables } from './jobs/provisioner.ts';
 import { refreshCapture } from './jobs/refresh.ts';
 import { OverdueSweep } from './jobs/sweep.ts';
@@ -106,7 +106,6 @@ function buildWork(parts: LeaderParts) {
     policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
     cdnUrl: config.cdnUrl,
     webhookMetrics: createWebhookMetrics(registry, () => receivers.unavailable),
-    progress: new OrphanCollectionProgress(live),
     collectionLease: new OrphanCollectionLease(live, leaderHolder),
     orphanMetrics: createOrphanMetrics(registry),
     auditMetrics: createAuditMetrics(registry),

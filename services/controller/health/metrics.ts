@@ -3,9 +3,9 @@ import { createComponentStatus, type StatusReport } from '@webcapture/shared/api
 import { type Priority, taskKinds } from '@webcapture/shared/nats/streams.ts';
 import { counterOf, gaugeOf } from '../metrics.ts';
 import type { Facts } from './facts.ts';
-import { countRenderers, isHealthy } from './renderers.ts';
+import { countRenderers, sum } from './renderers.ts';
 
-const lanes = ['interactive', 'background'] as const satisfies readonly Priority[];
+const priorities = ['interactive', 'background'] as const satisfies readonly Priority[];
 
 /** Why the controller, and not a renderer, ended a capture or took its job away. */
 const failReasons = ['max_deliveries', 'terminated', 'not_started', 'deadline', 'html_missing'] as const;
@@ -86,17 +86,14 @@ function createFactGauges(registry: Registry): (facts: Facts) => void {
       gauges.resultsOldest.set((results.oldestMs ?? 0) / 1000);
     }
     for (const { region, pods, waiting, canary, ...rest } of facts.regions) {
-      const { healthy, wanted } = countRenderers({ pods, ...rest }) ?? {
-        healthy: pods.filter(isHealthy).length,
-        wanted: rest.wanted,
-      };
+      const { healthy, wanted } = countRenderers({ pods, ...rest });
       gauges.slots.set({ region }, sum(pods.map(({ slots }) => slots)));
       gauges.busy.set({ region }, sum(pods.map(({ busy }) => busy)));
       gauges.healthy.set({ region }, healthy);
       gauges.wanted.set({ region }, wanted);
       if (canary?.ms === undefined) gauges.canary.remove({ region });
       else gauges.canary.set({ region }, canary.ms / 1000);
-      for (const lane of lanes) {
+      for (const lane of priorities) {
         // What cannot be read is not shown, rather than as it was.
         if (waiting === null) {
           gauges.waiting.remove({ region, lane });
@@ -110,5 +107,3 @@ function createFactGauges(registry: Registry): (facts: Facts) => void {
     }
   };
 }
-
-const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

@@ -1,6 +1,6 @@
 import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
-import type { RegionFacts, LaneDepths, CanaryFacts } from './facts.ts';
-import { judgeClusters, judgeRenderers } from './renderers.ts';
+import type { RegionFacts, PriorityDepths, CanaryFacts } from './facts.ts';
+import { judgeClusters, judgeRenderers, sum } from './renderers.ts';
 import { reasonsOf, worstStatus, duration, type Verdict } from './verdict.ts';
 
 /** The state of a region: the worst that any of its facts says. Null while its renderers cannot be known. */
@@ -46,7 +46,7 @@ function judgeFailures(pods: readonly RendererHeartbeat[]): Verdict | null {
  * long right now. All renderers of a region serve one queue, so the mean of their percentiles, weighted by captures, is
  * taken for that of the region.
  */
-function judgeQueueWait(pods: readonly RendererHeartbeat[], waiting: LaneDepths | null): Verdict | null {
+function judgeQueueWait(pods: readonly RendererHeartbeat[], waiting: PriorityDepths | null): Verdict | null {
   const oldestMs = waiting?.oldestInteractiveMs ?? 0;
   if (oldestMs > maxQueueWaitMs) {
     return { status: 'degraded_performance', message: `a capture has waited ${duration(oldestMs)} for a renderer` };
@@ -56,8 +56,6 @@ function judgeQueueWait(pods: readonly RendererHeartbeat[], waiting: LaneDepths 
   if (ended < minCaptures || p95Ms <= maxQueueWaitMs) return null;
   return { status: 'degraded_performance', message: `captures wait up to ${duration(p95Ms)} for a renderer` };
 }
-
-const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 
 const failuresOfOutage = 2;
 

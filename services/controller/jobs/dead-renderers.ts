@@ -38,6 +38,13 @@ export interface DeadRenderersDeps {
   readonly now?: () => number;
 }
 
+interface LostJob {
+  readonly region: Region;
+  readonly pod: string;
+  /** As `heldJobText` writes it. */
+  readonly text: string;
+}
+
 /**
  * Returns the jobs of renderers that have fallen silent, or whose pod has another process by now, to the queue, so that
  * others get them within seconds: the server itself waits for much longer, since a consumer may be without a leader for many
@@ -104,10 +111,7 @@ export class DeadRenderers {
   }
 
   /** Jobs that a dead renderer held, as far as it reported them, without those that have been returned. */
-  #jobsOf(
-    renderer: SilentRenderer | ReplacedRenderer,
-    now: number,
-  ): { readonly region: Region; readonly text: string; readonly pod: string }[] {
+  #jobsOf(renderer: SilentRenderer | ReplacedRenderer, now: number): LostJob[] {
     const { region, pod, jobs = [], forMs } = renderer;
     const successorForMs = 'successorForMs' in renderer ? renderer.successorForMs : null;
     const reported = [...(this.#reported.get(nameOf(renderer)) ?? [])].filter(
@@ -121,10 +125,7 @@ export class DeadRenderers {
   }
 
   /** The server answers when it has done so; without an answer (no leader) the next look tries again. */
-  async #return(
-    { region, text, pod }: { region: Region; text: string; pod: string },
-    term: Pick<Term, 'holds'>,
-  ): Promise<void> {
+  async #return({ region, text, pod }: LostJob, term: Pick<Term, 'holds'>): Promise<void> {
     const { session, metrics, log } = this.#deps;
     const job = parseHeldJob(text);
     const name = `${region}/${text}`;
@@ -143,7 +144,7 @@ export class DeadRenderers {
       sendSignal(session, region, { shards: [Number(shard)] });
     } catch (error) {
       this.#returned.delete(name);
-      log.debug({ err: error, region, pod, queue }, 'job of a dead renderer not returned to the queue; retrying');
+      log.debug({ err: error, region, pod, queue }, 'returning a job of a dead renderer to the queue failed; retrying');
     }
   }
 }

@@ -27,14 +27,7 @@ const oldVersion = 1;
 
 /** Null when the message is no job at all. */
 export function readQueuedJob(data: Uint8Array): QueuedJob | null {
-  let job: unknown;
-  try {
-    job = JSON.parse(new TextDecoder().decode(data));
-  } catch {
-    return null;
-  }
-  if (typeof job !== 'object' || job === null) return null;
-  const { version, account, uuid, revision, ticket, reply, source, ...times } = job as Record<string, unknown>;
+  const { version, account, uuid, revision, ticket, reply, source, ...times } = fieldsOf(data);
   if (typeof version !== 'number' || typeof account !== 'string' || typeof uuid !== 'string') return null;
   const time = (name: string) => (typeof times[name] === 'number' ? times[name] : Number.POSITIVE_INFINITY);
   const draft = typeof ticket === 'string' && version === captureJobVersion ? ticketOf({ ticket }).draft : undefined;
@@ -53,6 +46,16 @@ export function readQueuedJob(data: Uint8Array): QueuedJob | null {
   };
 }
 
+/** Those of a JSON object; none of anything else. */
+export function fieldsOf(data: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(data));
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
 /**
  * Queues the capture of a job of version 0.1 anew, which no renderer of this version renders. False when it is of another
  * version; true when there is nothing more to do about the old message at `sequence`. With `unlessBegun` a job that a
@@ -61,16 +64,10 @@ export function readQueuedJob(data: Uint8Array): QueuedJob | null {
 export async function convertOldJob(
   old: QueuedJob,
   sequence: number,
-  {
-    captures,
-    jobs,
-    unlessBegun,
-  }: {
-    readonly captures: Pick<Captures, 'get'>;
-    readonly jobs: Pick<Jobs, 'publish'>;
-    readonly unlessBegun: boolean;
-  },
+  deps: { readonly captures: Pick<Captures, 'get'>; readonly jobs: Pick<Jobs, 'publish'> },
+  { unlessBegun }: { readonly unlessBegun: boolean },
 ): Promise<boolean> {
+  const { captures, jobs } = deps;
   if (old.version !== oldVersion) return false;
   const record = (await captures.get(old.account, old.uuid))?.value;
   if (record === undefined || !isOpen(record, old.revision)) return true;

@@ -84,7 +84,7 @@ export class OverdueSweep {
     const { session, captures, jobs, failCapture, followUps } = this.#deps;
     const now = (this.#deps.now ?? session.now)() - graceMs;
     if (now <= Math.min(job.startBy, job.deadline)) {
-      if (!term.holds() || !(await convertOldJob(job, sequence, { captures, jobs, unlessBegun: true }))) return;
+      if (!term.holds() || !(await convertOldJob(job, sequence, this.#deps, { unlessBegun: true }))) return;
       await jobs.remove({ sequence });
       return;
     }

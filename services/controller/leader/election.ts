@@ -1,5 +1,7 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import { Wake } from '../loops.ts';
+import type { Lease, LeaseTimes } from './lease.ts';
 
 /** One unbroken time as the leader. */
 export interface Term {
@@ -9,28 +11,15 @@ export interface Term {
   holds(): boolean;
 }
 
-/** A leadership as one candidate sees it, wherever it is kept. */
-export interface Candidate {
-  /** Whether this process may act as the leader right now. */
-  holds(): boolean;
-  /** Takes the leadership if it is free. */
-  take(): Promise<boolean>;
-  /** Holds it for longer; when somebody else has it, it is lost. */
-  renew(): Promise<void>;
-  /** Gives it up, so that a successor need not wait. */
-  release(): Promise<void>;
-}
-
 export interface ElectionOptions {
   /** What is led, for the log: "the fleet". */
   readonly what: string;
-  readonly lease: Candidate;
+  readonly lease: Pick<Lease, 'holds' | 'take' | 'renew' | 'release'>;
   /** False while asking would be in vain; by default it never is. */
   readonly reachable?: () => boolean;
   /** Calls `wake` when the leadership may have become free; returns the way to stop that. */
   readonly onFree?: (wake: () => void) => () => void;
-  /** As in `LeaseTimes`. */
-  readonly times: { readonly renewMs: number; readonly retryMs: number; readonly pollMs: number };
+  readonly times: Pick<LeaseTimes, 'renewMs' | 'retryMs' | 'pollMs'>;
   readonly log: Logger;
   /** What the leader does; ends soon after the term's signal. The next term waits for it. */
   readonly lead: (term: Term) => Promise<void>;
@@ -54,7 +43,7 @@ const hangMs = 30_000;
 /** Stands for a leadership until `signal` aborts, then gives it up. Never throws. */
 export async function runElection(options: ElectionOptions, signal: AbortSignal): Promise<void> {
   const { what, lease, reachable = () => true, times, log } = options;
-  const waiting = new WakeableWait(signal);
+  const waiting = new Wake();
   const unsubscribe = options.onFree?.(() => waiting.wake());
   let term: RunningTerm | null = null;
   let renewed = true;
@@ -74,11 +63,10 @@ export async function runElection(options: ElectionOptions, signal: AbortSignal)
         term = new RunningTerm(options);
       }
     } catch (error) {
-      if (term !== null && renewed)
-        log.warn({ err: error }, `the leadership of ${what} could not be renewed; retrying`);
+      if (term !== null && renewed) log.warn({ err: error }, `renewing the leadership of ${what} failed; retrying`);
       renewed = false;
     }
-    await waiting.forMs(term === null ? times.pollMs : renewed ? times.renewMs : times.retryMs);
+    await waiting.wait(term === null ? times.pollMs : renewed ? times.renewMs : times.retryMs, signal);
   }
   unsubscribe?.();
   await resign(term, options);
@@ -127,31 +115,5 @@ class RunningTerm {
     await this.#work;
     clearTimeout(timer);
     if (isHung) onHang?.(what, false);
-  }
-}
-
-/** A wait that ends early when woken or aborted. */
-class WakeableWait {
-  #end: () => void = () => undefined;
-  readonly #signal: AbortSignal;
-
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-    signal.addEventListener('abort', () => this.wake(), { once: true });
-  }
-
-  wake(): void {
-    this.#end();
-  }
-
-  async forMs(ms: number): Promise<void> {
-    if (this.#signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#end = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 }

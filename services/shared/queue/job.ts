@@ -12,7 +12,7 @@ import type { Ticket } from './tickets.ts';
  */
 export const captureJobVersion = 2;
 
-/** What to show the browser: an address, or html (here, or as a parcel that was put for a region when it is too large). */
+/** What to show the browser: an address, or html (here, or stored for a region when it is too large). */
 export type CaptureSource =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'html'; readonly html: string }

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import { backoffMs } from '@webcapture/shared/runtime/deadline.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import type { Entries } from '@webcapture/shared/nats/entries.ts';
 import { uuidOfFileName } from '@webcapture/shared/files/file-name.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
@@ -11,12 +12,14 @@ import type { ExpiryDeps } from '../expiry.ts';
 import { removalReasons } from './decide-file.ts';
 import { longStride, passDeps, runPass, type Stride } from './pass.ts';
 import {
+  keepPass,
+  type MissingCount,
   newPass,
-  total,
   type OrphanCollectionLease,
   type PassState,
-  type OrphanCollectionProgress,
-  type MissingCount,
+  readMissing,
+  readPass,
+  total,
 } from './state.ts';
 
 /** How often it is looked whether a pass is due. */
@@ -31,7 +34,7 @@ const retryMs = { first: 30_000, max: 15 * 60_000 };
 export interface OrphanCollectionDeps extends ExpiryDeps {
   readonly session: NatsSession;
   readonly store: FileStore;
-  readonly progress: OrphanCollectionProgress;
+  readonly live: Entries;
   readonly collectionLease: OrphanCollectionLease;
   readonly orphanMetrics: OrphanMetrics;
   readonly log: Logger;
@@ -45,16 +48,11 @@ export interface OrphanCollectionDeps extends ExpiryDeps {
  */
 export async function collectOrphans(parts: OrphanCollectionDeps, intervalMs: number, term: Term): Promise<void> {
   if (intervalMs === 0) return;
-  const { log } = parts;
-  let failures = 0;
-  let waitMs = 0;
-  await repeat({ what: 'orphan collection', everyMs: () => waitMs, signal: term.signal, log }, async () => {
-    // For the case that what follows fails.
-    waitMs = backoffMs(++failures, retryMs.first, retryMs.max);
-    await collectOrphansIfDue(parts, intervalMs, term);
-    failures = 0;
-    waitMs = Math.min(checkIntervalMs, intervalMs);
-  });
+  const everyMs = (failures: number) =>
+    failures === 0 ? Math.min(checkIntervalMs, intervalMs) : backoffMs(failures, retryMs.first, retryMs.max);
+  await repeat({ what: 'orphan collection', everyMs, signal: term.signal, log: parts.log }, () =>
+    collectOrphansIfDue(parts, intervalMs, term),
+  );
 }
 
 /** Makes a pass if one is due, or the rest of one. */
@@ -64,9 +62,9 @@ export async function collectOrphansIfDue(
   term: Term,
   pace: Stride & { readonly pauseMs: number } = { ...longStride, pauseMs },
 ): Promise<void> {
-  const { progress, collectionLease, orphanMetrics: metrics, log } = parts;
-  const last = await progress.pass();
-  showProgress(metrics, last, await progress.missing());
+  const { live, collectionLease, orphanMetrics: metrics, log } = parts;
+  const last = await readPass(live);
+  showProgress(metrics, last, await readMissing(live));
   const unfinished = last !== null && last.endedAt === null;
   if (!unfinished && last !== null && Date.now() < last.startedAt + intervalMs) return;
   if (!term.holds() || (await collectionLease.take()) !== null) return;
@@ -94,7 +92,7 @@ export async function collectOrphansIfDue(
     onPage: async (at) => {
       metrics.looked.inc(at.looked - looked);
       ({ looked } = at);
-      await progress.keepPass(at);
+      await keepPass(live, at);
       const other = at.endedAt === null ? await collectionLease.take() : null;
       if (other !== null) throw new Error(`orphan collection was taken over by ${other}`);
     },

@@ -8,7 +8,7 @@ import { firstUuidOf } from '@webcapture/shared/captures/uuid.ts';
 import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
-import { OrphanCollectionLease, OrphanCollectionProgress } from '../../../../services/controller/jobs/orphans/state.ts';
+import { OrphanCollectionLease } from '../../../../services/controller/jobs/orphans/state.ts';
 import {
   createOrphanMetrics,
   type OrphanCollectionDeps,
@@ -56,7 +56,7 @@ export function stand(
     ...deps,
     session,
     store,
-    progress: new OrphanCollectionProgress(live),
+    live,
     collectionLease: new OrphanCollectionLease(live, 'the leader of the fleet'),
     orphanMetrics: createOrphanMetrics(registry),
     log: recordingLog(lines),
