@@ -50,18 +50,19 @@ export async function startController(
   const registry = createMetrics('controller');
   let notReady = (): string | null => 'waiting for NATS';
   let tickAgeMs = () => 0;
-  /** What this process led, with work that does not end: it would never stand for that again. */
+  /** What this process led, with work that does not end: it cannot lead that again. */
   const hung = new Set<string>();
   const onHang = (what: string, isHung: boolean) => void (isHung ? hung.add(what) : hung.delete(what));
   const latest = new LatestReading();
-  let waitingForFiles: string | null = 'trying the store of files';
+  let waitingForFiles: string | null = 'waiting for the file store';
   const ops = await startOpsServer({
     ...config.ops,
     metrics: registry,
     log,
     notReady: () => notReady(),
     notLive: () => {
-      if (tickAgeMs() > maxTickAgeMs) return `no reading for ${Math.round(tickAgeMs() / 1000)} s`;
+      if (tickAgeMs() > maxTickAgeMs)
+        return `the status has not been collected for ${Math.round(tickAgeMs() / 1000)} s`;
       return hung.size === 0 ? null : `the work of a term as leader of ${[...hung].join(' and ')} does not end`;
     },
     more: (path) => answerScale(path, latest),
@@ -75,14 +76,14 @@ export async function startController(
 
   const needs = ['create', 'get', 'delete', 'list'] as const;
   const files = await openStore(config.storage, { session, log, metrics: registry, needs });
-  shutdown.add('the store of files', () => files.close());
+  shutdown.add('the file store', () => files.close());
   const parts = buildParts({ config, times, session, store: files.store, registry, log, latest });
   const ticker = new Ticker(parts);
   tickAgeMs = () => ticker.ageMs;
   notReady = () => {
     if (!session.connected()) return 'no connection to NATS';
     if (waitingForFiles !== null) return waitingForFiles;
-    return parts.provisioner.complete ? null : 'streams and durables are being set up';
+    return parts.provisioner.complete ? null : 'streams and consumers are being provisioned';
   };
   const { signal } = shutdown;
   const loops = Promise.all([
@@ -187,8 +188,8 @@ async function runOthers(
   ]);
 }
 
-/** For so long after the start nothing is decided while the streams are being set up: nobody needs to hear of that. */
-const setUpMs = 10_000;
+/** For so long after the start nothing is decided while the streams are being provisioned: that is no outage. */
+const provisioningMs = 10_000;
 
 /** The heart of the controller: collect, decide, publish. */
 class Ticker {
@@ -212,7 +213,7 @@ class Ticker {
     try {
       const facts = await collector.read();
       provisioner.heal(facts.queue);
-      this.#deciding ||= provisioner.complete || performance.now() - this.#startedAt > setUpMs;
+      this.#deciding ||= provisioner.complete || performance.now() - this.#startedAt > provisioningMs;
       const report = this.#deciding ? this.#decider.next(facts) : null;
       latest.set({ facts, report });
       await publisher.publish(facts, report);

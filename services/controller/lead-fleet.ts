@@ -99,7 +99,7 @@ function buildWork(parts: LeaderParts) {
     accounts: new Accounts(session),
     admissions: new Admissions(session, {
       readUsage: (account, now, precision) => usage.read(account, now, precision),
-      bookedOf: (account, holds) => usage.bookedOf(account, holds),
+      bookedOf: (account, reservations) => usage.bookedOf(account, reservations),
     }),
     defaultLimits: config.defaultLimits,
     secrets: new WebhookSecrets(session),

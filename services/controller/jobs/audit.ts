@@ -108,7 +108,8 @@ async function auditPage(state: AuditState, deps: AuditDeps): Promise<AuditState
   const last = messages.at(-1);
   if (last === undefined) {
     // Any replica may have answered, one that lags behind too.
-    if (await hasMessage(session, streamNames.db, query)) throw new Error('a replica of the records lags behind');
+    if (await hasMessage(session, streamNames.db, query))
+      throw new Error('the replica that answered lags behind the leader of the capture records');
     return { ...state, endedAt: now() };
   }
   const recreated = { ...state.recreated };

@@ -97,7 +97,7 @@ interface Minute {
 export class ExpirySweep {
   readonly #deps: ExpirySweepDeps;
   readonly #now: () => number;
-  readonly #limiter = new Limiter(maxInFlight);
+  readonly #semaphore = new Semaphore(maxInFlight);
   readonly #minutes = new Map<string, Minute>();
 
   constructor(deps: ExpirySweepDeps) {
@@ -183,7 +183,7 @@ export class ExpirySweep {
           failures.push({ entry, error });
         }
       };
-      await Promise.all(some.map((entry) => this.#limiter.run(() => expireOne(entry))));
+      await Promise.all(some.map((entry) => this.#semaphore.run(() => expireOne(entry))));
       const [first] = failures;
       if (first === undefined) continue;
       const isOutage = failures.length >= outageSize && failures.length === some.length;
@@ -220,8 +220,8 @@ export class ExpirySweep {
   }
 }
 
-/** Lets so many works run at once, in the order in which they came. */
-class Limiter {
+/** Lets so many run at once, in the order in which they came. */
+class Semaphore {
   readonly #max: number;
   readonly #queue: (() => void)[] = [];
   #running = 0;

@@ -8,7 +8,7 @@ import type { QueueFacts } from '../health/facts.ts';
 
 const timeoutMs = 15_000;
 
-/** Sees to it that all streams and durables are there. Any number of controllers may do so at once. */
+/** Keeps all streams and durables provisioned. Any number of controllers may do so at once. */
 export class Provisioner {
   readonly #provision: () => Promise<void>;
   readonly #log: Logger;
@@ -27,11 +27,14 @@ export class Provisioner {
     return this.#complete;
   }
 
-  /** Begins to make what a reading missed; does not wait for it: the next reading shows what came of it. */
+  /** Begins to provision what a reading missed, without waiting: the next reading shows whether it is there. */
   heal(facts: QueueFacts): void {
     this.#complete = facts.kind === 'answered' && facts.missing.length === 0;
     if (facts.kind === 'unreachable' || facts.missing.length === 0 || this.#running !== null) return;
-    this.#log.info({ missing: facts.missing.length, first: facts.missing[0] }, 'provisioning streams and consumers');
+    this.#log.info(
+      { missing: facts.missing.length, first: facts.missing[0] },
+      'provisioning missing streams and consumers',
+    );
     this.run().then(
       () => (this.#failing = false),
       (error: unknown) => {
@@ -43,7 +46,7 @@ export class Provisioner {
 
   /** Joins a run that is under way. Throws the server's error when it refuses. */
   async run(): Promise<void> {
-    this.#running ??= withDeadline(this.#provision(), timeoutMs, 'setting up the streams').finally(
+    this.#running ??= withDeadline(this.#provision(), timeoutMs, 'provisioning of streams and consumers').finally(
       () => (this.#running = null),
     );
     await this.#running;

@@ -47,9 +47,9 @@ export async function refreshCapture(task: TaskOf<'refresh'>, deps: RefreshDeps)
 /** The record as it stands afterwards. */
 async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): Promise<CaptureRecord | null> {
   const { captures, admissions, tasks } = deps;
-  const { account: id, uuid, tokenCost } = record;
+  const { account: accountId, uuid, tokenCost } = record;
   if (!isRefreshable(record)) return record;
-  const account = await accountOf(id, deps);
+  const account = await accountOf(accountId, deps);
   const order = refreshOrderOf(record, {
     by: 'interval',
     region: regionFor(record, deps),
@@ -61,19 +61,19 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   if (account === null) return captures.change(record, refuseRefresh(order, failures.suspended, next));
   if (!deps.regions.includes(order.region)) return captures.change(record, refuseRefresh(order, failures.region, next));
 
-  const hold = refreshReservation(uuid, revision);
-  const place = { id: hold, tokens: tokenCost, lane: 'background', unrated: true, until: now + reservationMs } as const;
-  const { refused } = await admissions.admit(id, account, place);
+  const id = refreshReservation(uuid, revision);
+  const reservation = { id, tokens: tokenCost, lane: 'background', unrated: true, until: now + reservationMs } as const;
+  const { refused } = await admissions.admit(accountId, account, reservation);
   if (refused === 'quota') return captures.change(record, refuseRefresh(order, failures.quota, next));
   if (refused !== null) return record;
   try {
     // Whoever comes after a leader that dies from here on finds the job missing.
-    await tasks.schedule({ kind: 'dispatch', account: id, uuid, revision }, now + dispatchAfterMs);
+    await tasks.schedule({ kind: 'dispatch', account: accountId, uuid, revision }, now + dispatchAfterMs);
     const queued = await captures.change(record, startRefresh(order, next));
-    await dispatchJob({ account: id, uuid, revision }, deps);
+    await dispatchJob({ account: accountId, uuid, revision }, deps);
     return queued;
   } finally {
-    await admissions.release(id, hold);
+    await admissions.release(accountId, id);
   }
 }
 

@@ -59,7 +59,7 @@ export async function runElection(options: ElectionOptions, signal: AbortSignal)
         await lease.renew();
         renewed = true;
       } else if (await lease.take()) {
-        log.info(`leading ${what}`);
+        log.info(`became the leader of ${what}`);
         term = new RunningTerm(options);
       }
     } catch (error) {
@@ -77,9 +77,9 @@ async function resign(term: RunningTerm | null, { what, lease, log }: ElectionOp
   try {
     await withDeadline(term.end(), endTimeoutMs, 'ending the work of the leader');
     await lease.release();
-    log.info(`gave up the leadership of ${what}`);
+    log.info(`released the leadership of ${what}`);
   } catch (error) {
-    log.warn({ err: error }, `the leadership of ${what} could not be given up; it expires by itself`);
+    log.warn({ err: error }, `releasing the leadership of ${what} failed; it expires by itself`);
   }
 }
 

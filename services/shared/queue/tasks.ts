@@ -83,13 +83,14 @@ export const nameOf = ({ account, uuid, revision = 0 }: CaptureTask & { readonly
 /** Throws when the message is no task that this process knows. */
 export function parseTask(data: Uint8Array): Task {
   const task = JSON.parse(new TextDecoder().decode(data)) as Task | null;
-  if (typeof task !== 'object' || task === null || !taskKinds.includes(task.kind)) throw new TypeError('not a task');
+  if (typeof task !== 'object' || task === null || !taskKinds.includes(task.kind))
+    throw new TypeError('the message is not a task');
   const { account, uuid } = task;
   if (typeof uuid !== 'string' || typeof account !== 'string' || !isKeyPart(account)) {
-    throw new TypeError('a task that names no capture');
+    throw new TypeError('the task names no capture');
   }
   if ((task.kind === 'dispatch' || task.kind === 'webhook') && !Number.isInteger(task.revision)) {
-    throw new TypeError('a task that names no revision');
+    throw new TypeError('the task names no revision');
   }
   return task;
 }

@@ -83,10 +83,7 @@ export async function collectOrphansIfDue(
         log.info({ uuid: uuidOfFileName(file.name), reason: why, size: file.size }, 'removed an orphaned file');
       } else if (outcome === 'failed' || outcome === 'withheld') {
         metrics.left.inc({ why: outcome });
-        log.debug(
-          { uuid: uuidOfFileName(file.name), reason: why, outcome, err: error },
-          'left an orphaned file in place',
-        );
+        log.debug({ uuid: uuidOfFileName(file.name), reason: why, outcome, err: error }, 'orphaned file not removed');
       }
     },
     onPage: async (at) => {
@@ -94,7 +91,7 @@ export async function collectOrphansIfDue(
       ({ looked } = at);
       await keepPass(live, at);
       const other = at.endedAt === null ? await collectionLease.take() : null;
-      if (other !== null) throw new Error(`orphan collection was taken over by ${other}`);
+      if (other !== null) throw new Error(`the lease of the orphan collection was taken by ${other}`);
     },
   });
   if (state.endedAt === null) return;

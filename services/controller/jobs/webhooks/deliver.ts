@@ -51,7 +51,8 @@ const skipped: AttemptResult = {
 export async function deliverWebhook(task: TaskOf<'webhook'>, deps: DeliverDeps, { signal }: Pick<Term, 'signal'>) {
   const { receivers, policy, tasks } = deps;
   const turn = receivers.ask(task, attemptDueAt(task));
-  if (turn.verdict === 'defer') throw new TaskDeferredError('it is not the turn of the receiver', turn.retryInMs);
+  if (turn.verdict === 'defer')
+    throw new TaskDeferredError('the webhook receiver has as many attempts under way as it may', turn.retryInMs);
   const send = async (url: string, event: SignedEvent) => {
     if (turn.verdict === 'skip') return skipped;
     const startedAt = performance.now();
@@ -132,8 +133,8 @@ function recordAttempt(
   webhookMetrics.seconds.observe(seconds);
   if (result.delivered) return;
   const facts = { uuid, account, event, attempt, reason: result.reason, err: result.cause };
-  if (againAt === null) log.info(facts, 'event not delivered; giving up');
-  else log.debug(facts, 'delivery attempt failed; retrying');
+  if (againAt === null) log.info(facts, 'webhook event not delivered; no attempts are left');
+  else log.debug(facts, 'webhook delivery attempt failed; retrying');
 }
 
 const second = 1000;

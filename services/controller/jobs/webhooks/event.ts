@@ -49,4 +49,4 @@ export function signEvent(
 }
 
 /** It has no full stop: in what is signed, that ends the id. */
-const messageId = (uuid: string, revision: number) => `msg_${uuid}_${revision}`;
+const messageId = (uuid: string, refreshNumber: number) => `msg_${uuid}_${refreshNumber}`;
