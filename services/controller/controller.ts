@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Registry } from 'prom-client';
-import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { openStore } from '@webcapture/shared/files/open-store.ts';
-import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { connectNats } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { followServerClock } from '@webcapture/shared/nats/measure-clock.ts';
 import { provision } from '@webcapture/shared/nats/provision.ts';
@@ -22,7 +20,7 @@ import { answerScale } from './health/scale.ts';
 import { StorageProbe } from './health/storage-probe.ts';
 import { CanaryResults } from './jobs/canary-rounds.ts';
 import { Provisioner } from './jobs/provisioner.ts';
-import { createFleetLeader } from './lead-fleet.ts';
+import { createFleetLeader, type LeaderParts } from './lead-fleet.ts';
 import { type ElectionOptions, runElection } from './leader/election.ts';
 import { Lease } from './leader/lease.ts';
 import { natsLeaseStore, onRelease } from './leader/nats-lease.ts';
@@ -67,7 +65,7 @@ export async function startController(
     },
     more: (path) => answerScale(path, latest),
   });
-  shutdown.add('the operators’ port', () => ops.close());
+  shutdown.add('the operations server', () => ops.close());
 
   const name = `webcapture controller ${config.pod}`;
   const inboxPrefix = '_INBOX.controller';
@@ -98,18 +96,10 @@ export async function startController(
   return ops.port;
 }
 
-interface BuildContext {
-  readonly config: ControllerConfig;
-  readonly times: ControllerTimes;
-  readonly session: NatsSession;
-  readonly store: FileStore;
-  readonly registry: Registry;
-  readonly log: Logger;
-  readonly latest: LatestReading;
-}
-
 /** What a controller is made of, not yet moving; what only the leader of the fleet needs is built by {@link createFleetLeader}. */
-function buildParts(context: BuildContext) {
+function buildParts(
+  context: Pick<LeaderParts, 'config' | 'times' | 'session' | 'store' | 'registry' | 'log' | 'latest'>,
+) {
   const { config, times, session, store, registry, log } = context;
   const { streams } = config;
   const regions = config.regions.map(({ region }) => region);

@@ -7,7 +7,7 @@ import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { UploadRejectedError } from '@webcapture/shared/files/upload.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { replySubject } from '@webcapture/shared/nats/streams.ts';
-import { captureJobVersion, type UnsignedJob } from '@webcapture/shared/queue/job.ts';
+import { captureJobVersion, type JobReply, type UnsignedJob } from '@webcapture/shared/queue/job.ts';
 import type { Jobs, QueuedJob } from '@webcapture/shared/queue/jobs.ts';
 import { decodeReply, type JobOutcome } from '@webcapture/shared/queue/results.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
@@ -42,12 +42,10 @@ export async function runCanary(
   signal: AbortSignal,
 ): Promise<CanaryOutcome | null> {
   const { session, jobs } = parts;
-  const uuid = uuidV7(session.now());
-  const subject = replySubject(region, 'canary', uuid);
-  const job = newCanary(region, { deadlineMs, now: session.now(), replySubject: subject }, uuid);
+  const job = newCanary(region, session.now(), deadlineMs);
   const replied = new AbortController();
   let outcome: JobOutcome | null = null;
-  const subscription = session.nc.subscribe(subject, {
+  const subscription = session.nc.subscribe(job.reply.subject, {
     callback: (error, message) => {
       if (error !== null) return;
       outcome = decodeReply(message.data)?.result.outcome ?? null;
@@ -156,15 +154,8 @@ const options: RenderOptions = {
 };
 
 /** A small capture of our own html, as a front would queue it; times are the server's. It has no record. */
-function newCanary(
-  region: Region,
-  {
-    deadlineMs,
-    now,
-    replySubject,
-  }: { readonly deadlineMs: number; readonly now: number; readonly replySubject: string },
-  uuid: string,
-): UnsignedJob {
+function newCanary(region: Region, now: number, deadlineMs: number): UnsignedJob & { readonly reply: JobReply } {
+  const uuid = uuidV7(now);
   const deadline = now + deadlineMs;
   const object = newFileName(uuid, options.format);
   return {
@@ -173,7 +164,7 @@ function newCanary(
     revision: 0,
     region,
     ticket: { account: systemAccount, uuid, revision: 0, region, object },
-    reply: { subject: replySubject, wants: 'result' },
+    reply: { subject: replySubject(region, 'canary', uuid), wants: 'result' },
     resultTtlSeconds: Math.ceil(deadlineMs / 1000),
     account: systemAccount,
     lane: 'interactive',

@@ -68,10 +68,7 @@ export class DeletionCosts {
       return cost;
     }
     const delayMs = current === deletionCosts.unheard ? unheardMs : quietMs;
-    if (current >= seen.cost) {
-      seen.at = now;
-      seen.cost = current;
-    } else if (now - seen.at >= delayMs) {
+    if (current >= seen.cost || now - seen.at >= delayMs) {
       seen.cost = current;
       seen.at = now;
     }

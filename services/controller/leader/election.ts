@@ -60,7 +60,7 @@ export async function runElection(options: ElectionOptions, signal: AbortSignal)
         renewed = true;
       } else if (await lease.take()) {
         log.info(`became the leader of ${what}`);
-        term = new RunningTerm(options);
+        term = startTerm(options);
       }
     } catch (error) {
       if (term !== null && renewed) log.warn({ err: error }, `renewing the leadership of ${what} failed; retrying`);
@@ -83,37 +83,34 @@ async function resign(term: RunningTerm | null, { what, lease, log }: ElectionOp
   }
 }
 
-/** The leader's work, with a watchdog that ends it when the lease has run out. */
-class RunningTerm {
-  readonly #aborter = new AbortController();
-  readonly #watchdog: NodeJS.Timeout;
-  readonly #work: Promise<void>;
-  readonly #options: ElectionOptions;
+interface RunningTerm {
+  /** Resolves when the leader's work has ended. */
+  end(): Promise<void>;
+}
 
-  constructor(options: ElectionOptions) {
-    const { what, lease, lead, log } = options;
-    this.#options = options;
-    const { signal } = this.#aborter;
-    this.#watchdog = setInterval(() => {
-      if (!lease.holds()) this.#aborter.abort(new Error('the term is over'));
-    }, watchdogMs);
-    this.#work = lead({ signal, holds: () => !signal.aborted && lease.holds() }).catch((error: unknown) => {
-      log.error({ err: error }, `the work of the leader of ${what} failed`);
-    });
-  }
-
-  async end(): Promise<void> {
-    clearInterval(this.#watchdog);
-    this.#aborter.abort(new Error('the term is over'));
-    const { what, log, onHang, hangAfterMs = hangMs } = this.#options;
+/** Begins the leader's work, with a watchdog that ends it when the lease has run out. */
+function startTerm({ what, lease, lead, log, onHang, hangAfterMs = hangMs }: ElectionOptions): RunningTerm {
+  const aborter = new AbortController();
+  const { signal } = aborter;
+  const abort = () => aborter.abort(new Error('the term is over'));
+  const watchdog = setInterval(() => {
+    if (!lease.holds()) abort();
+  }, watchdogMs);
+  const work = lead({ signal, holds: () => !signal.aborted && lease.holds() }).catch((error: unknown) => {
+    log.error({ err: error }, `the work of the leader of ${what} failed`);
+  });
+  const end = async () => {
+    clearInterval(watchdog);
+    abort();
     let isHung = false;
     const timer = setTimeout(() => {
       isHung = true;
       log.error(`the work of a term as leader of ${what} does not end; this process cannot lead any more`);
       onHang?.(what, true);
     }, hangAfterMs);
-    await this.#work;
+    await work;
     clearTimeout(timer);
     if (isHung) onHang?.(what, false);
-  }
+  };
+  return { end };
 }

@@ -137,21 +137,10 @@ function recordAttempt(
   else log.debug(facts, 'webhook delivery attempt failed; retrying');
 }
 
-const second = 1000;
-const minute = 60 * second;
-const hour = 60 * minute;
+const [second, minute, hour] = [1000, 60_000, 3_600_000] as const;
 
 /** When each attempt is due, in milliseconds after the first: eight attempts over 24 hours. */
-export const attemptOffsets = [
-  0,
-  10 * second,
-  minute,
-  10 * minute,
-  hour,
-  4 * hour,
-  12 * hour,
-  24 * hour,
-] as const satisfies readonly number[];
+export const attemptOffsets = [0, 10 * second, minute, 10 * minute, hour, 4 * hour, 12 * hour, 24 * hour] as const;
 
 /**
  * When the next attempt is due after `attempts` failed ones; null when that was the last. All times are Unix
