@@ -1,12 +1,25 @@
-import { dispatchAfterMs, overdueAt } from '@webcapture/shared/captures/times.ts';
+import { refreshReservation } from '@webcapture/shared/accounts/account-usage.ts';
+import { type Account, type Accounts, withDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/admission.ts';
+import type { Admissions } from '@webcapture/shared/accounts/admissions.ts';
+import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import { dispatchAfterMs, overdueAt, reservationMs } from '@webcapture/shared/captures/times.ts';
+import {
+  isRefreshable,
+  refreshOrderOf,
+  refuseRefresh,
+  startRefresh,
+  stateOf,
+} from '@webcapture/shared/captures/transitions.ts';
+import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
+import { HtmlMissingError } from '@webcapture/shared/files/stored-html.ts';
+import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
 import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { jobOf } from '@webcapture/shared/queue/job.ts';
 import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import type { TaskOf, Tasks } from '@webcapture/shared/queue/tasks.ts';
-import { stateOf } from '@webcapture/shared/captures/transitions.ts';
-import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
-import { HtmlMissingError } from '@webcapture/shared/files/stored-html.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { decideOverdue, type FailCapture } from './fail-capture.ts';
 
 /** The record of a capture that is accepted is written within this. */
@@ -60,4 +73,90 @@ export async function dispatchJob(
   const due = decideOverdue(job, state, now());
   if (due === null || due === 'remove') return;
   await failCapture({ account, uuid, revision }, { ...due, unlessBegun: false });
+}
+
+export interface RefreshDeps extends DispatchDeps {
+  readonly captures: Pick<Captures, 'get' | 'change'>;
+  readonly accounts: Pick<Accounts, 'get'>;
+  readonly admissions: Pick<Admissions, 'admit' | 'release'>;
+  readonly fleet: Pick<Fleet, 'load'>;
+  readonly regions: readonly Region[];
+  readonly defaultLimits: AccountLimits;
+}
+
+/** When a refresh could not be queued now, but perhaps soon. */
+const soonMs = 60_000;
+
+const failures = {
+  suspended: { code: 'FORBIDDEN', message: 'Not refreshed: the account is suspended.' },
+  region: { code: 'REGION_UNAVAILABLE', message: 'Not refreshed: the region is not installed any more.' },
+  quota: { code: 'QUOTA_EXCEEDED', message: 'Not refreshed: too few tokens of this month are left.' },
+} as const satisfies Record<string, CaptureFailure>;
+
+/**
+ * Queues the refresh of a capture whose interval has passed, and sees to the one after. A refresh costs what the capture
+ * cost; without quota, or while the account is suspended, it is left out, the record tells why, and the next one is due
+ * after another interval. A capture that is gone, or whose time is over, is refreshed no more.
+ */
+export async function refreshCapture(task: TaskOf<'refresh'>, deps: RefreshDeps): Promise<void> {
+  const { captures, tasks, now = Date.now } = deps;
+  const record = (await captures.get(task.account, task.uuid))?.value;
+  if (record?.status !== 'completed' || record.nextRefreshAt === undefined || record.expiresAt <= now()) return;
+  const due = record.nextRefreshAt <= now();
+  const after = due ? await refresh(record, deps, now()) : record;
+  const isLater = after?.nextRefreshAt !== undefined && after.nextRefreshAt > now();
+  if (after?.status === 'completed') await tasks.schedule(task, isLater ? after.nextRefreshAt : now() + soonMs);
+}
+
+/** The record as it stands afterwards. */
+async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): Promise<CaptureRecord | null> {
+  const { captures, admissions, tasks } = deps;
+  const { account: accountId, uuid, tokenCost } = record;
+  if (!isRefreshable(record)) return record;
+  const account = await accountOf(accountId, deps);
+  const order = refreshOrderOf(record, {
+    by: 'interval',
+    region: regionFor(record, deps),
+    acceptedAt: now,
+    ...(account?.isolation === undefined ? {} : { isolation: account.isolation }),
+  });
+  const { revision } = order;
+  const next = nextAfter(record, now);
+  if (account === null) return captures.change(record, refuseRefresh(order, failures.suspended, next));
+  if (!deps.regions.includes(order.region)) return captures.change(record, refuseRefresh(order, failures.region, next));
+
+  const id = refreshReservation(uuid, revision);
+  const reservation = { id, tokens: tokenCost, lane: 'background', unrated: true, until: now + reservationMs } as const;
+  const { refused } = await admissions.admit(accountId, account, reservation);
+  if (refused === 'quota') return captures.change(record, refuseRefresh(order, failures.quota, next));
+  if (refused !== null) return record;
+  try {
+    // Whoever comes after a leader that dies from here on finds the job missing.
+    await tasks.schedule({ kind: 'dispatch', account: accountId, uuid, revision }, now + dispatchAfterMs);
+    const queued = await captures.change(record, startRefresh(order, next));
+    await dispatchJob({ account: accountId, uuid, revision }, deps);
+    return queued;
+  } finally {
+    await admissions.release(accountId, id);
+  }
+}
+
+/** Null when it may not do anything. */
+async function accountOf(id: string, { accounts, defaultLimits }: RefreshDeps): Promise<Account | null> {
+  const found = await accounts.get(id);
+  if (found === null || found.value.suspendedAt !== undefined) return null;
+  return withDefaultLimits(found.value, defaultLimits);
+}
+
+/** A named region, always; else where it was rendered, if there is a renderer, or else where there is one. */
+function regionFor({ askedRegion, region }: CaptureRecord, { fleet, regions }: RefreshDeps): Region {
+  if (askedRegion !== 'auto') return askedRegion;
+  return [region, ...regions].find((each) => fleet.load(each).renderers > 0) ?? region;
+}
+
+/** The first time of the rhythm that is still to come. */
+function nextAfter({ nextRefreshAt = 0, persistence }: CaptureRecord, now: number): number {
+  const interval = persistence?.refreshIntervalMs ?? 0;
+  if (interval === 0) return now + soonMs;
+  return nextRefreshAt + interval * (Math.floor((now - nextRefreshAt) / interval) + 1);
 }

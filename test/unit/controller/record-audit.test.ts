@@ -17,7 +17,7 @@ import {
 import { createControllerMetrics } from '../../../services/controller/health/metrics.ts';
 import { dispatchJob } from '../../../services/controller/jobs/dispatch.ts';
 import { ExpirySweep } from '../../../services/controller/jobs/expiry.ts';
-import { refreshCapture } from '../../../services/controller/jobs/refresh.ts';
+import { refreshCapture } from '../../../services/controller/jobs/dispatch.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { expiriesOf } from '../../harness/queues.ts';

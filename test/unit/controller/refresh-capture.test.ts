@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { dispatchJob } from '../../../services/controller/jobs/dispatch.ts';
-import { refreshCapture } from '../../../services/controller/jobs/refresh.ts';
+import { refreshCapture } from '../../../services/controller/jobs/dispatch.ts';
 import { newOutcome } from '../../harness/records.ts';
 import { day, hour, orderOf } from './support/refresh-order.ts';
 import { completeCapture, useSettling } from './support/settling.ts';
