@@ -70,7 +70,7 @@ export interface LeaderParts {
 export function createFleetLeader(parts: LeaderParts): (term: Term) => Promise<void> {
   const work = buildWork(parts);
   return async (term) => {
-    await Promise.all([keepOrder(work, term), doTasks(work, term)]);
+    await Promise.all([runPeriodicJobs(work, term), doTasks(work, term)]);
   };
 }
 
@@ -116,8 +116,8 @@ function buildWork(parts: LeaderParts) {
 
 type Work = ReturnType<typeof buildWork>;
 
-/** What is done again and again, and dead letters as they come. Never throws. */
-async function keepOrder(work: Work, term: Term): Promise<void> {
+/** All but the tasks: jobs that are repeated, canaries, orphan collection, and dead letters as they come. Never throws. */
+async function runPeriodicJobs(work: Work, term: Term): Promise<void> {
   const { session, provisioner, latest, config, regions, times, log } = work;
   const { signal } = term;
   const every = (everyMs: number, what: string, run: () => Promise<unknown>) =>

@@ -108,7 +108,7 @@ async function auditPage(state: AuditState, deps: AuditDeps): Promise<AuditState
   const last = messages.at(-1);
   if (last === undefined) {
     // Any replica may have answered, one that lags behind too.
-    if (await hasMessage(session, streamNames.db, query))
+    if ((await getMessage(session.jsm.streams, streamNames.db, query)) !== null)
       throw new Error('the replica that answered lags behind the leader of the capture records');
     return { ...state, endedAt: now() };
   }
@@ -203,20 +203,11 @@ async function recreate({ task, at }: Wanted, { session, tasks, expiryIndex, now
     return true;
   }
   for (const subject of subjectsOf(task)) {
-    if (await hasMessage(session, streamNames.tasks, { last_by_subj: subject })) return false;
+    if ((await getMessage(session.jsm.streams, streamNames.tasks, { last_by_subj: subject })) !== null) return false;
   }
   if (at <= now()) await tasks.publish(task);
   else await tasks.schedule(task, at);
   return true;
-}
-
-/** As the leader of the stream knows it. */
-async function hasMessage(
-  { jsm }: NatsSession,
-  stream: string,
-  query: { readonly last_by_subj: string } | { readonly seq: number; readonly next_by_subj: string },
-): Promise<boolean> {
-  return (await getMessage(jsm.streams, stream, query)) !== null;
 }
 
 type AuditMetrics = ReturnType<typeof createAuditMetrics>;
