@@ -26,6 +26,9 @@ const secretKey = 'secret.tickets';
 /** A secret that does not open a ticket is read again, but not more often than this, whatever renderers send. */
 const minReadIntervalMs = 1000;
 
+/** How long reading the secret, or making it, may take with all attempts. */
+const secretTimeoutMs = 5000;
+
 /**
  * Signs what a job is about (HMAC-SHA-256), so that a result proves that its renderer was given the job. The secret is
  * made when it is needed for the first time, and is the same for all fronts and controllers of the fleet.
@@ -77,13 +80,16 @@ export class Tickets {
 
   /** When another service was quicker, or the answer got lost, the secret that is there counts. */
   #readOrCreate(): Promise<Buffer> {
-    return compareAndSet(async () => {
-      const found = await this.#db.get<{ secret: string }>(secretKey);
-      if (found !== null) return Buffer.from(found.value.secret, 'base64');
-      const secret = randomBytes(32);
-      await this.#db.create(secretKey, { secret: secret.toString('base64') });
-      return secret;
-    });
+    return compareAndSet(
+      async () => {
+        const found = await this.#db.get<{ secret: string }>(secretKey);
+        if (found !== null) return Buffer.from(found.value.secret, 'base64');
+        const secret = randomBytes(32);
+        await this.#db.create(secretKey, { secret: secret.toString('base64') });
+        return secret;
+      },
+      { deadline: Date.now() + secretTimeoutMs },
+    );
   }
 }
 

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { Webhook } from 'standardwebhooks';
-import type { WebhookNotice } from '@webcapture/shared/api/webhook-event.ts';
+import type { WebhookPayload } from '@webcapture/shared/api/webhook-event.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { captureView } from '@webcapture/shared/captures/view.ts';
 import { connect } from '@webcapture/shared/egress/connect.ts';
@@ -20,7 +20,7 @@ type CaptureEvent = Pick<TaskOf<'webhook'>, 'event' | 'revision' | 'occurredAt'>
 /** An event as it is sent. */
 export interface SignedEvent {
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON of a {@link WebhookNotice}. */
+  /** JSON of a {@link WebhookPayload}. */
   readonly body: string;
 }
 
@@ -38,7 +38,7 @@ export function signEvent(
   { cdnUrl, now, secrets }: { readonly cdnUrl: string; readonly now: number; readonly secrets: readonly string[] },
 ): SignedEvent {
   const id = messageId(record.uuid, event.revision);
-  const content: WebhookNotice = {
+  const content: WebhookPayload = {
     type: event.event,
     timestamp: new Date(event.occurredAt).toISOString(),
     data: captureView(record, { cdnUrl, now }),
