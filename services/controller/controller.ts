@@ -144,8 +144,8 @@ async function runOthers(
   while (!provisioner.complete && !signal.aborted) await delay(50, signal);
   if (signal.aborted) return;
   log.info('streams and consumers are provisioned');
-  const usualMs = config.storage.bucket === undefined ? times.storageProbeMs : times.bucketProbeMs;
-  const probeMs = () => (storage.facts?.kind === 'fails' ? times.storageRetryMs : usualMs);
+  const intervalMs = config.storage.bucket === undefined ? times.storageProbeMs : times.bucketProbeMs;
+  const probeMs = () => (storage.facts?.kind === 'fails' ? times.storageRetryMs : intervalMs);
   const readCanaryResults = async () => {
     if (!lease.holds()) await canaryResults.load(regions);
   };

@@ -35,7 +35,7 @@ export async function repeat(
   }
 }
 
-/** Does the work for each item, so many at a time, in order of their begin. The work sees to its own failures. */
+/** Does the work for each item, up to `parallel` at a time, begun in their order. The work handles its own failures. */
 export async function eachOf<T>(
   items: readonly T[],
   parallel: number,

@@ -21,7 +21,7 @@ export type QueueFacts =
       readonly roundTripMs: number;
       /** Streams and durables that should be there and are not. */
       readonly missing: readonly string[];
-      /** Captures that wait and that nobody has been handed yet. */
+      /** Captures that wait: not delivered to a renderer yet. */
       readonly waiting: Readonly<Partial<Record<Region, PriorityDepths>>>;
       /** Background shards of each region in which a capture waits, or is held by a renderer, which may have died. */
       readonly shards: Readonly<Partial<Record<Region, readonly number[]>>>;

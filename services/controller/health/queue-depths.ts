@@ -34,7 +34,7 @@ interface ConsumerDepth {
 
 /**
  * Looks at the queue: what is missing, how many captures wait, and how long the leader of the captures' stream takes to
- * answer. Six requests, and one more for each subject whose captures wait; what nothing but a metric tells (the age of
+ * answer. Six requests, and one more for each subject whose captures wait; what only a metric shows (the age of
  * background captures, the results that wait) is given up after a quarter of the limit. Never throws.
  *
  * A list of consumers waits for the leader of each, so one without a leader would hold up the answer about all: then they are asked one by
@@ -81,7 +81,7 @@ async function read(
         return readConsumers(session, stream, wanted, { timeoutMs, known });
       }),
     ),
-    withDeadline(resultsDepth(session), timeoutMs / 4, 'counting results').catch(() => null),
+    withDeadline(resultsDepth(session), timeoutMs / 4, 'counting the results that wait').catch(() => null),
     timed,
   ]);
   const wantedStreams = streamConfigs(settings).map(({ name }) => name);
@@ -130,7 +130,7 @@ async function readConsumers(
   await Promise.all(
     asked.map(async (name) => {
       const info = session.jsm.consumers.info(stream, name);
-      await withDeadline(info, timeoutMs / 4, `asking for ${name}`).then(remember, () => undefined);
+      await withDeadline(info, timeoutMs / 4, `reading the state of consumer ${name}`).then(remember, () => undefined);
     }),
   );
   const missing = unlisted.filter((name) => !names.includes(name)).map((name) => `${stream}/${name}`);
@@ -191,8 +191,11 @@ async function depthsOf(
     if (depth === undefined || depth.readAt < oldest) return null;
     if (depth.pending === 0) return { waiting: 0, oldestMs: null };
     const next = ageOfNext(session, captureSubject(region, priority, shard), depth.delivered + 1);
-    // Nothing but a metric tells the age of background captures: without it the queue answers all the same.
-    const age = priority === 'interactive' ? next : withDeadline(next, backgroundAgeMs, 'an age').catch(() => null);
+    // Only a metric shows the age of background captures: it must not hold up the reading.
+    const age =
+      priority === 'interactive'
+        ? next
+        : withDeadline(next, backgroundAgeMs, 'reading the age of a background capture').catch(() => null);
     return { waiting: depth.pending, oldestMs: await age };
   };
   const [interactive, ...background] = await Promise.all([

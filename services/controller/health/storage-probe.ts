@@ -12,7 +12,7 @@ import type { StorageFacts } from './facts.ts';
  */
 const leftoverMs = 5 * 60_000;
 
-/** Every so many failures in a row one is logged. */
+/** Of failures in a row, one of this many is logged. */
 const failuresPerLogLine = 30;
 
 type Step = 'write' | 'read' | 'remove';

@@ -30,7 +30,7 @@ const subjectsAtOnce = 500;
 /** Records with something missing that are dealt with at once. */
 const parallel = 16;
 
-/** Whoever wrote a record sees to what follows from it within this; an expiry may be late by as much. */
+/** Whoever wrote a record arranges what follows from it within this; an expiry may be late by as much. */
 const marginMs = 10 * 60_000;
 
 /** How far an audit has come: in the bucket `live`, where the next leader finds it. Times in Unix milliseconds. */

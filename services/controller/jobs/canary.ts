@@ -63,7 +63,7 @@ async function roundsOf(options: CanaryRoundsOptions, region: Region, term: Term
     );
     if (outcome.kind === 'completed') pauseMs = options.intervalMs;
   };
-  await repeat({ what: `canary of ${region}`, everyMs: () => pauseMs, signal: term.signal, log }, work);
+  await repeat({ what: `running the canary of ${region}`, everyMs: () => pauseMs, signal: term.signal, log }, work);
 }
 
 const keyOf = (region: Region) => `canary.${region}`;
@@ -192,14 +192,14 @@ async function judge(
   const wanted = { name: object, object, account: job.account, region: job.region, isRefresh: false };
   const { upload } = outcome;
   const expected = { ...wanted, contentType: mimeTypes[job.options.format], expiresAt: upload.expiresAt };
-  const waitUntil = performance.now() + maxFileDelayMs;
+  const deadline = performance.now() + maxFileDelayMs;
   // The reply may be quicker than the file.
   const accept = async (): ReturnType<FileStore['accept']> => {
     try {
       return await store.accept(upload, expected);
     } catch (error) {
       const isEarly = error instanceof UploadRejectedError && error.reason === 'missing';
-      if (!isEarly || performance.now() > waitUntil) throw error;
+      if (!isEarly || performance.now() > deadline) throw error;
       await delay(50);
       return accept();
     }

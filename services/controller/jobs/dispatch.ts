@@ -37,7 +37,7 @@ export interface DispatchDeps {
 }
 
 /**
- * Sees to it that an accepted capture, or refresh, ends. One that has not begun gets its job: its front may have died
+ * Makes sure that an accepted capture, or refresh, ends. One that has not begun gets its job: its front may have died
  * before it could queue it; within minutes, a job that lies there already is not queued twice. One whose html is gone fails: its front put it
  * there before it wrote the record, and took it away because its client was told that nothing was accepted. One that is
  * still open when all its time has passed has lost its job, and fails: what it has set aside would never be given back else.
@@ -94,8 +94,8 @@ const failures = {
 } as const satisfies Record<string, CaptureFailure>;
 
 /**
- * Queues the refresh of a capture whose interval has passed, and sees to the one after. A refresh costs what the capture
- * cost; without quota, or while the account is suspended, it is left out, the record tells why, and the next one is due
+ * Queues the refresh of a capture whose interval has passed, and schedules the one after. A refresh costs what the capture
+ * cost; without quota, or while the account is suspended, it is left out, the record says why, and the next one is due
  * after another interval. A capture that is gone, or whose time is over, is refreshed no more.
  */
 export async function refreshCapture(task: TaskOf<'refresh'>, deps: RefreshDeps): Promise<void> {

@@ -61,7 +61,7 @@ export async function expireCapture(
 /** Removals under way at once: a bucket takes 50 ms for each, and two thousand may be due in a second. */
 const maxInFlight = 256;
 
-/** Entries read in one request, and so many records: the server answers about a thousand subjects at most. */
+/** Entries, and records, read in one request: the server answers a request for about a thousand subjects at most. */
 const entriesAtOnce = 1000;
 const recordsAtOnce = 500;
 
@@ -71,7 +71,7 @@ const subjectsAtOnce = 8;
 /** A capture that could not be cleared away is looked at again after this. */
 const retryMs = 5 * 60_000;
 
-/** When so many in a row fail, it is the store that fails: then nothing is put off, and the next pass tries again. */
+/** When this many in a row fail, it is the store that fails: then nothing is put off, and the next pass tries again. */
 const outageSize = 20;
 
 export interface ExpirySweepDeps extends ExpiryDeps {
@@ -220,7 +220,7 @@ export class ExpirySweep {
   }
 }
 
-/** Lets so many run at once, in the order in which they came. */
+/** Limits how many run at once; the others wait in the order in which they came. */
 class Semaphore {
   readonly #max: number;
   readonly #queue: (() => void)[] = [];

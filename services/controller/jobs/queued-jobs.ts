@@ -83,7 +83,7 @@ export async function convertOldJob(
   }
 }
 
-/** Html that nobody renders again stands in the job alone, or is named there alone. */
+/** The record of such a capture does not have its html: the job alone has it, or names it. */
 function sourceOf({ source }: QueuedJob, { region }: CaptureRecord): Pick<JobDelivery, 'source'> {
   if (source === undefined || source.kind === 'url') return {};
   return { source: source.kind === 'html' ? source : { ...source, region } };

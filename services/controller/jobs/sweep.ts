@@ -14,7 +14,7 @@ import { convertOldJob, readQueuedJob } from './queued-jobs.ts';
 /** Fronts and renderers act on the same times by clocks of their own: they go first. */
 const graceMs = 3000;
 
-/** Jobs looked at on each subject in a pass: so many from the head, and so many further on. */
+/** Jobs read on each subject in a pass: up to this many from the head, and as many further on. */
 const batch = 16;
 
 /** A job may carry up to a max_payload of html. */
@@ -89,7 +89,7 @@ export class OverdueSweep {
       return;
     }
     const record = await captures.get(job.account, job.uuid);
-    // An interactive capture has no record before it ends: until its deadline its front, if it lives, sees to it.
+    // An interactive capture has no record before it ends: until its deadline it is left to its front, which may be alive.
     const state =
       record === null ? (job.draft === undefined ? null : 'rendering') : stateOf(record.value, job.revision);
     const due = decideOverdue(job, state, now);

@@ -65,7 +65,7 @@ async function handle<K extends TaskKind>(
   }
 }
 
-/** Null for what nobody will ever be able to do. */
+/** Null for a message that is no task: it is acknowledged, so that it does not come again. */
 function read(message: PulledMessage, log: Logger): Task | null {
   try {
     return parseTask(message.data);

@@ -8,7 +8,7 @@ import type { Inventory } from './inventory.ts';
 import type { KubernetesMetrics } from './metrics.ts';
 import { deletionCostKey, type Pod } from './objects.ts';
 
-/** What scaling down should take first comes out lowest: a pod that nobody hears, then those that do nothing. */
+/** What scaling down should take first comes out lowest: a pod without heartbeats, then those that are idle. */
 const deletionCosts = { unheard: -10, idle: 0, busy: 50, full: 100 } as const;
 
 /** A pod counts as busy for so long after it was: between two captures it is no less needed. */

@@ -125,7 +125,7 @@ export class Fleet {
     }
     const heartbeat = parseHeartbeat(key, value);
     if (heartbeat === null) return this.#onFault('malformed', key);
-    // A watch that starts again tells the last heartbeats once more, which is no sign of life.
+    // A watch that starts again brings the last heartbeats once more, which is no sign of life.
     if (known?.revision === revision) return;
     const sums = this.#sumsOf(heartbeat.region);
     if (fresh === undefined && sums.fresh >= maxPodsPerRegion) return this.#onFault('too_many', key);
@@ -186,7 +186,7 @@ export class Fleet {
     return this.fresh(region).filter(isServing);
   }
 
-  /** Sorts out who has fallen silent, unless that was done within `everyMs`; looks at nobody else. */
+  /** Moves those that have fallen silent, unless that was done within `everyMs`; looks at no others. */
   #sweep(now: number, everyMs: number): void {
     if (now - this.#sweptAt < everyMs) return;
     this.#sweptAt = now;

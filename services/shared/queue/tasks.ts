@@ -15,7 +15,7 @@ interface CaptureTask {
  * done, so that doing it twice, or late, is harmless. Times are Unix milliseconds.
  */
 export type Task =
-  /** Sees to it that the job of an accepted capture (revision 0), or of a refresh, lies in the queue. */
+  /** Makes sure that the job of an accepted capture (revision 0), or of a refresh, is in the queue. */
   | (CaptureTask & { readonly kind: 'dispatch'; readonly revision: number })
   /** Clears away what is left of a capture whose time is over, or that was deleted. */
   | (CaptureTask & { readonly kind: 'expiry' })

@@ -15,7 +15,7 @@ const maxAttempts = 3;
 /** Removals under way at once. */
 const parallel = 8;
 
-/** After so many failures on a page and not one success the store is taken to be away. */
+/** After so many failures on a page and not one success the store is taken to be unavailable. */
 const maxFailures = 24;
 
 /** How a pass goes through the files. */
@@ -71,7 +71,7 @@ export interface PassOptions {
   readonly signal: AbortSignal;
   /** Whether this process may act: asked before each removal. */
   readonly holds: () => boolean;
-  /** Hears of each file that should go: what became of it, or `found` when it is only looked at. */
+  /** Called for each file that should go: what became of it, or `found` when it is only looked at. */
   readonly onFinding?: (finding: Finding, outcome: Outcome | 'found', error?: unknown) => void;
   /** Called after each page, and when it is given up for now. A pass that is started again with what it was given goes on from there. */
   readonly onPage: (state: PassState) => Promise<void>;
@@ -143,13 +143,13 @@ async function removeFindings(findings: readonly Finding[], deps: PassDeps, opti
   }
   let [successes, failures] = [0, 0];
   let lastError: unknown;
-  const isAway = () => successes === 0 && failures >= maxFailures;
+  const isUnavailable = () => successes === 0 && failures >= maxFailures;
   const onOutcome = (finding: Finding, outcome: Outcome, error?: unknown) => {
     ends.push({ why: finding.why, outcome });
     onFinding?.(finding, outcome, error);
   };
   await eachOf(findings, parallel, async (finding) => {
-    if (isAway() || !holds()) return;
+    if (isUnavailable() || !holds()) return;
     try {
       const outcome = await removeFinding(finding, deps, force);
       successes++;
@@ -160,7 +160,7 @@ async function removeFindings(findings: readonly Finding[], deps: PassDeps, opti
       onOutcome(finding, 'failed', error);
     }
   });
-  if (isAway()) throw lastError;
+  if (isUnavailable()) throw lastError;
   return holds() ? ends : null;
 }
 

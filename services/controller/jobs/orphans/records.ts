@@ -69,7 +69,7 @@ export class RecordFinder {
 
 const pageSize = 500;
 
-/** Questions to the store under way at once: it may take 50 ms for each. */
+/** Requests to the store under way at once: it may take 50 ms for each. */
 const parallel = 16;
 
 interface MissingDeps {
@@ -84,7 +84,7 @@ interface MissingDeps {
  * last. Changes nothing. What is written meanwhile is not looked at. Returns how many files it has asked for. Throws
  * when NATS or the store does not answer.
  *
- * @param options.onMissing hears of each completed, unexpired capture whose file is gone
+ * @param options.onMissing called for each completed, unexpired capture whose file is gone
  */
 export async function findMissing(
   deps: MissingDeps,
