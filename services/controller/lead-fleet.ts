@@ -118,16 +118,14 @@ type Work = ReturnType<typeof buildWork>;
 
 /** All but the tasks: jobs that are repeated, canaries, orphan collection, and dead letters as they come. Never throws. */
 async function runPeriodicJobs(work: Work, term: Term): Promise<void> {
-  const { session, provisioner, latest, config, regions, times, log } = work;
+  const { session, fleet, provisioner, latest, config, regions, times, metrics, log } = work;
   const { signal } = term;
   const every = (everyMs: number, what: string, run: () => Promise<unknown>) =>
     repeat({ what, everyMs, signal, log }, run);
   const sweep = new OverdueSweep(work);
   const expiries = new ExpirySweep(work);
-  const deadRenderers = new DeadRenderers({
-    ...work,
-    isFleetKnown: () => latest.get()?.facts.regions.some(({ fleetKnown }) => fleetKnown) === true,
-  });
+  const isFleetKnown = () => latest.get()?.facts.regions.some(({ fleetKnown }) => fleetKnown) === true;
+  const deadRenderers = new DeadRenderers({ session, fleet, isFleetKnown, metrics, log });
   signal.addEventListener('abort', () => deadRenderers.close(), { once: true });
   const provisionAll = async () => {
     await provisioner.run();
