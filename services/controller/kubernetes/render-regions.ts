@@ -1,19 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { CustomObjectsApi, EventsV1Api, V1MicroTime } from '@kubernetes/client-node';
-import type { ComponentStatus, StatusValue } from '@webcapture/shared/api/status.ts';
-import type { LatestReading, RegionFacts } from '../health/facts.ts';
-import { capacityOf, countRenderers } from '../health/renderers.ts';
+import type { StatusValue } from '@webcapture/shared/api/status.ts';
+import type { LatestReading } from '../health/facts.ts';
 import type { Term } from '../leader/election.ts';
 import { isConflict, isNotFound, type KubernetesClient } from './client.ts';
 import type { Inventory } from './inventory.ts';
 import type { KubernetesMetrics } from './metrics.ts';
-import {
-  type RenderRegion,
-  renderRegionApi,
-  renderRegions,
-  type RenderRegionStatus,
-  type StatusCondition,
-} from './objects.ts';
+import { renderRegionApi, renderRegions, type RenderRegion, type RenderRegionStatus } from './objects.ts';
+import { isWorthWriting, regionStatus, reasonOf } from './region-status.ts';
 
 export interface RegionsParts {
   readonly client: KubernetesClient;
@@ -146,91 +140,3 @@ export class RegionEvents {
     );
   }
 }
-
-export interface ResourceInput {
-  readonly resource: Pick<RenderRegion, 'metadata' | 'spec' | 'status'>;
-  /** The component of the region as `/status` shows it. */
-  readonly component: ComponentStatus;
-  readonly facts: RegionFacts;
-  /** Captures that wait. */
-  readonly queued: number;
-  /** Unix milliseconds. */
-  readonly now: number;
-}
-
-/** What the status of a RenderRegion should be: what `/status` shows, and the numbers behind it. */
-export function regionStatus({ resource, component, facts, queued, now }: ResourceInput): RenderRegionStatus {
-  const { status, message = '', responseTimeMs } = component;
-  const { healthy, wanted } = countRenderers(facts);
-  const found = !(facts.clusters?.missing ?? []).includes(resource.spec.deployment);
-  const time = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
-  const conditions = [
-    condition('Operational', status === 'operational', reasonOf(status), message),
-    found
-      ? condition('DeploymentFound', true, 'Found', `the Deployment ${resource.spec.deployment} makes its renderers`)
-      : condition('DeploymentFound', false, 'NotFound', `the Deployment ${resource.spec.deployment} is not there`),
-  ].map((next): StatusCondition => {
-    const before = resource.status?.conditions?.find(({ type }) => type === next.type);
-    const { generation } = resource.metadata;
-    return {
-      ...next,
-      lastTransitionTime: before?.status === next.status ? before.lastTransitionTime : time,
-      ...(generation === undefined ? {} : { observedGeneration: generation }),
-    };
-  });
-  return {
-    status,
-    message: message.slice(0, 1024),
-    ready: healthy,
-    wanted,
-    ...capacityOf(facts.pods),
-    queued,
-    ...(responseTimeMs === undefined ? {} : { responseTimeMs }),
-    lastCheckedAt: time,
-    conditions,
-  };
-}
-
-/** `MajorOutage`: as the API writes reasons. */
-export function reasonOf(status: RenderRegionStatus['status']): string {
-  return status.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
-}
-
-/** What changes all the time under load is written no more often than this. */
-const countsMs = 10_000;
-
-/** So often even when nothing changes, so that a status that nobody updates any more can be recognized. */
-const refreshMs = 60_000;
-
-/** Whether the status is to be written: at once when the state changes, numbers and words now and then. */
-export function isWorthWriting(
-  before: Partial<RenderRegionStatus> | undefined,
-  next: RenderRegionStatus,
-  now: number,
-): boolean {
-  if (before?.status === undefined || before.lastCheckedAt === undefined) return true;
-  const ageMs = Math.abs(now - Date.parse(before.lastCheckedAt));
-  if (!(ageMs < refreshMs)) return true;
-  const states = (status: Partial<RenderRegionStatus>) => [
-    status.status,
-    status.ready,
-    status.wanted,
-    status.conditions?.map((each) => [each.type, each.status, each.reason, each.observedGeneration]),
-  ];
-  if (differ(states(before), states(next))) return true;
-  return ageMs >= countsMs && differ(wordsAndCounts(before), wordsAndCounts(next));
-}
-
-function wordsAndCounts({ conditions, ...rest }: Partial<RenderRegionStatus>): unknown {
-  const { message, slots, busy, queued, responseTimeMs } = rest;
-  return [message, slots, busy, queued, responseTimeMs ?? null, conditions?.map((each) => each.message)];
-}
-
-const differ = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b);
-
-const condition = (type: string, isTrue: boolean, reason: string, message: string) => ({
-  type,
-  status: isTrue ? ('True' as const) : ('False' as const),
-  reason,
-  message: message.slice(0, 1024),
-});

@@ -3,7 +3,7 @@ import type { ComponentStatus } from '@webcapture/shared/api/status.ts';
 import { answerScale } from '../../../services/controller/health/scale.ts';
 import { LatestReading, type RegionFacts } from '../../../services/controller/health/facts.ts';
 import { DeletionCosts } from '../../../services/controller/kubernetes/deletion-costs.ts';
-import { isWorthWriting, reasonOf, regionStatus } from '../../../services/controller/kubernetes/render-regions.ts';
+import { isWorthWriting, reasonOf, regionStatus } from '../../../services/controller/kubernetes/region-status.ts';
 import type { RenderRegion, RenderRegionStatus } from '../../../services/controller/kubernetes/objects.ts';
 import { answered, healthy, heartbeat, idle, region } from './support/facts.ts';
 

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { captureView } from '@webcapture/shared/captures/view.ts';
-import { signEvent } from '../../../services/controller/jobs/webhooks/send.ts';
+import { signEvent } from '../../../services/controller/jobs/webhooks/event.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
 const secrets = [1, 2].map((byte) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`);

@@ -10,7 +10,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../../leader/election.ts';
 import { counterOf } from '../../metrics.ts';
 import { TaskDeferredError } from '../tasks.ts';
-import { signEvent, type SignedEvent } from './send.ts';
+import { signEvent, type SignedEvent } from './event.ts';
 import type { ReceiverLimits } from './receiver-limits.ts';
 import { sendEvent, type AttemptResult } from './send.ts';
 
