@@ -67,7 +67,7 @@ const variables = {
     expiry: maxBytesVariable('WEBCAPTURE_EXPIRY_MAX_BYTES', `Times at which files expire. ${losesOldest}`),
     dead: maxBytesVariable(
       'WEBCAPTURE_DEAD_MAX_BYTES',
-      'Advisories about jobs that failed on every delivery. When it is full, it drops the oldest.',
+      'Notices of jobs that failed on every delivery. When it is full, it drops the oldest.',
       64,
     ),
     files: maxBytesVariable(
