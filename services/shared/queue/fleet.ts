@@ -73,7 +73,8 @@ interface RegionSums {
 }
 
 /** `malformed` and `too_many` are ignored; a `conflict` is a pod whose name two processes use at the same time. */
-export type HeartbeatFault = 'malformed' | 'too_many' | 'conflict';
+const faults = ['malformed', 'too_many', 'conflict'] as const;
+export type HeartbeatFault = (typeof faults)[number];
 
 /**
  * The renderers that are alive, kept in memory from their heartbeats, with sums by region that are kept up to date with
@@ -232,8 +233,6 @@ export class Fleet {
 }
 
 const isServing = ({ browser, draining }: RendererHeartbeat) => browser === 'up' && !draining;
-
-const faults: readonly HeartbeatFault[] = ['malformed', 'too_many', 'conflict'];
 
 /** A renderer that lies may do so thousands of times a second; one of its heartbeats is logged in so long. */
 const logIntervalMs = 10_000;
