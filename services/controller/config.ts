@@ -110,17 +110,8 @@ export function readControllerConfig(environment: Environment): ControllerConfig
   const env = new EnvReader(environment);
   const common = readCommonConfig(env, { opsPort: 9092 });
   const replicas = Number(variables.natsReplicas.read(env));
-  const maxBytes = {
-    db: variables.maxBytes.db.read(env),
-    live: variables.maxBytes.live.read(env),
-    cache: variables.maxBytes.cache.read(env),
-    captures: variables.maxBytes.captures.read(env),
-    results: variables.maxBytes.results.read(env),
-    tasks: variables.maxBytes.tasks.read(env),
-    expiry: variables.maxBytes.expiry.read(env),
-    dead: variables.maxBytes.dead.read(env),
-    files: variables.maxBytes.files.read(env),
-  };
+  const limits = Object.entries(variables.maxBytes).map(([stream, variable]) => [stream, variable.read(env)]);
+  const maxBytes = Object.freeze(Object.fromEntries(limits) as StreamSettings['maxBytes']);
   const canarySeconds = variables.canaryInterval.read(env);
   const reconcileSeconds = variables.reconcileInterval.read(env);
   if (reconcileSeconds > 0 && reconcileSeconds < minReconcileSeconds) {
@@ -129,7 +120,7 @@ export function readControllerConfig(environment: Environment): ControllerConfig
   return env.finish(() => ({
     ...common,
     storage: readStorage(env),
-    streams: Object.freeze({ replicas, maxBytes: Object.freeze(maxBytes) }),
+    streams: Object.freeze({ replicas, maxBytes }),
     canaryIntervalMs: canarySeconds * 1000,
     reconcileIntervalMs: reconcileSeconds * 1000,
     egressAllow: readEgressAllow(env),

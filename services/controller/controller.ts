@@ -1,19 +1,30 @@
+import { randomUUID } from 'node:crypto';
 import { openStore } from '@webcapture/shared/files/open-store.ts';
 import { connectNats } from '@webcapture/shared/nats/connect.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { followServerClock } from '@webcapture/shared/nats/measure-clock.ts';
+import { provision } from '@webcapture/shared/nats/provision.ts';
+import { createHeartbeatFaults, Fleet } from '@webcapture/shared/queue/fleet.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
 import type { Shutdown } from '@webcapture/shared/runtime/shutdown.ts';
 import type { ControllerConfig } from './config.ts';
+import { ClusterReports } from './health/cluster-reports.ts';
+import { Collector } from './health/collector.ts';
 import { Decider } from './health/decider.ts';
 import { LatestReading } from './health/facts.ts';
+import { createControllerMetrics } from './health/metrics.ts';
+import { Publisher, StatusWriter } from './health/publisher.ts';
 import { answerScale } from './health/scale.ts';
-import { leadFleet } from './jobs/lead-fleet.ts';
+import { StorageProbe } from './health/storage-probe.ts';
+import { CanaryResults } from './jobs/canary.ts';
+import { Provisioner } from './jobs/provisioner.ts';
+import { createFleetLeader, type LeaderParts } from './lead-fleet.ts';
 import { type ElectionOptions, runElection } from './leader/election.ts';
-import { onRelease } from './leader/nats-lease.ts';
+import { Lease } from './leader/lease.ts';
+import { natsLeaseStore, onRelease } from './leader/nats-lease.ts';
 import { repeat } from './loops.ts';
-import { buildParts, type ControllerParts } from './parts.ts';
 import { controllerTimes, type ControllerTimes } from './times.ts';
 
 /** A loop that has not come round for so long hangs. */
@@ -37,23 +48,24 @@ export async function startController(
   const registry = createMetrics('controller');
   let notReady = (): string | null => 'waiting for NATS';
   let tickAgeMs = () => 0;
-  /** What this process led, with work that does not end: it would never stand for that again. */
+  /** What this process led, with work that does not end: it cannot lead that again. */
   const hung = new Set<string>();
   const onHang = (what: string, isHung: boolean) => void (isHung ? hung.add(what) : hung.delete(what));
   const latest = new LatestReading();
-  let waitingForFiles: string | null = 'trying the store of files';
+  let waitingForFiles: string | null = 'waiting for the file store';
   const ops = await startOpsServer({
     ...config.ops,
     metrics: registry,
     log,
     notReady: () => notReady(),
     notLive: () => {
-      if (tickAgeMs() > maxTickAgeMs) return `no reading for ${Math.round(tickAgeMs() / 1000)} s`;
+      if (tickAgeMs() > maxTickAgeMs)
+        return `the status has not been collected for ${Math.round(tickAgeMs() / 1000)} s`;
       return hung.size === 0 ? null : `the work of a term as leader of ${[...hung].join(' and ')} does not end`;
     },
     more: (path) => answerScale(path, latest),
   });
-  shutdown.add('the operators’ port', () => ops.close());
+  shutdown.add('the operations server', () => ops.close());
 
   const name = `webcapture controller ${config.pod}`;
   const inboxPrefix = '_INBOX.controller';
@@ -62,19 +74,19 @@ export async function startController(
 
   const needs = ['create', 'get', 'delete', 'list'] as const;
   const files = await openStore(config.storage, { session, log, metrics: registry, needs });
-  shutdown.add('the store of files', () => files.close());
+  shutdown.add('the file store', () => files.close());
   const parts = buildParts({ config, times, session, store: files.store, registry, log, latest });
   const ticker = new Ticker(parts);
   tickAgeMs = () => ticker.ageMs;
   notReady = () => {
     if (!session.connected()) return 'no connection to NATS';
     if (waitingForFiles !== null) return waitingForFiles;
-    return parts.provisioner.complete ? null : 'streams and durables are being set up';
+    return parts.provisioner.complete ? null : 'streams and consumers are being provisioned';
   };
   const { signal } = shutdown;
   const loops = Promise.all([
     runTicks(parts, ticker, signal),
-    runOthers(parts, { onHang, signal }),
+    runOthers(parts, createFleetLeader(parts), { onHang, signal }),
     followServerClock(session, { log, signal }),
   ]);
   shutdown.add('the loops of the controller', () => loops);
@@ -83,6 +95,37 @@ export async function startController(
   waitingForFiles = null;
   return ops.port;
 }
+
+/** What a controller is made of, not yet moving; what only the leader of the fleet needs is built by {@link createFleetLeader}. */
+function buildParts(
+  context: Pick<LeaderParts, 'config' | 'times' | 'session' | 'store' | 'registry' | 'log' | 'latest'>,
+) {
+  const { config, times, session, store, registry, log } = context;
+  const { streams } = config;
+  const regions = config.regions.map(({ region }) => region);
+  const live = new Entries(session, 'live');
+  const fleet = new Fleet(undefined, createHeartbeatFaults(registry, log));
+  const storage = new StorageProbe(store, { log, now: session.now });
+  const canaryResults = new CanaryResults(live, config.canaryIntervalMs);
+  const metrics = createControllerMetrics(registry);
+  // Unique to this process: a successor under the same name is another candidate.
+  const holder = `${config.pod}/${randomUUID()}`;
+  const lease = new Lease(natsLeaseStore(live, times.lease), holder, times.lease);
+  const clusters = new ClusterReports(config.kubernetes !== null);
+  const writer = new StatusWriter(live, lease);
+  const shared = { ...context, live, fleet, storage, canaryResults, metrics, clusters };
+  return {
+    ...shared,
+    regions,
+    holder,
+    lease,
+    provisioner: new Provisioner(() => provision(session.jsm, streams, regions), log),
+    collector: new Collector({ ...shared, streams, regions: config.regions, canaries: canaryResults }),
+    publisher: new Publisher({ lease, writer, metrics, log, statusMs: times.statusMs }),
+  };
+}
+
+type ControllerParts = ReturnType<typeof buildParts>;
 
 function runTicks({ provisioner, times, log }: ControllerParts, ticker: Ticker, signal: AbortSignal): Promise<void> {
   const everyMs = () => (provisioner.complete ? times.tickMs : Math.min(times.tickMs, startTickMs));
@@ -94,14 +137,15 @@ type OnHang = NonNullable<ElectionOptions['onHang']>;
 /** All that needs the streams. */
 async function runOthers(
   parts: ControllerParts,
+  lead: ElectionOptions['lead'],
   { onHang, signal }: { onHang: OnHang; signal: AbortSignal },
 ): Promise<void> {
   const { config, session, fleet, clusters, storage, canaryResults, lease, provisioner, regions, times, log } = parts;
   while (!provisioner.complete && !signal.aborted) await delay(50, signal);
   if (signal.aborted) return;
   log.info('streams and consumers are provisioned');
-  const usualMs = config.storage.bucket === undefined ? times.storageProbeMs : times.bucketProbeMs;
-  const probeMs = () => (storage.facts?.kind === 'fails' ? times.storageRetryMs : usualMs);
+  const intervalMs = config.storage.bucket === undefined ? times.storageProbeMs : times.bucketProbeMs;
+  const probeMs = () => (storage.facts?.kind === 'fails' ? times.storageRetryMs : intervalMs);
   const readCanaryResults = async () => {
     if (!lease.holds()) await canaryResults.load(regions);
   };
@@ -126,7 +170,7 @@ async function runOthers(
         onFree: onRelease(session),
         times: times.lease,
         log,
-        lead: (term) => leadFleet(parts, term),
+        lead,
         onHang,
       },
       signal,
@@ -134,8 +178,8 @@ async function runOthers(
   ]);
 }
 
-/** For so long after the start nothing is decided while the streams are being set up: nobody needs to hear of that. */
-const setUpMs = 10_000;
+/** For so long after the start nothing is decided while the streams are being provisioned: that is no outage. */
+const provisioningMs = 10_000;
 
 /** The heart of the controller: collect, decide, publish. */
 class Ticker {
@@ -159,7 +203,7 @@ class Ticker {
     try {
       const facts = await collector.read();
       provisioner.heal(facts.queue);
-      this.#deciding ||= provisioner.complete || performance.now() - this.#startedAt > setUpMs;
+      this.#deciding ||= provisioner.complete || performance.now() - this.#startedAt > provisioningMs;
       const report = this.#deciding ? this.#decider.next(facts) : null;
       latest.set({ facts, report });
       await publisher.publish(facts, report);

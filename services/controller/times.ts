@@ -1,32 +1,5 @@
 import { statusIntervalMs } from '@webcapture/shared/api/status.ts';
-import type { KubernetesTimes } from './kubernetes/run.ts';
 import type { LeaseTimes } from './leader/lease.ts';
-
-/** How often things are done, in milliseconds. */
-export interface ControllerTimes {
-  /** A reading of everything, and a decision. */
-  readonly tickMs: number;
-  readonly statusMs: number;
-  readonly storageProbeMs: number;
-  /** Of a bucket, which charges for it: at 30 s a probe costs half a dollar a month. */
-  readonly bucketProbeMs: number;
-  /** Until the next probe of the store, or canary, after one that failed: what is wrong is confirmed, or over, soon. */
-  readonly storageRetryMs: number;
-  readonly canaryRetryMs: number;
-  /** How long a canary capture may take. */
-  readonly canaryDeadlineMs: number;
-  readonly sweepMs: number;
-  /** How often it is looked for what has expired. */
-  readonly expiryMs: number;
-  /** How often it is looked whether a day's expiries are to be moved to their minutes. */
-  readonly expandDaysMs: number;
-  /** From the start of one audit of the records to that of the next. */
-  readonly recordAuditMs: number;
-  /** The wanted configuration of all streams is applied by the leader; what is missing is made at once by anybody. */
-  readonly provisionMs: number;
-  readonly lease: LeaseTimes;
-  readonly kubernetes: KubernetesTimes;
-}
 
 export const fleetLeaseTimes: LeaseTimes = Object.freeze({
   ttlMs: 6000,
@@ -47,19 +20,30 @@ export const kubernetesLeaseTimes: LeaseTimes = Object.freeze({
   requestMs: 2000,
 });
 
-export const controllerTimes: ControllerTimes = Object.freeze({
+/** How often things are done, in milliseconds. */
+export const controllerTimes = {
+  /** A reading of everything, and a decision. */
   tickMs: 1000,
   statusMs: statusIntervalMs,
   storageProbeMs: 10_000,
+  /** Of a bucket, which charges for it: at 30 s a probe costs half a dollar a month. */
   bucketProbeMs: 30_000,
+  /** Until the next probe of the store, or canary, after one that failed: what is wrong is confirmed, or over, soon. */
   storageRetryMs: 2000,
   canaryRetryMs: 15_000,
+  /** How long a canary capture may take. */
   canaryDeadlineMs: 20_000,
   sweepMs: 5000,
+  /** How often it is looked for what has expired. */
   expiryMs: 5000,
+  /** How often it is looked whether a day's expiries are to be moved to their minutes. */
   expandDaysMs: 10 * 60_000,
+  /** From the start of one audit of the records to that of the next. */
   recordAuditMs: 86_400_000,
+  /** The wanted configuration of all streams is applied by the leader; what is missing is made at once by anybody. */
   provisionMs: 60_000,
   lease: fleetLeaseTimes,
   kubernetes: { lease: kubernetesLeaseTimes, regionsMs: 500, costsMs: 5000 },
-});
+};
+
+export type ControllerTimes = Readonly<typeof controllerTimes>;

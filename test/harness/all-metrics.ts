@@ -9,11 +9,11 @@ import { createStoreMetrics } from '@webcapture/shared/files/measured-store.ts';
 import { createHeartbeatFaults } from '@webcapture/shared/queue/fleet.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
-import { ControllerMetrics } from '../../services/controller/health/metrics.ts';
-import { AuditMetrics } from '../../services/controller/jobs/audit.ts';
-import { KubernetesMetrics } from '../../services/controller/kubernetes/metrics.ts';
-import { OrphanMetrics } from '../../services/controller/jobs/orphans/collection.ts';
-import { WebhookMetrics } from '../../services/controller/jobs/webhooks/metrics.ts';
+import { createControllerMetrics } from '../../services/controller/health/metrics.ts';
+import { createAuditMetrics } from '../../services/controller/jobs/audit.ts';
+import { createKubernetesMetrics } from '../../services/controller/kubernetes/metrics.ts';
+import { createOrphanMetrics } from '../../services/controller/jobs/orphans/collection.ts';
+import { createWebhookMetrics } from '../../services/controller/jobs/webhooks/deliver.ts';
 import { createRendererMetrics } from '../../services/renderer/worker/metrics.ts';
 
 const silentLog = createLogger({ service: 'test', pod: 'test', level: 'fatal' });
@@ -46,11 +46,11 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
   createStoreMetrics(renderer);
 
   const controller = createMetrics('controller');
-  void new ControllerMetrics(controller);
-  void new WebhookMetrics(controller, () => 0);
-  void new OrphanMetrics(controller);
-  void new AuditMetrics(controller);
-  void new KubernetesMetrics(controller, () => ({ pods: 0, deployments: 0, renderregions: 0 }));
+  createControllerMetrics(controller);
+  createWebhookMetrics(controller, () => 0);
+  createOrphanMetrics(controller);
+  createAuditMetrics(controller);
+  createKubernetesMetrics(controller, () => ({ pods: 0, deployments: 0, renderregions: 0 }));
   createHeartbeatFaults(controller, silentLog);
   createStoreMetrics(controller);
   return { front, renderer, controller };

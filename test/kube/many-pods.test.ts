@@ -155,7 +155,7 @@ test('5,000 pods: a pass takes less than 100 ms, and memory stays', async () => 
     canaries: { of: () => null },
   });
   const [decider, latest, costs] = [new Decider(), new LatestReading(), new DeletionCosts()];
-  const metrics = { wrote: () => undefined } as never;
+  const metrics = { writes: { inc: () => undefined } } as never;
   const term = { signal: aborter.signal, holds: () => true };
   const pass = async () => {
     const before = process.cpuUsage();

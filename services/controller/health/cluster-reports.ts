@@ -40,14 +40,8 @@ const clusterReportFreshMs = 5000;
 const clusterKeys = 'cluster.>';
 export const clusterKey = (cluster: string) => `cluster.${cluster}`;
 
-/** A region as Kubernetes sees it, all clusters of the fleet together. */
-export interface RegionInClusters {
-  /** The least number of renderers asked for in the last five minutes; null when nothing is known of that. */
-  readonly wanted: number | null;
-  /** Pods of the clusters that were heard within the last seconds. */
-  readonly pods: readonly RegionPod[];
-  /** Deployments that should make renderers and are not there. */
-  readonly missing: readonly string[];
+/** A region as Kubernetes sees it, all clusters of the fleet together; pods and what is missing are those of fresh reports. */
+export interface RegionInClusters extends RegionReport {
   /** For how long a cluster has been silent, the longest of them; null while all are heard. */
   readonly silentForMs: number | null;
 }
@@ -97,14 +91,9 @@ const startTimeoutMs = 15_000;
 /** A watch that has brought nothing for so long has died. */
 const maxSilenceMs = 3500;
 
-interface ReceivedReport {
-  readonly report: ClusterReport;
-  readonly at: number;
-}
-
 /** The last reports of all clusters of the fleet, kept in memory. Freshness is judged on this process's own clock. */
 export class ClusterReports {
-  readonly #received = new Map<string, ReceivedReport>();
+  readonly #received = new Map<string, { readonly report: ClusterReport; readonly at: number }>();
   readonly #expected: boolean;
   readonly #now: () => number;
   readonly #startedAt: number;
@@ -139,7 +128,7 @@ export class ClusterReports {
       const reported = report.regions[region];
       return reported === undefined ? [] : [{ reported, ageMs: now - at }];
     });
-    if (reports.length === 0) return this.#nothing();
+    if (reports.length === 0) return this.#withoutReports();
     const fresh = reports.filter(({ ageMs }) => ageMs <= clusterReportFreshMs);
     // What was asked for within the window counts, whether or not its cluster can be heard now.
     const counting = reports.filter(({ ageMs }) => ageMs <= wantedWindowMs);
@@ -152,7 +141,7 @@ export class ClusterReports {
     };
   }
 
-  #nothing(): RegionInClusters | null {
+  #withoutReports(): RegionInClusters | null {
     const silentForMs = this.#now() - this.#startedAt;
     if (!this.#expected || this.#received.size > 0 || silentForMs < startTimeoutMs) return null;
     return { wanted: null, pods: [], missing: [], silentForMs };

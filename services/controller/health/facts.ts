@@ -21,8 +21,8 @@ export type QueueFacts =
       readonly roundTripMs: number;
       /** Streams and durables that should be there and are not. */
       readonly missing: readonly string[];
-      /** Captures that wait and that nobody has been handed yet. */
-      readonly waiting: Readonly<Partial<Record<Region, LaneDepths>>>;
+      /** Captures that wait: not delivered to a renderer yet. */
+      readonly waiting: Readonly<Partial<Record<Region, PriorityDepths>>>;
       /** Background shards of each region in which a capture waits, or is held by a renderer, which may have died. */
       readonly shards: Readonly<Partial<Record<Region, readonly number[]>>>;
       /** Results that no front has settled yet; null when they could not be counted. */
@@ -35,7 +35,7 @@ export interface ResultsDepth {
   readonly oldestMs: number | null;
 }
 
-export type LaneDepths = Readonly<Record<Priority, number>> & {
+export type PriorityDepths = Readonly<Record<Priority, number>> & {
   /** Age of the interactive capture that has waited longest, in milliseconds; null when none waits. */
   readonly oldestInteractiveMs: number | null;
   /** The same of background captures. */
@@ -63,7 +63,7 @@ export interface RegionFacts {
   /** Renderers with a fresh heartbeat. */
   readonly pods: readonly RendererHeartbeat[];
   readonly silent: readonly { readonly pod: string; readonly forMs: number }[];
-  readonly waiting: LaneDepths | null;
+  readonly waiting: PriorityDepths | null;
   readonly canary: CanaryFacts | null;
   /** What the cluster reports say of it; null where no cluster has reported it. */
   readonly clusters: RegionInClusters | null;

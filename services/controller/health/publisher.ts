@@ -32,9 +32,9 @@ export class Publisher {
   async publish(facts: Facts, report: StatusReport | null): Promise<void> {
     const { lease, metrics, writer } = this.#parts;
     const leading = lease.holds();
-    metrics.facts(facts);
-    metrics.leader(leading);
-    metrics.report(leading ? report : null);
+    metrics.showFacts(facts);
+    metrics.leader.set(leading ? 1 : 0);
+    metrics.showReport(leading ? report : null);
     if (!leading) {
       this.#changes.forget();
       writer.forget();

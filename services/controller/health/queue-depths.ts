@@ -13,10 +13,10 @@ import {
 } from '@webcapture/shared/nats/streams.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import type { LaneDepths, QueueFacts, ResultsDepth } from './facts.ts';
+import type { PriorityDepths, QueueFacts, ResultsDepth } from './facts.ts';
 
 /** No answer within this long is one. */
-const usualLimitMs = 2000;
+const defaultTimeoutMs = 2000;
 
 /** A depth that cannot be read stays as it was for so long: a consumer gets another leader within seconds. */
 const rememberMs = 60_000;
@@ -34,7 +34,7 @@ interface ConsumerDepth {
 
 /**
  * Looks at the queue: what is missing, how many captures wait, and how long the leader of the captures' stream takes to
- * answer. Six requests, and one more for each subject whose captures wait; what nothing but a metric tells (the age of
+ * answer. Six requests, and one more for each subject whose captures wait; what only a metric shows (the age of
  * background captures, the results that wait) is given up after a quarter of the limit. Never throws.
  *
  * A list of consumers waits for the leader of each, so one without a leader would hold up the answer about all: then they are asked one by
@@ -44,7 +44,7 @@ export async function readQueue(
   session: NatsSession,
   settings: StreamSettings,
   regions: readonly Region[],
-  { timeoutMs = usualLimitMs, known = new Map() }: { timeoutMs?: number; known?: KnownDepths } = {},
+  { timeoutMs = defaultTimeoutMs, known = new Map() }: { timeoutMs?: number; known?: KnownDepths } = {},
 ): Promise<QueueFacts> {
   if (!session.connected()) return { kind: 'unreachable', why: 'no connection' };
   try {
@@ -74,14 +74,14 @@ async function read(
   );
   const durables = Map.groupBy(consumerConfigs(regions), ({ stream }) => stream);
   const [names, missing, results] = await Promise.all([
-    everyPage(jsm.streams.names()),
+    listAll(jsm.streams.names()),
     Promise.all(
       [...durables].map(([stream, configs]) => {
         const wanted = configs.map(({ config }) => config.durable_name);
         return readConsumers(session, stream, wanted, { timeoutMs, known });
       }),
     ),
-    withDeadline(resultsDepth(session), timeoutMs / 4, 'counting results').catch(() => null),
+    withDeadline(resultsDepth(session), timeoutMs / 4, 'counting the results that wait').catch(() => null),
     timed,
   ]);
   const wantedStreams = streamConfigs(settings).map(({ name }) => name);
@@ -130,7 +130,7 @@ async function readConsumers(
   await Promise.all(
     asked.map(async (name) => {
       const info = session.jsm.consumers.info(stream, name);
-      await withDeadline(info, timeoutMs / 4, `asking for ${name}`).then(remember, () => undefined);
+      await withDeadline(info, timeoutMs / 4, `reading the state of consumer ${name}`).then(remember, () => undefined);
     }),
   );
   const missing = unlisted.filter((name) => !names.includes(name)).map((name) => `${stream}/${name}`);
@@ -145,7 +145,7 @@ async function listConsumers(
   timeoutMs: number,
 ): Promise<readonly ConsumerInfo[]> {
   try {
-    return await withDeadline(everyPage(session.jsm.consumers.list(stream)), timeoutMs, 'listing consumers');
+    return await withDeadline(listAll(session.jsm.consumers.list(stream)), timeoutMs, 'listing consumers');
   } catch (error) {
     if (isWithoutJetStream(error)) throw error;
     return [];
@@ -157,7 +157,7 @@ async function consumerNames({ nc }: NatsSession, stream: string): Promise<reado
   const names: string[] = [];
   for (;;) {
     const message = await nc.request(`$JS.API.CONSUMER.NAMES.${stream}`, JSON.stringify({ offset: names.length }), {
-      timeout: usualLimitMs,
+      timeout: defaultTimeoutMs,
     });
     const reply = message.json<{ total: number; consumers: string[] | null } | { error: ApiError }>();
     if ('error' in reply) {
@@ -184,15 +184,18 @@ async function depthsOf(
   region: Region,
   known: KnownDepths,
   backgroundAgeMs: number,
-): Promise<LaneDepths | null> {
+): Promise<PriorityDepths | null> {
   const oldest = performance.now() - rememberMs;
-  const depthOf = async (lane: Priority, shard = 0) => {
-    const depth = known.get(`${streamNames.captures}/${captureDurable(region, lane, shard)}`);
+  const depthOf = async (priority: Priority, shard = 0) => {
+    const depth = known.get(`${streamNames.captures}/${captureDurable(region, priority, shard)}`);
     if (depth === undefined || depth.readAt < oldest) return null;
     if (depth.pending === 0) return { waiting: 0, oldestMs: null };
-    const next = ageOfNext(session, captureSubject(region, lane, shard), depth.delivered + 1);
-    // Nothing but a metric tells the age of background captures: without it the queue answers all the same.
-    const age = lane === 'interactive' ? next : withDeadline(next, backgroundAgeMs, 'an age').catch(() => null);
+    const next = ageOfNext(session, captureSubject(region, priority, shard), depth.delivered + 1);
+    // Only a metric shows the age of background captures: it must not hold up the reading.
+    const age =
+      priority === 'interactive'
+        ? next
+        : withDeadline(next, backgroundAgeMs, 'reading the age of a background capture').catch(() => null);
     return { waiting: depth.pending, oldestMs: await age };
   };
   const [interactive, ...background] = await Promise.all([
@@ -217,12 +220,8 @@ async function ageOfNext(session: NatsSession, subject: string, sequence: number
   return message === null ? null : Math.max(0, session.now() - message.time.getTime());
 }
 
-/** All that a paged API lists. */
-async function everyPage<T>(lister: { next(): Promise<T[]> }): Promise<T[]> {
+async function listAll<T>(pages: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
-  for (;;) {
-    const page = await lister.next();
-    if (page.length === 0) return all;
-    all.push(...page);
-  }
+  for await (const item of pages) all.push(item);
+  return all;
 }

@@ -4,7 +4,7 @@ import type { RegionInClusters, RegionPod } from './cluster-reports.ts';
 import type { RegionFacts } from './facts.ts';
 import { duration, type Verdict } from './verdict.ts';
 
-/** The most renderers that a message names. */
+/** So many renderers are named in a message. */
 const maxNamed = 3;
 
 /**
@@ -21,7 +21,15 @@ export function judgeRenderers(facts: Pick<RegionFacts, 'wanted' | 'pods' | 'sil
   return { status, message: reasons.length === 0 ? count : `${count}: ${reasons.join(', ')}` };
 }
 
-export function isHealthy(pod: RendererHeartbeat): boolean {
+/** The slots of renderers that take captures, and how many of them are busy. */
+export function capacityOf(pods: readonly RendererHeartbeat[]): { readonly slots: number; readonly busy: number } {
+  const serving = pods.filter(({ draining }) => !draining);
+  return { slots: sum(serving.map(({ slots }) => slots)), busy: sum(serving.map(({ busy }) => busy)) };
+}
+
+export const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+
+function isHealthy(pod: RendererHeartbeat): boolean {
   return pod.browser === 'up' && !pod.draining;
 }
 
@@ -44,11 +52,16 @@ function whyMissing(facts: Pick<RegionFacts, 'pods' | 'silent'>, missing: number
       .toSorted((a, b) => a.forMs - b.forMs)
       .map(({ pod, forMs }) => `${pod} has not been heard for ${duration(forMs)}`),
     ...pods.filter((pod) => !isHealthy(pod)).map(whyUnhealthy),
-  ].slice(0, Math.min(missing, maxNamed));
-  const others = missing - known.length;
-  if (others === 0) return known;
-  if (known.length > 0) return [...known, `${others} more missing`];
-  return [facts.pods.length === 0 ? 'none is running' : `${others} not running`];
+  ];
+  return nameReasons(known, missing, facts.pods.length === 0 ? 'none is running' : null);
+}
+
+/** The reasons for some of the missing, and how many more are missing. `none`: what is said where there are no pods at all. */
+function nameReasons(reasons: readonly string[], missing: number, none: string | null): string[] {
+  const named = reasons.slice(0, Math.min(missing, maxNamed));
+  const others = missing - named.length;
+  if (others === 0) return named;
+  return named.length > 0 ? [...named, `${others} more missing`] : [none ?? `${others} not running`];
 }
 
 /** Why a renderer that is heard is not healthy. */
@@ -60,7 +73,7 @@ function whyUnhealthy({ pod, browser, draining }: RendererHeartbeat): string {
 type Facts = Pick<RegionFacts, 'wanted' | 'pods' | 'silent' | 'clusters'>;
 
 /** How many renderers of a region are healthy, and how many there should be. */
-export interface Count {
+interface Count {
   readonly healthy: number;
   readonly wanted: number;
 }
@@ -74,7 +87,7 @@ export function judgeClusters(facts: Facts): Verdict | null {
   const { clusters } = facts;
   if (clusters === null) return null;
   const silence = silenceOf(clusters);
-  const count = countRenderers(facts);
+  const count = countInClusters(facts);
   if (count === null) {
     const alone = judgeRenderers(facts);
     return { ...alone, message: [alone.message, ...silence, ...missingOf(clusters)].join('; ') };
@@ -93,8 +106,12 @@ export function judgeClusters(facts: Facts): Verdict | null {
 const describeElastic = (healthy: number) =>
   healthy === 0 ? 'scaled to zero' : `${healthy} renderers healthy, scaled to zero within the last minutes`;
 
+/** By the cluster reports; where Kubernetes does not say how many are wanted, by the heartbeats. */
+export const countRenderers = (facts: Pick<Facts, 'wanted' | 'pods' | 'clusters'>): Count =>
+  countInClusters(facts) ?? { healthy: facts.pods.filter(isHealthy).length, wanted: facts.wanted };
+
 /** Null where Kubernetes does not say how many are wanted. */
-export function countRenderers({ pods, clusters }: Pick<Facts, 'pods' | 'clusters'>): Count | null {
+function countInClusters({ pods, clusters }: Pick<Facts, 'pods' | 'clusters'>): Count | null {
   if (clusters === null || clusters.wanted === null) return null;
   const known = new Map(clusters.pods.map(({ name, state }) => [name, state]));
   const counts = (pod: string) => {
@@ -117,11 +134,7 @@ function whyPodsMissing({ pods, silent }: Facts, clusters: RegionInClusters, mis
           .filter((name) => !listed.has(name))
           .map((name): RegionPod => ({ name, state: 'ready' }));
   const reasons = [...clusters.pods, ...unlisted].flatMap((pod) => whyNot(pod, heard.get(pod.name), silence) ?? []);
-  const named = reasons.slice(0, Math.min(missing, maxNamed));
-  const others = missing - named.length;
-  if (others === 0) return named;
-  if (named.length > 0) return [...named, `${others} more missing`];
-  return [clusters.pods.length === 0 ? 'there is no pod' : `${others} not running`];
+  return nameReasons(reasons, missing, clusters.pods.length === 0 ? 'there is no pod' : null);
 }
 
 /** Null when the pod is well, or is leaving in order. */

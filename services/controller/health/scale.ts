@@ -1,6 +1,7 @@
 import { isRegion } from '@webcapture/shared/runtime/regions.ts';
 import type { OpsAnswer } from '@webcapture/shared/runtime/ops-server.ts';
 import type { LatestReading, RegionFacts } from './facts.ts';
+import { capacityOf } from './renderers.ts';
 
 /**
  * `GET /scale/<region>` for autoscalers (KEDA's metrics-api): `{"value": <load>}`, 1 where all slots are taken and nothing
@@ -28,9 +29,7 @@ export function answerScale(path: string, latest: LatestReading): OpsAnswer | nu
  */
 function loadOf({ pods, waiting }: Pick<RegionFacts, 'pods' | 'waiting'>): number | null {
   if (waiting === null) return null;
-  const serving = pods.filter(({ draining }) => !draining);
-  const slots = serving.reduce((sum, pod) => sum + pod.slots, 0);
-  const busy = serving.reduce((sum, pod) => sum + pod.busy, 0);
+  const { slots, busy } = capacityOf(pods);
   const load = (busy + waiting.interactive + waiting.background) / Math.max(1, slots);
   return Math.round(load * 1000) / 1000;
 }

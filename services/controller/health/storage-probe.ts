@@ -12,8 +12,8 @@ import type { StorageFacts } from './facts.ts';
  */
 const leftoverMs = 5 * 60_000;
 
-/** Every so many failures in a row one is logged. */
-const logEvery = 30;
+/** Of failures in a row, one of this many is logged. */
+const failuresPerLogLine = 30;
 
 type Step = 'write' | 'read' | 'remove';
 
@@ -55,7 +55,7 @@ export class StorageProbe {
       const failures = this.#facts?.kind === 'fails' ? this.#facts.failures + 1 : 1;
       const late = error instanceof DeadlineError;
       // The first ones, then now and then: it is tried often.
-      if (failures <= 2 || failures % logEvery === 0) {
+      if (failures <= 2 || failures % failuresPerLogLine === 0) {
         this.#log.warn({ err: error, step: this.#step, failures }, 'file store probe failed');
       }
       this.#facts = { kind: 'fails', at: Date.now(), step: this.#step, late, failures };
@@ -93,8 +93,8 @@ export class StorageProbe {
     });
     this.#step = 'read';
     const file = await this.#store.stat(name);
-    if (file === null) throw new Error('the file that was just written is not there');
+    if (file === null) throw new Error('the test file is missing right after it was written');
     const found = await buffer(this.#store.read(file));
-    if (!found.equals(bytes)) throw new Error('the file came back with other bytes');
+    if (!found.equals(bytes)) throw new Error('the test file was read back with other bytes');
   }
 }

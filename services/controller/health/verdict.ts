@@ -31,7 +31,7 @@ export function duration(ms: number): string {
   return ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`;
 }
 
-/** A worse state shows after so many readings in a row, a better one after so many. */
+/** A worse state shows after two readings in a row, a better one after three. */
 const readingsToWorse = 2;
 const readingsToBetter = 3;
 

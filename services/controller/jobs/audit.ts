@@ -1,5 +1,5 @@
 import type { StoredMsg } from '@nats-io/jetstream';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
@@ -16,6 +16,7 @@ import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../leader/election.ts';
 import { eachOf } from '../loops.ts';
+import { counterOf, gaugeOf } from '../metrics.ts';
 
 const progressKey = 'record-audit.pass';
 
@@ -29,7 +30,7 @@ const subjectsAtOnce = 500;
 /** Records with something missing that are dealt with at once. */
 const parallel = 16;
 
-/** Whoever wrote a record sees to what follows from it within this; an expiry may be late by as much. */
+/** Whoever wrote a record arranges what follows from it within this; an expiry may be late by as much. */
 const marginMs = 10 * 60_000;
 
 /** How far an audit has come: in the bucket `live`, where the next leader finds it. Times in Unix milliseconds. */
@@ -77,7 +78,7 @@ export async function auditIfDue(
 ): Promise<void> {
   const { live, session, now, auditMetrics, log } = deps;
   const last = (await live.get<AuditState>(progressKey))?.value ?? null;
-  if (last !== null) auditMetrics.known(last);
+  if (last?.endedAt) auditMetrics.endedAt.set(last.endedAt / 1000);
   const isUnfinished = last !== null && last.endedAt === null;
   if (!isUnfinished && last !== null && now() < last.startedAt + intervalMs) return;
   let state = isUnfinished ? last : newAudit(now(), (await session.jsm.streams.info(streamNames.db)).state.last_seq);
@@ -87,7 +88,7 @@ export async function auditIfDue(
     await live.put(progressKey, state);
     if (state.endedAt === null) await delay(pauseMs, term.signal);
   }
-  auditMetrics.known(state);
+  auditMetrics.endedAt.set(state.endedAt / 1000);
   const { records, recreated } = state;
   const total = taskKinds.reduce((sum, kind) => sum + recreated[kind], 0);
   const facts = { records, recreated, seconds: Math.round((now() - state.startedAt) / 1000) };
@@ -107,13 +108,14 @@ async function auditPage(state: AuditState, deps: AuditDeps): Promise<AuditState
   const last = messages.at(-1);
   if (last === undefined) {
     // Any replica may have answered, one that lags behind too.
-    if (await hasMessage(session, streamNames.db, query)) throw new Error('a replica of the records lags behind');
+    if ((await getMessage(session.jsm.streams, streamNames.db, query)) !== null)
+      throw new Error('the replica that answered lags behind the leader of the capture records');
     return { ...state, endedAt: now() };
   }
   const recreated = { ...state.recreated };
   const onRecreated = (kind: TaskKind) => {
     recreated[kind]++;
-    auditMetrics.recreated(kind);
+    auditMetrics.recreated.inc({ kind });
   };
   await recreateMissing(messages, deps, onRecreated);
   const records = state.records + messages.length;
@@ -201,47 +203,25 @@ async function recreate({ task, at }: Wanted, { session, tasks, expiryIndex, now
     return true;
   }
   for (const subject of subjectsOf(task)) {
-    if (await hasMessage(session, streamNames.tasks, { last_by_subj: subject })) return false;
+    if ((await getMessage(session.jsm.streams, streamNames.tasks, { last_by_subj: subject })) !== null) return false;
   }
   if (at <= now()) await tasks.publish(task);
   else await tasks.schedule(task, at);
   return true;
 }
 
-/** As the leader of the stream knows it. */
-async function hasMessage(
-  { jsm }: NatsSession,
-  stream: string,
-  query: { readonly last_by_subj: string } | { readonly seq: number; readonly next_by_subj: string },
-): Promise<boolean> {
-  return (await getMessage(jsm.streams, stream, query)) !== null;
-}
+type AuditMetrics = ReturnType<typeof createAuditMetrics>;
 
-/** The metrics of the audit. */
-export class AuditMetrics {
-  readonly #recreated: Counter<'kind'>;
-  readonly #endedAt: Gauge;
-
-  constructor(registry: Registry) {
-    this.#recreated = new Counter({
-      name: 'webcapture_record_audit_recreated_total',
-      help: 'Missing tasks that the audit of the capture records recreated, by kind.',
-      labelNames: ['kind'],
-      registers: [registry],
-    });
-    for (const kind of taskKinds) this.#recreated.inc({ kind }, 0);
-    this.#endedAt = new Gauge({
-      name: 'webcapture_record_audit_last_end_timestamp_seconds',
-      help: 'Unix time of the end of the last audit of the capture records.',
-      registers: [registry],
-    });
-  }
-
-  recreated(kind: TaskKind): void {
-    this.#recreated.inc({ kind });
-  }
-
-  known({ endedAt }: AuditState): void {
-    if (endedAt !== null) this.#endedAt.set(endedAt / 1000);
-  }
-}
+export const createAuditMetrics = (registry: Registry) => ({
+  recreated: counterOf(
+    registry,
+    'webcapture_record_audit_recreated_total',
+    'Missing tasks that the audit of the capture records recreated, by kind.',
+    { kind: taskKinds },
+  ),
+  endedAt: gaugeOf(
+    registry,
+    'webcapture_record_audit_last_end_timestamp_seconds',
+    'Unix time of the end of the last audit of the capture records.',
+  ),
+});

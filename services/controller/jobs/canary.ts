@@ -6,13 +6,126 @@ import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { UploadRejectedError } from '@webcapture/shared/files/upload.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import type { Entries } from '@webcapture/shared/nats/entries.ts';
 import { replySubject } from '@webcapture/shared/nats/streams.ts';
-import { captureJobVersion, type UnsignedJob } from '@webcapture/shared/queue/job.ts';
+import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
+import { captureJobVersion, type JobReply, type UnsignedJob } from '@webcapture/shared/queue/job.ts';
 import type { Jobs, QueuedJob } from '@webcapture/shared/queue/jobs.ts';
 import { decodeReply, type JobOutcome } from '@webcapture/shared/queue/results.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import type { CanaryFacts } from '../health/facts.ts';
+import type { Term } from '../leader/election.ts';
+import { repeat } from '../loops.ts';
+
+/** How often a region without renderers is looked at: its first canary follows soon after its first renderer. */
+const absentMs = 500;
+
+export interface CanaryRoundsOptions extends CanaryParts {
+  readonly fleet: Pick<Fleet, 'serving'>;
+  readonly canaryResults: CanaryResults;
+  readonly regions: readonly Region[];
+  /** 0: no canaries. */
+  readonly intervalMs: number;
+  readonly retryMs: number;
+  readonly deadlineMs: number;
+}
+
+/** Tries every region out, each at its own pace, for as long as the term lasts. Never throws. */
+export async function canaryRounds(options: CanaryRoundsOptions, term: Term): Promise<void> {
+  if (options.intervalMs === 0) return;
+  await Promise.all(options.regions.map((region) => roundsOf(options, region, term)));
+}
+
+async function roundsOf(options: CanaryRoundsOptions, region: Region, term: Term): Promise<void> {
+  const { fleet, canaryResults, log } = options;
+  const retryMs = Math.min(options.retryMs, options.intervalMs);
+  let pauseMs = retryMs;
+  const work = async () => {
+    // A failure below is tried again soon.
+    pauseMs = retryMs;
+    if (!term.holds()) return;
+    if (fleet.serving(region).length === 0) {
+      pauseMs = absentMs;
+      await canaryResults.forget(region);
+      return;
+    }
+    const outcome = await runCanary(options, region, options.deadlineMs, term.signal);
+    if (outcome === null || !term.holds()) return;
+    const pods = fleet.serving(region);
+    // Without renderers by now, the state of the region says so.
+    if (pods.length === 0) return;
+    await canaryResults.record(
+      region,
+      outcome,
+      pods.every(({ busy, slots }) => busy >= slots),
+    );
+    if (outcome.kind === 'completed') pauseMs = options.intervalMs;
+  };
+  await repeat({ what: `running the canary of ${region}`, everyMs: () => pauseMs, signal: term.signal, log }, work);
+}
+
+const keyOf = (region: Region) => `canary.${region}`;
+
+/** What is not confirmed for so long is forgotten. */
+const minTtlSeconds = 300;
+
+/**
+ * What the canaries showed, by region. The leader writes it down in the bucket `live`, where its successor finds it, so
+ * that a change of the leader neither ends nor hides an outage.
+ */
+export class CanaryResults {
+  readonly #live: Entries;
+  readonly #ttlSeconds: number;
+  readonly #facts = new Map<Region, CanaryFacts>();
+
+  constructor(live: Entries, intervalMs: number) {
+    this.#live = live;
+    this.#ttlSeconds = Math.max(minTtlSeconds, Math.ceil((3 * intervalMs) / 1000));
+  }
+
+  of(region: Region): CanaryFacts | null {
+    return this.#facts.get(region) ?? null;
+  }
+
+  /** Reads what the leader has written down. */
+  async load(regions: readonly Region[]): Promise<void> {
+    for (const region of regions) {
+      const entry = await this.#live.get<CanaryFacts>(keyOf(region));
+      if (entry === null) this.#facts.delete(region);
+      else this.#facts.set(region, entry.value);
+    }
+  }
+
+  /** Records how a canary ended. `crowded`: all slots of the region were busy. */
+  async record(region: Region, outcome: CanaryOutcome, crowded: boolean): Promise<void> {
+    const facts = nextFacts(this.of(region), outcome, crowded, Date.now());
+    this.#facts.set(region, facts);
+    await this.#live.put(keyOf(region), facts, { ttlSeconds: this.#ttlSeconds });
+  }
+
+  /** Whatever was seen is no longer about the renderers that there are now. */
+  async forget(region: Region): Promise<void> {
+    if (!this.#facts.delete(region)) return;
+    await this.#live.delete(keyOf(region));
+  }
+}
+
+/** Adds one outcome to what was known. */
+export function nextFacts(
+  before: CanaryFacts | null,
+  outcome: CanaryOutcome,
+  crowded: boolean,
+  at: number,
+): CanaryFacts {
+  if (outcome.kind === 'completed') return { last: 'completed', failures: 0, ms: outcome.ms, at };
+  const kept = before?.ms === undefined ? {} : { ms: before.ms };
+  const failures = before?.failures ?? 0;
+  if (outcome.kind === 'failed') return { last: 'failed', failures: failures + 1, reason: outcome.reason, at, ...kept };
+  if (crowded) return { last: 'crowded', failures: 0, at, ...kept };
+  return { last: 'failed', failures: failures + 1, reason: 'No renderer took it.', at, ...kept };
+}
 
 export type CanaryOutcome =
   | { readonly kind: 'completed'; readonly ms: number }
@@ -42,12 +155,10 @@ export async function runCanary(
   signal: AbortSignal,
 ): Promise<CanaryOutcome | null> {
   const { session, jobs } = parts;
-  const uuid = uuidV7(session.now());
-  const subject = replySubject(region, 'canary', uuid);
-  const job = newCanary(region, { deadlineMs, now: session.now(), replySubject: subject }, uuid);
+  const job = newCanary(region, session.now(), deadlineMs);
   const replied = new AbortController();
   let outcome: JobOutcome | null = null;
-  const subscription = session.nc.subscribe(subject, {
+  const subscription = session.nc.subscribe(job.reply.subject, {
     callback: (error, message) => {
       if (error !== null) return;
       outcome = decodeReply(message.data)?.result.outcome ?? null;
@@ -81,14 +192,14 @@ async function judge(
   const wanted = { name: object, object, account: job.account, region: job.region, isRefresh: false };
   const { upload } = outcome;
   const expected = { ...wanted, contentType: mimeTypes[job.options.format], expiresAt: upload.expiresAt };
-  const waitUntil = performance.now() + maxFileDelayMs;
+  const deadline = performance.now() + maxFileDelayMs;
   // The reply may be quicker than the file.
   const accept = async (): ReturnType<FileStore['accept']> => {
     try {
       return await store.accept(upload, expected);
     } catch (error) {
       const isEarly = error instanceof UploadRejectedError && error.reason === 'missing';
-      if (!isEarly || performance.now() > waitUntil) throw error;
+      if (!isEarly || performance.now() > deadline) throw error;
       await delay(50);
       return accept();
     }
@@ -156,15 +267,8 @@ const options: RenderOptions = {
 };
 
 /** A small capture of our own html, as a front would queue it; times are the server's. It has no record. */
-function newCanary(
-  region: Region,
-  {
-    deadlineMs,
-    now,
-    replySubject,
-  }: { readonly deadlineMs: number; readonly now: number; readonly replySubject: string },
-  uuid: string,
-): UnsignedJob {
+function newCanary(region: Region, now: number, deadlineMs: number): UnsignedJob & { readonly reply: JobReply } {
+  const uuid = uuidV7(now);
   const deadline = now + deadlineMs;
   const object = newFileName(uuid, options.format);
   return {
@@ -173,7 +277,7 @@ function newCanary(
     revision: 0,
     region,
     ticket: { account: systemAccount, uuid, revision: 0, region, object },
-    reply: { subject: replySubject, wants: 'result' },
+    reply: { subject: replySubject(region, 'canary', uuid), wants: 'result' },
     resultTtlSeconds: Math.ceil(deadlineMs / 1000),
     account: systemAccount,
     lane: 'interactive',

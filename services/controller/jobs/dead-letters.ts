@@ -10,8 +10,8 @@ import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../leader/election.ts';
 import { pullInTerm } from '../leader/pull-in-term.ts';
-import { convertOldJob, readQueuedJob, type QueuedJob } from './queued-jobs.ts';
-import type { Settler } from './settler.ts';
+import type { FailCapture } from './fail-capture.ts';
+import { convertOldJob, fieldsOf, readQueuedJob, type QueuedJob } from './queued-jobs.ts';
 
 const retryMs = 5000;
 
@@ -20,7 +20,7 @@ const messages = {
   terminated: 'The capture could not be rendered.',
 } as const satisfies Record<Advisory['reason'], string>;
 
-/** Renderers give such a job back without counting it; that it came to this is a fault. */
+/** Renderers return such a job without counting the delivery; that it came to this is a fault. */
 const unknownVersion = 'No renderer of the region knows this kind of capture. Upgrade the renderers.';
 
 export interface DeadLetterDeps {
@@ -28,7 +28,7 @@ export interface DeadLetterDeps {
   readonly inbox: PullInbox;
   readonly captures: Pick<Captures, 'get'>;
   readonly jobs: Jobs;
-  readonly settler: Settler;
+  readonly failCapture: FailCapture;
   readonly fleet: Pick<Fleet, 'fresh'>;
   readonly log: Logger;
 }
@@ -43,7 +43,7 @@ export async function settleDeadLetters(deps: DeadLetterDeps, term: Term): Promi
       await letter.ack();
     } catch (error) {
       // It comes back: settling twice is harmless.
-      log.warn({ err: error }, 'dead letter not settled; retrying');
+      log.warn({ err: error }, 'settling a dead letter failed; retrying');
       letter.handBack(retryMs);
     }
   });
@@ -51,7 +51,7 @@ export async function settleDeadLetters(deps: DeadLetterDeps, term: Term): Promi
 
 /** Settles the job that an advisory is about. An advisory of something else, or of a job that is gone, leaves nothing to do. */
 async function settleDeadLetter(deps: DeadLetterDeps, data: Uint8Array): Promise<void> {
-  const { session, captures, jobs, settler } = deps;
+  const { session, jobs, failCapture } = deps;
   const advisory = parseAdvisory(data);
   if (advisory === null) return;
   const { sequence, reason } = advisory;
@@ -60,9 +60,9 @@ async function settleDeadLetter(deps: DeadLetterDeps, data: Uint8Array): Promise
   const job = message === null ? null : readQueuedJob(message.data);
   if (message !== null && job !== null && mayHaveBeenReturned(message, job, deps)) {
     await publishAgain(session, message, job);
-  } else if (job !== null && !(await convertOldJob(job, sequence, { captures, jobs, unlessBegun: false }))) {
+  } else if (job !== null && !(await convertOldJob(job, sequence, deps, { unlessBegun: false }))) {
     const text = job.version === captureJobVersion ? messages[reason] : unknownVersion;
-    await settler.settle(job, { reason, failure: { code: 'CAPTURE_FAILED', message: text }, unlessBegun: false });
+    await failCapture(job, { reason, failure: { code: 'CAPTURE_FAILED', message: text }, unlessBegun: false });
   }
   if (message !== null) await jobs.remove({ sequence });
 }
@@ -100,14 +100,7 @@ const types = {
 
 /** Reads an advisory of nats-server (its schemas: github.com/nats-io/jsm.go); null when it is none of those two. */
 export function parseAdvisory(data: Uint8Array): Advisory | null {
-  let advisory: unknown;
-  try {
-    advisory = JSON.parse(new TextDecoder().decode(data));
-  } catch {
-    return null;
-  }
-  if (typeof advisory !== 'object' || advisory === null) return null;
-  const { type, stream_seq: sequence, deliveries } = advisory as Record<string, unknown>;
+  const { type, stream_seq: sequence, deliveries } = fieldsOf(data);
   if (typeof type !== 'string' || !Object.hasOwn(types, type) || typeof sequence !== 'number') return null;
   const reason = types[type as keyof typeof types];
   return { reason, sequence, deliveries: typeof deliveries === 'number' ? deliveries : 0 };

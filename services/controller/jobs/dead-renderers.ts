@@ -22,9 +22,9 @@ const reportedMs = 2 * heartbeatIntervalMs;
 const maxReportedPerRenderer = 1000;
 const maxRenderers = 20_000;
 
-const handBackTimeoutMs = 1000;
+const returnTimeoutMs = 1000;
 
-/** The server looks for what it has to deliver again 10 ms after a job was handed back. */
+/** The server looks for what it has to deliver again 10 ms after a job was returned. */
 const redeliveryMs = 100;
 
 export interface DeadRenderersDeps {
@@ -32,24 +32,31 @@ export interface DeadRenderersDeps {
   readonly fleet: Pick<Fleet, 'silent' | 'replaced'>;
   /** Whether heartbeats can have been heard for a while: after a reconnection they cannot. */
   readonly isFleetKnown: () => boolean;
-  readonly metrics: Pick<ControllerMetrics, 'handedBack'>;
+  readonly metrics: Pick<ControllerMetrics, 'returnedJobs'>;
   readonly log: Logger;
   /** A monotonic clock. */
   readonly now?: () => number;
 }
 
+interface LostJob {
+  readonly region: Region;
+  readonly pod: string;
+  /** As `heldJobText` writes it. */
+  readonly text: string;
+}
+
 /**
- * Hands back the jobs of renderers that have fallen silent, or whose pod has another process by now, so that others get
- * them within seconds: the server itself waits for much longer, since a consumer may be without a leader for many seconds. A renderer that was only slow loses
- * nothing but work: of two results for a capture one counts.
+ * Returns the jobs of renderers that have fallen silent, or whose pod has another process by now, to the queue, so that
+ * others get them within seconds: the server itself waits for much longer, since a consumer may be without a leader for many
+ * seconds. A renderer that was only slow loses nothing but work: of two results for a capture one counts.
  */
 export class DeadRenderers {
   readonly #deps: DeadRenderersDeps;
   readonly #now: () => number;
   /** By region and pod: jobs that renderers have reported, each with the time. */
   readonly #reported = new Map<string, Map<string, number>>();
-  /** Deliveries that were handed back: doing so twice would take the job from whoever has it next. */
-  readonly #handedBack = new Map<string, number>();
+  /** Deliveries that were returned: doing so twice would take the job from whoever has it next. */
+  readonly #returned = new Map<string, number>();
   readonly #stopListening: () => void;
   #suspects = new Set<string>();
   #lookedAt = -Infinity;
@@ -83,7 +90,7 @@ export class DeadRenderers {
     const dead = silent.filter((renderer) => this.#suspects.has(nameOf(renderer)));
     this.#suspects = new Set(silent.map(nameOf));
     const lost = [...fleet.replaced(), ...dead].flatMap((renderer) => this.#jobsOf(renderer, now));
-    await Promise.all(lost.map((job) => this.#handBack(job, term)));
+    await Promise.all(lost.map((job) => this.#return(job, term)));
   }
 
   #hear(subject: string, text: string): void {
@@ -103,38 +110,32 @@ export class DeadRenderers {
     jobs.set(text, now);
   }
 
-  /** Jobs that a dead renderer held, as far as it reported them, without those that have been handed back. */
-  #jobsOf(
-    renderer: SilentRenderer | ReplacedRenderer,
-    now: number,
-  ): { readonly region: Region; readonly text: string; readonly pod: string }[] {
+  /** Jobs that a dead renderer held, as far as it reported them, without those that have been returned. */
+  #jobsOf(renderer: SilentRenderer | ReplacedRenderer, now: number): LostJob[] {
     const { region, pod, jobs = [], forMs } = renderer;
     const successorForMs = 'successorForMs' in renderer ? renderer.successorForMs : null;
     const reported = [...(this.#reported.get(nameOf(renderer)) ?? [])].filter(
       ([, at]) => now - at <= forMs + reportedMs && now - at >= (successorForMs ?? 0),
     );
     if (successorForMs === null) this.#reported.delete(nameOf(renderer));
-    for (const [job, at] of this.#handedBack) if (now - at > forgetMs) this.#handedBack.delete(job);
+    for (const [job, at] of this.#returned) if (now - at > forgetMs) this.#returned.delete(job);
     return [...new Set([...jobs, ...reported.map(([text]) => text)])]
-      .filter((text) => !this.#handedBack.has(`${region}/${text}`))
+      .filter((text) => !this.#returned.has(`${region}/${text}`))
       .map((text) => ({ region, text, pod }));
   }
 
   /** The server answers when it has done so; without an answer (no leader) the next look tries again. */
-  async #handBack(
-    { region, text, pod }: { region: Region; text: string; pod: string },
-    term: Pick<Term, 'holds'>,
-  ): Promise<void> {
+  async #return({ region, text, pod }: LostJob, term: Pick<Term, 'holds'>): Promise<void> {
     const { session, metrics, log } = this.#deps;
     const job = parseHeldJob(text);
     const name = `${region}/${text}`;
     if (job === null || !term.holds()) return;
     const { queue, delivery, sequence, consumerSequence } = job;
     const subject = `$JS.ACK.${streamNames.captures}.${region}-${queue}.${delivery}.${sequence}.${consumerSequence}.0.0`;
-    this.#handedBack.set(name, this.#now());
+    this.#returned.set(name, this.#now());
     try {
-      await session.nc.request(subject, '-NAK {"delay":1000000}', { timeout: handBackTimeoutMs });
-      metrics.handedBack();
+      await session.nc.request(subject, '-NAK {"delay":1000000}', { timeout: returnTimeoutMs });
+      metrics.returnedJobs.inc();
       // Renderers ask only where they hear that something waits.
       const shard = /^background-(\d)$/.exec(queue)?.[1];
       log.warn({ region, pod, queue, delivery }, 'returned a job of a dead renderer to the queue');
@@ -142,13 +143,13 @@ export class DeadRenderers {
       await delay(redeliveryMs);
       sendSignal(session, region, { shards: [Number(shard)] });
     } catch (error) {
-      this.#handedBack.delete(name);
-      log.debug({ err: error, region, pod, queue }, 'job of a dead renderer not returned to the queue; retrying');
+      this.#returned.delete(name);
+      log.debug({ err: error, region, pod, queue }, 'returning a job of a dead renderer to the queue failed; retrying');
     }
   }
 }
 
-/** Longer than a renderer is silent before its jobs are handed back. */
+/** Longer than a renderer is silent before its jobs are returned. */
 const maxSilenceMs = 15_000;
 
 /** For so long a delivery may still be in the reports of a renderer that is dead. */

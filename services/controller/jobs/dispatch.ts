@@ -1,14 +1,26 @@
-import { dispatchAfterMs, overdueAt } from '@webcapture/shared/captures/times.ts';
+import { refreshReservation } from '@webcapture/shared/accounts/account-usage.ts';
+import { type Account, type Accounts, withDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
+import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
+import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
+import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
-import { jobOf } from '@webcapture/shared/queue/job.ts';
-import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
-import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
-import { stateOf } from '@webcapture/shared/captures/transitions.ts';
+import { dispatchAfterMs, overdueAt, reservationMs } from '@webcapture/shared/captures/times.ts';
+import {
+  isRefreshable,
+  refreshOrderOf,
+  refuseRefresh,
+  startRefresh,
+  stateOf,
+} from '@webcapture/shared/captures/transitions.ts';
 import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import { HtmlMissingError } from '@webcapture/shared/files/stored-html.ts';
-import type { Settler } from './settler.ts';
-import { whatIsDue } from './sweep.ts';
-import type { TaskOf } from './tasks.ts';
+import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
+import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
+import { jobOf } from '@webcapture/shared/queue/job.ts';
+import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
+import type { TaskOf, Tasks } from '@webcapture/shared/queue/tasks.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { decideOverdue, type FailCapture } from './fail-capture.ts';
 
 /** The record of a capture that is accepted is written within this. */
 const unwrittenMs = 120_000;
@@ -19,19 +31,20 @@ export interface DispatchDeps {
   readonly captures: Pick<Captures, 'get'>;
   readonly jobs: Pick<Jobs, 'publish'>;
   readonly tasks: Pick<Tasks, 'schedule'>;
-  readonly settler: Pick<Settler, 'settle' | 'follow'>;
+  readonly failCapture: FailCapture;
+  readonly followUps: Pick<FollowUps, 'arrange'>;
   readonly now?: () => number;
 }
 
 /**
- * Sees to it that an accepted capture, or refresh, ends. One that has not begun gets its job: its front may have died
+ * Makes sure that an accepted capture, or refresh, ends. One that has not begun gets its job: its front may have died
  * before it could queue it; within minutes, a job that lies there already is not queued twice. One whose html is gone fails: its front put it
  * there before it wrote the record, and took it away because its client was told that nothing was accepted. One that is
  * still open when all its time has passed has lost its job, and fails: what it has set aside would never be given back else.
  */
 export async function dispatchJob(
   { account, uuid, revision }: Pick<TaskOf<'dispatch'>, 'account' | 'uuid' | 'revision'>,
-  { captures, jobs, tasks, settler, now = Date.now }: DispatchDeps,
+  { captures, jobs, tasks, failCapture, followUps, now = Date.now }: DispatchDeps,
 ): Promise<void> {
   const record = (await captures.get(account, uuid))?.value;
   const task = { kind: 'dispatch', account, uuid, revision } as const;
@@ -42,7 +55,7 @@ export async function dispatchJob(
     return;
   }
   const state = stateOf(record, revision);
-  if (state !== 'queued' && state !== 'rendering') return settler.follow(record);
+  if (state !== 'queued' && state !== 'rendering') return followUps.arrange(record);
   const job = jobOf(record, revision);
   const endBy = overdueAt(job.deadline);
   if (now() < endBy) {
@@ -51,13 +64,99 @@ export async function dispatchJob(
     } catch (error) {
       if (!(error instanceof HtmlMissingError)) throw error;
       const failure = { code: 'STORAGE_FAILED', message: error.message } as const;
-      await settler.settle({ account, uuid, revision }, { reason: 'html_missing', failure, unlessBegun: true });
+      await failCapture({ account, uuid, revision }, { reason: 'html_missing', failure, unlessBegun: true });
       return;
     }
     await tasks.schedule(task, endBy);
     return;
   }
-  const due = whatIsDue(job, state, now());
-  if (due !== null && due !== 'remove')
-    await settler.settle({ account, uuid, revision }, { ...due, unlessBegun: false });
+  const due = decideOverdue(job, state, now());
+  if (due === null || due === 'remove') return;
+  await failCapture({ account, uuid, revision }, { ...due, unlessBegun: false });
+}
+
+export interface RefreshDeps extends DispatchDeps {
+  readonly captures: Pick<Captures, 'get' | 'change'>;
+  readonly accounts: Pick<Accounts, 'get'>;
+  readonly limiter: Pick<Limiter, 'admit' | 'release'>;
+  readonly fleet: Pick<Fleet, 'load'>;
+  readonly regions: readonly Region[];
+  readonly defaultLimits: AccountLimits;
+}
+
+/** When a refresh could not be queued now, but perhaps soon. */
+const soonMs = 60_000;
+
+const failures = {
+  suspended: { code: 'FORBIDDEN', message: 'Not refreshed: the account is suspended.' },
+  region: { code: 'REGION_UNAVAILABLE', message: 'Not refreshed: the region is not installed any more.' },
+  quota: { code: 'QUOTA_EXCEEDED', message: 'Not refreshed: too few tokens of this month are left.' },
+} as const satisfies Record<string, CaptureFailure>;
+
+/**
+ * Queues the refresh of a capture whose interval has passed, and schedules the one after. A refresh costs what the capture
+ * cost; without quota, or while the account is suspended, it is left out, the record says why, and the next one is due
+ * after another interval. A capture that is gone, or whose time is over, is refreshed no more.
+ */
+export async function refreshCapture(task: TaskOf<'refresh'>, deps: RefreshDeps): Promise<void> {
+  const { captures, tasks, now = Date.now } = deps;
+  const record = (await captures.get(task.account, task.uuid))?.value;
+  if (record?.status !== 'completed' || record.nextRefreshAt === undefined || record.expiresAt <= now()) return;
+  const due = record.nextRefreshAt <= now();
+  const after = due ? await refresh(record, deps, now()) : record;
+  const isLater = after?.nextRefreshAt !== undefined && after.nextRefreshAt > now();
+  if (after?.status === 'completed') await tasks.schedule(task, isLater ? after.nextRefreshAt : now() + soonMs);
+}
+
+/** The record as it stands afterwards. */
+async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): Promise<CaptureRecord | null> {
+  const { captures, limiter, tasks } = deps;
+  const { account: accountId, uuid, tokenCost } = record;
+  if (!isRefreshable(record)) return record;
+  const account = await accountOf(accountId, deps);
+  const order = refreshOrderOf(record, {
+    by: 'interval',
+    region: regionFor(record, deps),
+    acceptedAt: now,
+    ...(account?.isolation === undefined ? {} : { isolation: account.isolation }),
+  });
+  const { revision } = order;
+  const next = nextAfter(record, now);
+  if (account === null) return captures.change(record, refuseRefresh(order, failures.suspended, next));
+  if (!deps.regions.includes(order.region)) return captures.change(record, refuseRefresh(order, failures.region, next));
+
+  const id = refreshReservation(uuid, revision);
+  const reservation = { id, tokens: tokenCost, priority: 'background', unrated: true, until: now + reservationMs } as const;
+  const { refused } = await limiter.admit(accountId, account, reservation);
+  if (refused === 'quota') return captures.change(record, refuseRefresh(order, failures.quota, next));
+  if (refused !== null) return record;
+  try {
+    // Whoever comes after a leader that dies from here on finds the job missing.
+    await tasks.schedule({ kind: 'dispatch', account: accountId, uuid, revision }, now + dispatchAfterMs);
+    const queued = await captures.change(record, startRefresh(order, next));
+    await dispatchJob({ account: accountId, uuid, revision }, deps);
+    return queued;
+  } finally {
+    await limiter.release(accountId, id);
+  }
+}
+
+/** Null when it may not do anything. */
+async function accountOf(id: string, { accounts, defaultLimits }: RefreshDeps): Promise<Account | null> {
+  const found = await accounts.get(id);
+  if (found === null || found.value.suspendedAt !== undefined) return null;
+  return withDefaultLimits(found.value, defaultLimits);
+}
+
+/** A named region, always; else where it was rendered, if there is a renderer, or else where there is one. */
+function regionFor({ askedRegion, region }: CaptureRecord, { fleet, regions }: RefreshDeps): Region {
+  if (askedRegion !== 'auto') return askedRegion;
+  return [region, ...regions].find((each) => fleet.load(each).renderers > 0) ?? region;
+}
+
+/** The first time of the rhythm that is still to come. */
+function nextAfter({ nextRefreshAt = 0, persistence }: CaptureRecord, now: number): number {
+  const interval = persistence?.refreshIntervalMs ?? 0;
+  if (interval === 0) return now + soonMs;
+  return nextRefreshAt + interval * (Math.floor((now - nextRefreshAt) / interval) + 1);
 }

@@ -61,7 +61,7 @@ export async function expireCapture(
 /** Removals under way at once: a bucket takes 50 ms for each, and two thousand may be due in a second. */
 const maxInFlight = 256;
 
-/** Entries read in one request, and so many records: the server answers about a thousand subjects at most. */
+/** Entries, and records, read in one request: the server answers a request for about a thousand subjects at most. */
 const entriesAtOnce = 1000;
 const recordsAtOnce = 500;
 
@@ -71,13 +71,13 @@ const subjectsAtOnce = 8;
 /** A capture that could not be cleared away is looked at again after this. */
 const retryMs = 5 * 60_000;
 
-/** When so many in a row fail, it is the store that fails: then nothing is put off, and the next pass tries again. */
+/** When this many in a row fail, it is the store that fails: then nothing is put off, and the next pass tries again. */
 const outageSize = 20;
 
 export interface ExpirySweepDeps extends ExpiryDeps {
   readonly session: NatsSession;
   readonly expiryIndex: Pick<ExpiryIndex, 'add' | 'write'>;
-  readonly metrics: Pick<ControllerMetrics, 'task' | 'expiryLag'>;
+  readonly metrics: Pick<ControllerMetrics, 'tasks' | 'expiryLag'>;
   readonly log: Logger;
 }
 
@@ -97,7 +97,7 @@ interface Minute {
 export class ExpirySweep {
   readonly #deps: ExpirySweepDeps;
   readonly #now: () => number;
-  readonly #limiter = new Limiter(maxInFlight);
+  readonly #semaphore = new Semaphore(maxInFlight);
   readonly #minutes = new Map<string, Minute>();
 
   constructor(deps: ExpirySweepDeps) {
@@ -111,7 +111,7 @@ export class ExpirySweep {
     const begun = (await this.#subjects('expiry.*.*')).filter((subject) => startOfSubject(subject) <= now);
     const [oldest] = begun;
     const lagMs = oldest === undefined ? 0 : Math.max(0, now - endOfMinute(oldest));
-    this.#deps.metrics.expiryLag(lagMs / 1000);
+    this.#deps.metrics.expiryLag.set(lagMs / 1000);
     const kept = new Set(begun);
     for (const subject of this.#minutes.keys()) {
       if (!kept.has(subject)) this.#minutes.delete(subject);
@@ -177,13 +177,13 @@ export class ExpirySweep {
         try {
           if (!term.holds()) throw new Error('the term is over');
           await expireCapture(entry, this.#deps, records.get(entry.uuid));
-          this.#deps.metrics.task('expiry', 'done');
+          this.#deps.metrics.tasks.inc({ kind: 'expiry', outcome: 'done' });
         } catch (error) {
-          this.#deps.metrics.task('expiry', 'failed');
+          this.#deps.metrics.tasks.inc({ kind: 'expiry', outcome: 'failed' });
           failures.push({ entry, error });
         }
       };
-      await Promise.all(some.map((entry) => this.#limiter.run(() => expireOne(entry))));
+      await Promise.all(some.map((entry) => this.#semaphore.run(() => expireOne(entry))));
       const [first] = failures;
       if (first === undefined) continue;
       const isOutage = failures.length >= outageSize && failures.length === some.length;
@@ -220,8 +220,8 @@ export class ExpirySweep {
   }
 }
 
-/** Lets so many works run at once, in the order in which they came. */
-class Limiter {
+/** Limits how many run at once; the others wait in the order in which they came. */
+class Semaphore {
   readonly #max: number;
   readonly #queue: (() => void)[] = [];
   #running = 0;

@@ -2,27 +2,23 @@ import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { isNotProvisioned } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
-import { consumerConfigs, streamNames, type StreamSettings } from '@webcapture/shared/nats/streams.ts';
+import { consumerConfigs, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { QueueFacts } from '../health/facts.ts';
 
 const timeoutMs = 15_000;
 
-/** Sees to it that all streams and durables are there. Any number of controllers may do so at once. */
+/** Keeps all streams and durables provisioned. Any number of controllers may do so at once. */
 export class Provisioner {
-  readonly #session: NatsSession;
-  readonly #settings: StreamSettings;
-  readonly #regions: readonly Region[];
+  readonly #provision: () => Promise<void>;
   readonly #log: Logger;
   #running: Promise<void> | null = null;
   #complete = false;
   #failing = false;
 
-  constructor(session: NatsSession, settings: StreamSettings, regions: readonly Region[], log: Logger) {
-    this.#session = session;
-    this.#settings = settings;
-    this.#regions = regions;
+  /** `provision` brings everything to its wanted configuration. It throws the server's error when that refuses. */
+  constructor(provision: () => Promise<void>, log: Logger) {
+    this.#provision = provision;
     this.#log = log;
   }
 
@@ -31,11 +27,14 @@ export class Provisioner {
     return this.#complete;
   }
 
-  /** Begins to make what a reading missed; does not wait for it: the next reading shows what came of it. */
+  /** Begins to provision what a reading missed, without waiting: the next reading shows whether it is there. */
   heal(facts: QueueFacts): void {
     this.#complete = facts.kind === 'answered' && facts.missing.length === 0;
     if (facts.kind === 'unreachable' || facts.missing.length === 0 || this.#running !== null) return;
-    this.#log.info({ missing: facts.missing.length, first: facts.missing[0] }, 'provisioning streams and consumers');
+    this.#log.info(
+      { missing: facts.missing.length, first: facts.missing[0] },
+      'provisioning missing streams and consumers',
+    );
     this.run().then(
       () => (this.#failing = false),
       (error: unknown) => {
@@ -45,13 +44,11 @@ export class Provisioner {
     );
   }
 
-  /** Brings everything to its wanted configuration. Throws the server's error when it refuses. */
+  /** Joins a run that is under way. Throws the server's error when it refuses. */
   async run(): Promise<void> {
-    this.#running ??= withDeadline(
-      provision(this.#session.jsm, this.#settings, this.#regions),
-      timeoutMs,
-      'setting up the streams',
-    ).finally(() => (this.#running = null));
+    this.#running ??= withDeadline(this.#provision(), timeoutMs, 'provisioning of streams and consumers').finally(
+      () => (this.#running = null),
+    );
     await this.#running;
   }
 }

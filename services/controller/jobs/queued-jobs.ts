@@ -1,11 +1,7 @@
-import type { StoredMsg } from '@nats-io/jetstream';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { isOpen, stateOf } from '@webcapture/shared/captures/transitions.ts';
 import { HtmlMissingError } from '@webcapture/shared/files/stored-html.ts';
-import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { readBatch } from '@webcapture/shared/nats/read-many.ts';
-import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import {
   captureJobVersion,
   type CaptureSource,
@@ -15,10 +11,10 @@ import {
 } from '@webcapture/shared/queue/job.ts';
 import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
-import type { SettledJob } from './settler.ts';
+import type { FailableJob } from './fail-capture.ts';
 
 /** A job out of the queue, of this version or another one: what looking after it takes. */
-export interface QueuedJob extends SettledJob {
+export interface QueuedJob extends FailableJob {
   readonly version: number;
   readonly acceptedAt: number;
   readonly startBy: number;
@@ -31,14 +27,7 @@ const oldVersion = 1;
 
 /** Null when the message is no job at all. */
 export function readQueuedJob(data: Uint8Array): QueuedJob | null {
-  let job: unknown;
-  try {
-    job = JSON.parse(new TextDecoder().decode(data));
-  } catch {
-    return null;
-  }
-  if (typeof job !== 'object' || job === null) return null;
-  const { version, account, uuid, revision, ticket, reply, source, ...times } = job as Record<string, unknown>;
+  const { version, account, uuid, revision, ticket, reply, source, ...times } = fieldsOf(data);
   if (typeof version !== 'number' || typeof account !== 'string' || typeof uuid !== 'string') return null;
   const time = (name: string) => (typeof times[name] === 'number' ? times[name] : Number.POSITIVE_INFINITY);
   const draft = typeof ticket === 'string' && version === captureJobVersion ? ticketOf({ ticket }).draft : undefined;
@@ -57,6 +46,16 @@ export function readQueuedJob(data: Uint8Array): QueuedJob | null {
   };
 }
 
+/** Those of a JSON object; none of anything else. */
+export function fieldsOf(data: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(data));
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
 /**
  * Queues the capture of a job of version 0.1 anew, which no renderer of this version renders. False when it is of another
  * version; true when there is nothing more to do about the old message at `sequence`. With `unlessBegun` a job that a
@@ -65,16 +64,10 @@ export function readQueuedJob(data: Uint8Array): QueuedJob | null {
 export async function convertOldJob(
   old: QueuedJob,
   sequence: number,
-  {
-    captures,
-    jobs,
-    unlessBegun,
-  }: {
-    readonly captures: Pick<Captures, 'get'>;
-    readonly jobs: Pick<Jobs, 'publish'>;
-    readonly unlessBegun: boolean;
-  },
+  deps: { readonly captures: Pick<Captures, 'get'>; readonly jobs: Pick<Jobs, 'publish'> },
+  { unlessBegun }: { readonly unlessBegun: boolean },
 ): Promise<boolean> {
+  const { captures, jobs } = deps;
   if (old.version !== oldVersion) return false;
   const record = (await captures.get(old.account, old.uuid))?.value;
   if (record === undefined || !isOpen(record, old.revision)) return true;
@@ -90,17 +83,8 @@ export async function convertOldJob(
   }
 }
 
-/** Html that nobody renders again stands in the job alone, or is named there alone. */
+/** The record of such a capture does not have its html: the job alone has it, or names it. */
 function sourceOf({ source }: QueuedJob, { region }: CaptureRecord): Pick<JobDelivery, 'source'> {
   if (source === undefined || source.kind === 'url') return {};
   return { source: source.kind === 'html' ? source : { ...source, region } };
-}
-
-/** A job may carry up to a max_payload of html. */
-const maxBytes = 4 * 1024 * 1024;
-
-/** The jobs of a subject from a sequence on, at most `batch` of them, without taking them from anybody. */
-export function readJobs(session: NatsSession, subject: string, sequence: number, batch: number): Promise<StoredMsg[]> {
-  const query = { seq: sequence, next_by_subj: subject, batch, max_bytes: maxBytes };
-  return readBatch(session, streamNames.captures, query);
 }

@@ -1,6 +1,6 @@
 import type { PulledMessage, PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { streamNames, taskAckWaitMs, taskDurable, type TaskKind } from '@webcapture/shared/nats/streams.ts';
-import { parseTask, type Task } from '@webcapture/shared/queue/tasks.ts';
+import { parseTask, type Task, type TaskOf } from '@webcapture/shared/queue/tasks.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { ControllerMetrics } from '../health/metrics.ts';
 import type { Term } from '../leader/election.ts';
@@ -8,8 +8,6 @@ import { pullInTerm } from '../leader/pull-in-term.ts';
 
 /** A task that could not be done comes again after this. */
 const retryMs = 5000;
-
-export type TaskOf<K extends TaskKind> = Extract<Task, { readonly kind: K }>;
 
 export interface TaskWork<K extends TaskKind> {
   readonly kind: K;
@@ -35,7 +33,7 @@ export class TaskDeferredError extends Error {
 
 export interface RunTasksDeps {
   readonly inbox: PullInbox;
-  readonly metrics: Pick<ControllerMetrics, 'task'>;
+  readonly metrics: Pick<ControllerMetrics, 'tasks'>;
   readonly log: Logger;
 }
 
@@ -56,10 +54,10 @@ async function handle<K extends TaskKind>(
   try {
     if (task?.kind === kind) await run(task as TaskOf<K>);
     await message.ack();
-    metrics.task(kind, 'done');
+    metrics.tasks.inc({ kind, outcome: 'done' });
   } catch (error) {
     if (error instanceof TaskDeferredError) return message.handBack(error.retryInMs);
-    metrics.task(kind, 'failed');
+    metrics.tasks.inc({ kind, outcome: 'failed' });
     log.warn({ err: error, kind, delivery: message.delivery }, 'task failed; retrying');
     message.handBack(retryMs);
   } finally {
@@ -67,7 +65,7 @@ async function handle<K extends TaskKind>(
   }
 }
 
-/** Null for what nobody will ever be able to do. */
+/** Null for a message that is no task: it is acknowledged, so that it does not come again. */
 function read(message: PulledMessage, log: Logger): Task | null {
   try {
     return parseTask(message.data);

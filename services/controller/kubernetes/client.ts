@@ -245,7 +245,7 @@ async function watchOnce(
   const take = (type: string, object: unknown) => {
     if (isOver) return;
     try {
-      if (type === 'ERROR') throw errorOfStatus(what, object as ApiStatus);
+      if (type === 'ERROR') throw new KubernetesApiError(what, object as ApiStatus);
       onEvent(type, object);
     } catch (error) {
       isOver = true;
@@ -275,38 +275,33 @@ async function watchOnce(
   }
 }
 
-/** The API server refused: `status` is that of HTTP, `reason` the API's own word such as `Conflict` or `Expired`. */
-class KubernetesApiError extends Error {
-  readonly status: number;
-  readonly reason: string;
-
-  constructor(what: string, status: number, reason: string, message: string) {
-    super(`${what}: ${status}${reason === '' ? '' : ` ${reason}`}${message === '' ? '' : `: ${message}`}`);
-    this.name = 'KubernetesApiError';
-    this.status = status;
-    this.reason = reason;
-  }
-}
-
 /** The API's `Status` object, as far as it is read here. */
 interface ApiStatus {
   readonly code?: number;
+  /** The API's own word, such as `Conflict` or `Expired`. */
   readonly reason?: string;
   readonly message?: string;
 }
 
-function errorOfStatus(what: string, { code = 500, reason = '', message = '' }: ApiStatus): KubernetesApiError {
-  return new KubernetesApiError(what, code, reason, message);
+/** The API server refused; `status` is that of HTTP. */
+class KubernetesApiError extends Error {
+  readonly status: number;
+
+  constructor(what: string, { code = 500, reason = '', message = '' }: ApiStatus) {
+    super(`${what}: ${code}${reason === '' ? '' : ` ${reason}`}${message === '' ? '' : `: ${message}`}`);
+    this.name = 'KubernetesApiError';
+    this.status = code;
+  }
 }
 
 /** The library's errors carry the answer's headers in their message, and the reason in a body that is not parsed. */
 function asApiError(what: string, error: unknown): unknown {
   if (error instanceof ApiException) {
     const body: unknown = error.body;
-    return errorOfStatus(what, { ...statusIn(typeof body === 'string' ? body : ''), code: error.code });
+    return new KubernetesApiError(what, { ...statusIn(typeof body === 'string' ? body : ''), code: error.code });
   }
   if (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number') {
-    return new KubernetesApiError(what, error.statusCode, '', error.message);
+    return new KubernetesApiError(what, { code: error.statusCode, message: error.message });
   }
   return error;
 }

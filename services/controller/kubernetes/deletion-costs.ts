@@ -8,7 +8,7 @@ import type { Inventory } from './inventory.ts';
 import type { KubernetesMetrics } from './metrics.ts';
 import { deletionCostKey, type Pod } from './objects.ts';
 
-/** What scaling down should take first comes out lowest: a pod that nobody hears, then those that do nothing. */
+/** What scaling down should take first comes out lowest: a pod without heartbeats, then those that are idle. */
 const deletionCosts = { unheard: -10, idle: 0, busy: 50, full: 100 } as const;
 
 /** A pod counts as busy for so long after it was: between two captures it is no less needed. */
@@ -68,10 +68,7 @@ export class DeletionCosts {
       return cost;
     }
     const delayMs = current === deletionCosts.unheard ? unheardMs : quietMs;
-    if (current >= seen.cost) {
-      seen.at = now;
-      seen.cost = current;
-    } else if (now - seen.at >= delayMs) {
+    if (current >= seen.cost || now - seen.at >= delayMs) {
       seen.cost = current;
       seen.at = now;
     }
@@ -122,7 +119,7 @@ async function patch({ client, metrics }: CostsParts, { name, uid }: Pod, { cost
     await client.call('annotating a pod', timeoutMs, (api, namespace) =>
       api(CoreV1Api).patchNamespacedPod({ name, namespace, body }),
     );
-    metrics.wrote('pod');
+    metrics.writes.inc({ object: 'pod' });
   } catch (error) {
     if (!isConflict(error) && !isNotFound(error)) throw error;
   }

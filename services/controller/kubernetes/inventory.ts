@@ -1,8 +1,6 @@
 import { AppsV1Api, CoreV1Api, CustomObjectsApi, type V1Deployment, type V1Pod } from '@kubernetes/client-node';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { LeastWanted, type ClusterReport, type RegionReport } from '../health/cluster-reports.ts';
-import type { KubernetesClient } from './client.ts';
 import {
   keepDeployment,
   keepPod,
@@ -13,7 +11,7 @@ import {
   type Pod,
   type RenderRegion,
 } from './objects.ts';
-import { Reflector, type Collection, type ReflectorTimes, type RestartReason } from './reflector.ts';
+import { Reflector, type Collection, type ReflectorOptions, type RestartReason } from './reflector.ts';
 
 /** A closed set, for metrics. */
 export const watchedResources = ['pods', 'deployments', 'renderregions'] as const;
@@ -29,15 +27,13 @@ const deploymentCollection: Collection<V1Deployment> = {
   path: (namespace) => `/apis/apps/v1/namespaces/${namespace}/deployments`,
 };
 
-interface RenderRegionList {
-  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
-  readonly items: readonly RenderRegion[];
-}
-
 const renderRegionCollection: Collection<RenderRegion> = {
   list: async (api, query) => {
     const answer: unknown = await api(CustomObjectsApi).listNamespacedCustomObject({ ...renderRegions, ...query });
-    const { items, metadata } = answer as RenderRegionList;
+    const { items, metadata } = answer as {
+      items: RenderRegion[];
+      metadata: { resourceVersion: string; continue?: string };
+    };
     // Objects without a class in the library keep the API's own names.
     const { continue: _continue = '', resourceVersion } = metadata;
     return { items, metadata: { resourceVersion, _continue } };
@@ -45,14 +41,9 @@ const renderRegionCollection: Collection<RenderRegion> = {
   path: (namespace) => `/apis/${renderRegionApi}/namespaces/${namespace}/${renderRegions.plural}`,
 };
 
-export interface InventoryOptions {
-  readonly client: KubernetesClient;
+interface InventoryOptions extends Pick<ReflectorOptions<never, never>, 'client' | 'log' | 'onChange' | 'times'> {
   readonly release: string;
-  readonly log: Logger;
-  /** Something of it has changed. */
-  readonly onChange: () => void;
   readonly onRestart?: (resource: WatchedResource, reason: RestartReason) => void;
-  readonly times?: ReflectorTimes;
   /** How long the regions may take to be listed for the first time; default 10 s. */
   readonly startTimeoutMs?: number;
 }

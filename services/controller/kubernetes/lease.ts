@@ -2,38 +2,19 @@ import { CoordinationV1Api, V1MicroTime, type V1Lease } from '@kubernetes/client
 import type { LeaseStore, LeaseTimes, StoredLease } from '../leader/lease.ts';
 import { isConflict, isNotFound, type KubernetesClient } from './client.ts';
 
-export interface StoredKubernetesLease extends StoredLease {
+interface StoredKubernetesLease extends StoredLease {
   readonly lease: V1Lease;
   /** Names the cluster, and the namespace in it, as nothing else does. */
   readonly uid: string;
 }
 
 /** The leadership in one cluster, in a Lease of its API. The times in the object are for people who look. */
-export class KubernetesLeaseStore implements LeaseStore<StoredKubernetesLease> {
-  readonly #client: KubernetesClient;
-  readonly #name: string;
-  readonly #times: Pick<LeaseTimes, 'ttlMs' | 'requestMs'>;
-
-  constructor(client: KubernetesClient, name: string, times: Pick<LeaseTimes, 'ttlMs' | 'requestMs'>) {
-    this.#client = client;
-    this.#name = name;
-    this.#times = times;
-  }
-
-  async read(): Promise<StoredKubernetesLease | null> {
-    try {
-      const lease = await this.#client.call('reading the Lease', this.#times.requestMs, (api, namespace) =>
-        api(CoordinationV1Api).readNamespacedLease({ name: this.#name, namespace }),
-      );
-      return stored(lease);
-    } catch (error) {
-      if (isNotFound(error)) return null;
-      throw error;
-    }
-  }
-
-  async write(before: StoredKubernetesLease | null, holder: string): Promise<StoredKubernetesLease> {
-    const name = this.#name;
+export function kubernetesLeaseStore(
+  client: KubernetesClient,
+  name: string,
+  { ttlMs, requestMs }: Pick<LeaseTimes, 'ttlMs' | 'requestMs'>,
+): LeaseStore<StoredKubernetesLease> {
+  const write = async (before: StoredKubernetesLease | null, holder: string): Promise<StoredKubernetesLease> => {
     const was = before?.lease.spec;
     const now = new V1MicroTime();
     const isNew = was?.holderIdentity !== holder && holder !== '';
@@ -44,28 +25,36 @@ export class KubernetesLeaseStore implements LeaseStore<StoredKubernetesLease> {
       spec: {
         ...was,
         holderIdentity: holder,
-        leaseDurationSeconds: Math.ceil(this.#times.ttlMs / 1000),
+        leaseDurationSeconds: Math.ceil(ttlMs / 1000),
         renewTime: now,
         ...(isNew
           ? { acquireTime: now, leaseTransitions: before === null ? 0 : (was?.leaseTransitions ?? 0) + 1 }
           : {}),
       },
     };
-    const lease = await this.#client.call('writing the Lease', this.#times.requestMs, (api, namespace) =>
+    const lease = await client.call('writing the Lease', requestMs, (api, namespace) =>
       before === null
         ? api(CoordinationV1Api).createNamespacedLease({ namespace, body })
         : api(CoordinationV1Api).replaceNamespacedLease({ name, namespace, body }),
     );
     return stored(lease);
-  }
-
-  async release(held: StoredKubernetesLease): Promise<void> {
-    await this.write(held, '');
-  }
-
-  isConflict(error: unknown): boolean {
-    return isConflict(error) || isNotFound(error);
-  }
+  };
+  return {
+    read: async () => {
+      try {
+        const lease = await client.call('reading the Lease', requestMs, (api, namespace) =>
+          api(CoordinationV1Api).readNamespacedLease({ name, namespace }),
+        );
+        return stored(lease);
+      } catch (error) {
+        if (isNotFound(error)) return null;
+        throw error;
+      }
+    },
+    write,
+    release: async (held) => void (await write(held, '')),
+    isConflict: (error) => isConflict(error) || isNotFound(error),
+  };
 }
 
 function stored(lease: V1Lease): StoredKubernetesLease {

@@ -1,6 +1,6 @@
 import type { ComponentStatus } from '@webcapture/shared/api/status.ts';
 import type { RegionFacts } from '../health/facts.ts';
-import { countRenderers, isHealthy } from '../health/renderers.ts';
+import { capacityOf, countRenderers } from '../health/renderers.ts';
 import type { RenderRegion, RenderRegionStatus, StatusCondition } from './objects.ts';
 
 export interface ResourceInput {
@@ -17,8 +17,7 @@ export interface ResourceInput {
 /** What the status of a RenderRegion should be: what `/status` shows, and the numbers behind it. */
 export function regionStatus({ resource, component, facts, queued, now }: ResourceInput): RenderRegionStatus {
   const { status, message = '', responseTimeMs } = component;
-  const count = countRenderers(facts) ?? { healthy: facts.pods.filter(isHealthy).length, wanted: facts.wanted };
-  const serving = facts.pods.filter(({ draining }) => !draining);
+  const { healthy, wanted } = countRenderers(facts);
   const found = !(facts.clusters?.missing ?? []).includes(resource.spec.deployment);
   const time = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
   const conditions = [
@@ -38,10 +37,9 @@ export function regionStatus({ resource, component, facts, queued, now }: Resour
   return {
     status,
     message: message.slice(0, 1024),
-    ready: count.healthy,
-    wanted: count.wanted,
-    slots: sum(serving.map(({ slots }) => slots)),
-    busy: sum(serving.map(({ busy }) => busy)),
+    ready: healthy,
+    wanted,
+    ...capacityOf(facts.pods),
     queued,
     ...(responseTimeMs === undefined ? {} : { responseTimeMs }),
     lastCheckedAt: time,
@@ -92,5 +90,3 @@ const condition = (type: string, isTrue: boolean, reason: string, message: strin
   reason,
   message: message.slice(0, 1024),
 });
-
-const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

@@ -62,11 +62,11 @@ async function write(
     if (isConflict(error) || isNotFound(error)) return;
     throw error;
   }
-  metrics.wrote('renderregion');
+  metrics.writes.inc({ object: 'renderregion' });
   const was = resource.status?.status ?? 'operational';
   if (was === status.status || !term.holds()) return;
   await events.record(resource, status.status, status.message);
-  metrics.wrote('event');
+  metrics.writes.inc({ object: 'event' });
 }
 
 /** The same news of the same region within this time is one Event that counts. */

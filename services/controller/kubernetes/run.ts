@@ -5,13 +5,14 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { clusterKey, clusterReportIntervalMs } from '../health/cluster-reports.ts';
 import type { LatestReading } from '../health/facts.ts';
 import { type ElectionOptions, runElection, type Term } from '../leader/election.ts';
-import { Lease, type LeaseTimes } from '../leader/lease.ts';
-import { repeat } from '../loops.ts';
+import { Lease } from '../leader/lease.ts';
+import { repeat, Wake } from '../loops.ts';
+import type { ControllerTimes } from '../times.ts';
 import { KubernetesClient, loadInCluster, loadKubeconfig } from './client.ts';
 import { applyCosts, DeletionCosts } from './deletion-costs.ts';
 import { Inventory } from './inventory.ts';
-import { KubernetesLeaseStore } from './lease.ts';
-import { KubernetesMetrics } from './metrics.ts';
+import { kubernetesLeaseStore } from './lease.ts';
+import { createKubernetesMetrics, type KubernetesMetrics } from './metrics.ts';
 import { applyRegions, RegionEvents } from './render-regions.ts';
 import type { KubernetesSettings } from './settings.ts';
 
@@ -25,13 +26,7 @@ export interface KubernetesParts {
   readonly registry: Registry;
   readonly log: Logger;
   readonly onHang: NonNullable<ElectionOptions['onHang']>;
-  readonly times: KubernetesTimes;
-}
-
-export interface KubernetesTimes {
-  readonly lease: LeaseTimes;
-  readonly regionsMs: number;
-  readonly costsMs: number;
+  readonly times: ControllerTimes['kubernetes'];
 }
 
 /** Changes come in bursts: the report about them waits for the rest of a burst, and the next report for a while. */
@@ -43,25 +38,25 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
   const { settings, registry, log, live, latest, times } = parts;
   const { access, namespace } = settings;
   const changed = new Wake();
-  const metrics: KubernetesMetrics = new KubernetesMetrics(registry, () => inventory.ages);
+  const metrics: KubernetesMetrics = createKubernetesMetrics(registry, () => inventory.ages);
   const client = new KubernetesClient({
     load: () =>
       'kubeconfig' in access ? loadKubeconfig(access.kubeconfig, namespace) : loadInCluster(access, namespace),
-    onError: (kind) => metrics.error(kind),
+    onError: (kind) => metrics.errors.inc({ kind }),
   });
   const inventory = new Inventory({
     client,
     release: settings.release,
     log,
-    onChange: () => changed.set(),
-    onRestart: (resource, reason) => metrics.restart(resource, reason),
+    onChange: () => changed.wake(),
+    onRestart: (resource, reason) => metrics.restarts.inc({ resource, reason }),
   });
-  const lease = new Lease(new KubernetesLeaseStore(client, settings.lease, times.lease), parts.holder, times.lease);
+  const lease = new Lease(kubernetesLeaseStore(client, settings.lease, times.lease), parts.holder, times.lease);
   const act = { client, inventory, latest, metrics };
   const lead = async (term: Term) => {
-    metrics.leader(true);
+    metrics.leader.set(1);
     // The successor reports at once.
-    changed.set();
+    changed.wake();
     const events = new RegionEvents(client, parts.pod);
     const costs = new DeletionCosts();
     const common = { signal: term.signal, log };
@@ -73,7 +68,7 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
         applyCosts({ ...act, costs }, term),
       ),
     ]);
-    metrics.leader(false);
+    metrics.leader.set(0);
   };
   const report = async () => {
     await changed.wait(clusterReportIntervalMs, signal);
@@ -107,33 +102,4 @@ export async function publishClusterReport(parts: {
   if (report === null || !lease.holds() || lease.held === null) return;
   const published = live.put(clusterKey(lease.held.uid), report, { ttlSeconds: reportTtlSeconds });
   await withDeadline(published, clusterReportIntervalMs, 'publishing the cluster report');
-}
-
-/** Something to wait for that others set off: a loop sleeps until its time or until it is woken. */
-class Wake {
-  #resolve: () => void = () => undefined;
-  #woken = false;
-
-  /** Ends the wait that is under way, or the next one. */
-  set(): void {
-    this.#woken = true;
-    this.#resolve();
-  }
-
-  /** Returns after `ms`, when woken, or when the signal aborts. */
-  async wait(ms: number, signal: AbortSignal): Promise<void> {
-    if (!this.#woken && !signal.aborted) {
-      await new Promise<void>((resolve) => {
-        const end = () => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', end);
-          resolve();
-        };
-        const timer = setTimeout(end, ms);
-        this.#resolve = end;
-        signal.addEventListener('abort', end, { once: true });
-      });
-    }
-    this.#woken = false;
-  }
 }

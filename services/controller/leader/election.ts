@@ -1,5 +1,7 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import { Wake } from '../loops.ts';
+import type { Lease, LeaseTimes } from './lease.ts';
 
 /** One unbroken time as the leader. */
 export interface Term {
@@ -9,28 +11,15 @@ export interface Term {
   holds(): boolean;
 }
 
-/** A leadership as one candidate sees it, wherever it is kept. */
-export interface Candidate {
-  /** Whether this process may act as the leader right now. */
-  holds(): boolean;
-  /** Takes the leadership if it is free. */
-  take(): Promise<boolean>;
-  /** Holds it for longer; when somebody else has it, it is lost. */
-  renew(): Promise<void>;
-  /** Gives it up, so that a successor need not wait. */
-  release(): Promise<void>;
-}
-
 export interface ElectionOptions {
   /** What is led, for the log: "the fleet". */
   readonly what: string;
-  readonly lease: Candidate;
+  readonly lease: Pick<Lease, 'holds' | 'take' | 'renew' | 'release'>;
   /** False while asking would be in vain; by default it never is. */
   readonly reachable?: () => boolean;
   /** Calls `wake` when the leadership may have become free; returns the way to stop that. */
   readonly onFree?: (wake: () => void) => () => void;
-  /** As in `LeaseTimes`. */
-  readonly times: { readonly renewMs: number; readonly retryMs: number; readonly pollMs: number };
+  readonly times: Pick<LeaseTimes, 'renewMs' | 'retryMs' | 'pollMs'>;
   readonly log: Logger;
   /** What the leader does; ends soon after the term's signal. The next term waits for it. */
   readonly lead: (term: Term) => Promise<void>;
@@ -54,7 +43,7 @@ const hangMs = 30_000;
 /** Stands for a leadership until `signal` aborts, then gives it up. Never throws. */
 export async function runElection(options: ElectionOptions, signal: AbortSignal): Promise<void> {
   const { what, lease, reachable = () => true, times, log } = options;
-  const waiting = new WakeableWait(signal);
+  const waiting = new Wake();
   const unsubscribe = options.onFree?.(() => waiting.wake());
   let term: RunningTerm | null = null;
   let renewed = true;
@@ -70,15 +59,14 @@ export async function runElection(options: ElectionOptions, signal: AbortSignal)
         await lease.renew();
         renewed = true;
       } else if (await lease.take()) {
-        log.info(`leading ${what}`);
-        term = new RunningTerm(options);
+        log.info(`became the leader of ${what}`);
+        term = startTerm(options);
       }
     } catch (error) {
-      if (term !== null && renewed)
-        log.warn({ err: error }, `the leadership of ${what} could not be renewed; retrying`);
+      if (term !== null && renewed) log.warn({ err: error }, `renewing the leadership of ${what} failed; retrying`);
       renewed = false;
     }
-    await waiting.forMs(term === null ? times.pollMs : renewed ? times.renewMs : times.retryMs);
+    await waiting.wait(term === null ? times.pollMs : renewed ? times.renewMs : times.retryMs, signal);
   }
   unsubscribe?.();
   await resign(term, options);
@@ -89,69 +77,40 @@ async function resign(term: RunningTerm | null, { what, lease, log }: ElectionOp
   try {
     await withDeadline(term.end(), endTimeoutMs, 'ending the work of the leader');
     await lease.release();
-    log.info(`gave up the leadership of ${what}`);
+    log.info(`released the leadership of ${what}`);
   } catch (error) {
-    log.warn({ err: error }, `the leadership of ${what} could not be given up; it expires by itself`);
+    log.warn({ err: error }, `releasing the leadership of ${what} failed; it expires by itself`);
   }
 }
 
-/** The leader's work, with a watchdog that ends it when the lease has run out. */
-class RunningTerm {
-  readonly #aborter = new AbortController();
-  readonly #watchdog: NodeJS.Timeout;
-  readonly #work: Promise<void>;
-  readonly #options: ElectionOptions;
+interface RunningTerm {
+  /** Resolves when the leader's work has ended. */
+  end(): Promise<void>;
+}
 
-  constructor(options: ElectionOptions) {
-    const { what, lease, lead, log } = options;
-    this.#options = options;
-    const { signal } = this.#aborter;
-    this.#watchdog = setInterval(() => {
-      if (!lease.holds()) this.#aborter.abort(new Error('the term is over'));
-    }, watchdogMs);
-    this.#work = lead({ signal, holds: () => !signal.aborted && lease.holds() }).catch((error: unknown) => {
-      log.error({ err: error }, `the work of the leader of ${what} failed`);
-    });
-  }
-
-  async end(): Promise<void> {
-    clearInterval(this.#watchdog);
-    this.#aborter.abort(new Error('the term is over'));
-    const { what, log, onHang, hangAfterMs = hangMs } = this.#options;
+/** Begins the leader's work, with a watchdog that ends it when the lease has run out. */
+function startTerm({ what, lease, lead, log, onHang, hangAfterMs = hangMs }: ElectionOptions): RunningTerm {
+  const aborter = new AbortController();
+  const { signal } = aborter;
+  const abort = () => aborter.abort(new Error('the term is over'));
+  const watchdog = setInterval(() => {
+    if (!lease.holds()) abort();
+  }, watchdogMs);
+  const work = lead({ signal, holds: () => !signal.aborted && lease.holds() }).catch((error: unknown) => {
+    log.error({ err: error }, `the work of the leader of ${what} failed`);
+  });
+  const end = async () => {
+    clearInterval(watchdog);
+    abort();
     let isHung = false;
     const timer = setTimeout(() => {
       isHung = true;
       log.error(`the work of a term as leader of ${what} does not end; this process cannot lead any more`);
       onHang?.(what, true);
     }, hangAfterMs);
-    await this.#work;
+    await work;
     clearTimeout(timer);
     if (isHung) onHang?.(what, false);
-  }
-}
-
-/** A wait that ends early when woken or aborted. */
-class WakeableWait {
-  #end: () => void = () => undefined;
-  readonly #signal: AbortSignal;
-
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-    signal.addEventListener('abort', () => this.wake(), { once: true });
-  }
-
-  wake(): void {
-    this.#end();
-  }
-
-  async forMs(ms: number): Promise<void> {
-    if (this.#signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#end = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
+  };
+  return { end };
 }

@@ -1,5 +1,3 @@
-import type { Candidate } from './election.ts';
-
 export interface LeaseTimes {
   /** Whole seconds. */
   readonly ttlMs: number;
@@ -41,7 +39,7 @@ export interface LeaseStore<R extends StoredLease> {
  * write and stops `marginMs` early, the others count it from when they have read that write, each on its own monotonic
  * clock. So no two hold it at once, whatever their wall clocks say and however long one of them was paused.
  */
-export class Lease<R extends StoredLease = StoredLease> implements Candidate {
+export class Lease<R extends StoredLease = StoredLease> {
   readonly #store: LeaseStore<R>;
   readonly #holder: string;
   readonly #times: LeaseTimes;

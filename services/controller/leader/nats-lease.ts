@@ -13,43 +13,30 @@ export interface LeaderRecord {
   readonly at: number;
 }
 
-interface StoredLeader extends StoredLease {
-  readonly version: number;
-}
+type StoredLeader = StoredLease & { readonly version: number };
 
 /** The leadership of the fleet, in a key of NATS. The server's TTL clears up after the last candidate. */
-export class NatsLeaseStore implements LeaseStore<StoredLeader> {
-  readonly #live: Entries;
-  readonly #times: Pick<LeaseTimes, 'ttlMs' | 'requestMs'>;
-
-  constructor(live: Entries, times: Pick<LeaseTimes, 'ttlMs' | 'requestMs'>) {
-    this.#live = live;
-    this.#times = times;
-  }
-
-  async read(): Promise<StoredLeader | null> {
-    const read = this.#live.get<LeaderRecord>(leaderKey);
-    const entry = await withDeadline(read, this.#times.requestMs, 'reading the leadership');
-    return entry === null ? null : { holder: entry.value.holder, version: entry.revision };
-  }
-
-  async write(before: StoredLeader | null, holder: string): Promise<StoredLeader> {
-    const record: LeaderRecord = { holder, at: Date.now() };
-    const options = { ttlSeconds: this.#times.ttlMs / 1000 };
-    const written =
-      before === null
-        ? this.#live.create(leaderKey, record, options)
-        : this.#live.update(leaderKey, record, before.version, options);
-    return { holder, version: await withDeadline(written, this.#times.requestMs, 'writing the leadership') };
-  }
-
-  async release({ version }: StoredLeader): Promise<void> {
-    await withDeadline(this.#live.delete(leaderKey, version), this.#times.requestMs, 'releasing the leadership');
-  }
-
-  isConflict(error: unknown): boolean {
-    return isWriteConflict(error);
-  }
+export function natsLeaseStore(
+  live: Entries,
+  { ttlMs, requestMs }: Pick<LeaseTimes, 'ttlMs' | 'requestMs'>,
+): LeaseStore<StoredLeader> {
+  return {
+    read: async () => {
+      const entry = await withDeadline(live.get<LeaderRecord>(leaderKey), requestMs, 'reading the leadership');
+      return entry === null ? null : { holder: entry.value.holder, version: entry.revision };
+    },
+    write: async (before, holder) => {
+      const record: LeaderRecord = { holder, at: Date.now() };
+      const options = { ttlSeconds: ttlMs / 1000 };
+      const written =
+        before === null
+          ? live.create(leaderKey, record, options)
+          : live.update(leaderKey, record, before.version, options);
+      return { holder, version: await withDeadline(written, requestMs, 'writing the leadership') };
+    },
+    release: ({ version }) => withDeadline(live.delete(leaderKey, version), requestMs, 'releasing the leadership'),
+    isConflict: isWriteConflict,
+  };
 }
 
 /** A release is an ordinary message on the key's subject: whoever hears it need not wait for the next look. */

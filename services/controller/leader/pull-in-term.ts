@@ -1,27 +1,26 @@
+import { once } from 'node:events';
 import type { PulledMessage, PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { PullSubscription } from '@webcapture/shared/nats/pull.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from './election.ts';
-
-export interface PullInTermOptions {
-  readonly inbox: PullInbox;
-  readonly stream: string;
-  readonly durable: string;
-  /** How many messages are held at a time. */
-  readonly parallel: number;
-  /** Told when nothing can be had: a consumer that is not there, a permission that is missing. */
-  readonly log: Logger;
-}
 
 /**
  * Hands the messages of a durable to `handle`, which must not throw, for as long as the term lasts. At its end the requests are
  * taken back, so that what comes later goes to the successor, and what is being handled is waited for.
  */
 export async function pullInTerm(
-  { inbox, stream, durable, parallel, log }: PullInTermOptions,
+  options: {
+    readonly inbox: PullInbox;
+    readonly stream: string;
+    readonly durable: string;
+    /** How many messages are held at a time. */
+    readonly parallel: number;
+    readonly log: Logger;
+  },
   term: Term,
   handle: (message: PulledMessage) => Promise<void>,
 ): Promise<void> {
+  const { inbox, stream, durable, parallel, log } = options;
   if (term.signal.aborted) return;
   const running = new Set<Promise<void>>();
   const subscription = new PullSubscription(inbox, {
@@ -40,9 +39,7 @@ export async function pullInTerm(
     },
   });
   subscription.request(parallel);
-  await new Promise<void>((resolve) => {
-    term.signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  await once(term.signal, 'abort');
   subscription.close();
   await Promise.all(running);
 }

@@ -11,24 +11,16 @@ import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { removeHtml } from '@webcapture/shared/files/stored-html.ts';
 import { removalReasons, removalWords } from '../jobs/orphans/decide-file.ts';
-import { passDeps, runPass, type Finding, type Outcome } from '../jobs/orphans/pass.ts';
+import { passDeps, runPass, type Finding, type Outcome, type PassOptions } from '../jobs/orphans/pass.ts';
 import { findMissing } from '../jobs/orphans/records.ts';
 import {
-  OrphanCollectionLease,
-  newPass,
-  total,
-  OrphanCollectionProgress,
-  type PassState,
   type ByReason,
+  keepMissing,
+  newPass,
+  OrphanCollectionLease,
+  type PassState,
+  total,
 } from '../jobs/orphans/state.ts';
-
-export interface CommandOptions {
-  readonly delete: boolean;
-  readonly force: boolean;
-  readonly missing: boolean;
-  readonly json: boolean;
-  readonly help: boolean;
-}
 
 export const usage = `Compares the files in the store with the records of captures.
 
@@ -60,8 +52,10 @@ Exit code: 0 nothing is wrong (any more), 3 something is, and it was not changed
 done, or not all of it, 2 an option is unknown, 78 a variable is wrong.
 `;
 
+export type CommandOptions = ReturnType<typeof parseOptions>;
+
 /** Throws a TypeError whose message names the option that is wrong. */
-export function parseOptions(args: readonly string[]): CommandOptions {
+export function parseOptions(args: readonly string[]) {
   const flag = { type: 'boolean', default: false } as const;
   const { values } = parseArgs({
     args: [...args],
@@ -86,11 +80,10 @@ export const exitCodes = { fine: 0, trouble: 1, found: 3 } as const;
 export async function runCommand(options: CommandOptions, deps: CommandDeps): Promise<number> {
   const { session, report } = deps;
   const live = new Entries(session, 'live');
-  const collectionLease = new OrphanCollectionLease(
-    live,
-    `a reconcile by hand (process ${process.pid} on ${hostname()})`,
-  );
-  const state = await (options.delete ? removeOrphans(options, deps, collectionLease) : dryRun(deps));
+  const holder = `a reconcile by hand (process ${process.pid} on ${hostname()})`;
+  const state = await (options.delete
+    ? removeOrphans(options, deps, new OrphanCollectionLease(live, holder))
+    : walk(deps, { remove: false, force: false, onPage: () => Promise.resolve() }));
   const missing = options.missing && !deps.signal.aborted ? await countMissing(deps, live) : null;
   report.sum(state, missing, options.delete);
   if (deps.signal.aborted || state.failed > 0) return exitCodes.trouble;
@@ -98,34 +91,23 @@ export async function runCommand(options: CommandOptions, deps: CommandDeps): Pr
   return left + (missing?.count ?? 0) > 0 ? exitCodes.found : exitCodes.fine;
 }
 
-function dryRun(deps: CommandDeps): Promise<PassState> {
-  return walk(deps, { remove: false, force: false, onPage: () => Promise.resolve() });
-}
-
-async function removeOrphans(
-  { force }: CommandOptions,
-  deps: CommandDeps,
-  collectionLease: OrphanCollectionLease,
-): Promise<PassState> {
-  const hold = async () => {
-    const other = await collectionLease.take();
+async function removeOrphans({ force }: CommandOptions, deps: CommandDeps, lease: OrphanCollectionLease) {
+  const takeLease = async () => {
+    const other = await lease.take();
     if (other !== null) throw new Error(`${other} removes files right now: wait until it has ended, and try again`);
   };
-  await hold();
+  await takeLease();
   try {
-    return await walk(deps, { remove: true, force, onPage: hold });
+    return await walk(deps, { remove: true, force, onPage: takeLease });
   } finally {
-    await collectionLease.release();
+    await lease.release();
   }
 }
 
-interface Walk {
-  readonly remove: boolean;
-  readonly force: boolean;
-  readonly onPage: () => Promise<void>;
-}
-
-function walk({ session, store, report, signal }: CommandDeps, how: Walk): Promise<PassState> {
+function walk(
+  { session, store, report, signal }: CommandDeps,
+  how: Pick<PassOptions, 'remove' | 'force' | 'onPage'>,
+): Promise<PassState> {
   const cache = new Cache(session);
   const parts = {
     session,
@@ -133,7 +115,7 @@ function walk({ session, store, report, signal }: CommandDeps, how: Walk): Promi
     captures: new Captures(session),
     tasks: new Tasks(session),
     expiryIndex: new ExpiryIndex(session),
-    removeCaptureFiles: (record: Parameters<typeof removeCaptureFiles>[0]) =>
+    removeCaptureFiles: (record: CaptureRecord) =>
       removeCaptureFiles(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
   };
   return runPass(newPass(Date.now()), passDeps(parts), {
@@ -148,14 +130,14 @@ function walk({ session, store, report, signal }: CommandDeps, how: Walk): Promi
 async function countMissing(deps: CommandDeps, live: Entries) {
   const { session, store, report, signal } = deps;
   let count = 0;
-  const onMissing: Parameters<typeof findMissing>[1]['onMissing'] = (record) => {
+  const onMissing = (record: CaptureRecord) => {
     count++;
     report.missing(record);
   };
   const captures = new Captures(session);
   const asked = await findMissing({ session, captures, store, now: Date.now }, { signal, onMissing });
   // The leader shows it among its metrics.
-  if (!signal.aborted) await new OrphanCollectionProgress(live).keepMissing({ count, at: Date.now() });
+  if (!signal.aborted) await keepMissing(live, { count, at: Date.now() });
   return { asked, count };
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import { webhookNoticeSchema, type WebhookNotice } from '@webcapture/shared/api/webhook-event.ts';
+import { webhookPayloadSchema, type WebhookPayload } from '@webcapture/shared/api/webhook-event.ts';
 import type { FastifyInstance } from 'fastify';
 import { example, plainAnswer } from './answers.ts';
 import { failedExample, resultExample } from './examples.ts';
@@ -167,7 +167,7 @@ const noticesDocument = {
       ],
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: webhookNoticeSchema as object, examples } },
+        content: { 'application/json': { schema: webhookPayloadSchema as object, examples } },
       },
       responses: {
         '2XX': { description: 'The event was received.' },
@@ -177,6 +177,6 @@ const noticesDocument = {
   },
 };
 
-function notice(summary: string, value: WebhookNotice) {
+function notice(summary: string, value: WebhookPayload) {
   return example(summary, value);
 }

@@ -6,13 +6,13 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Region } from '../runtime/regions.ts';
 import { fleetKey, heartbeatFreshMs, maxHeartbeatBytes, parseHeartbeat, type RendererHeartbeat } from './heartbeat.ts';
 
-/** Says that a renderer is alive; the word expires by itself soon after it has stopped being fresh. */
+/** Publishes that a renderer is alive; the heartbeat expires by itself soon after it has stopped being fresh. */
 export async function publishHeartbeat(live: Entries, heartbeat: RendererHeartbeat): Promise<void> {
   const ttlSeconds = Math.ceil((heartbeatFreshMs * 2) / 1000);
   await live.put(fleetKey(heartbeat.region, heartbeat.pod), heartbeat, { ttlSeconds });
 }
 
-/** Says that a renderer has stopped. */
+/** Withdraws the heartbeat of a renderer that has stopped. */
 export async function withdrawHeartbeat(live: Entries, region: Region, pod: string): Promise<void> {
   await live.delete(fleetKey(region, pod));
 }
@@ -27,7 +27,7 @@ const maxSilenceMs = 3500;
 const maxPodsPerRegion = 10_000;
 const maxSilentPerRegion = 1000;
 
-/** For so long a renderer is told of whose pod has another process. */
+/** For so long a renderer is listed whose pod has another process. */
 const replacedMs = 10_000;
 const maxReplaced = 1000;
 
@@ -46,16 +46,16 @@ interface Seen {
 export interface FleetLoad {
   readonly renderers: number;
   readonly slots: number;
-  /** Of these slots, as the renderers last said. */
+  /** Of these slots, by the last heartbeats. */
   readonly busy: number;
   /** How long a capture took on average of late, each renderer as often as it has captured; null when there was none. */
   readonly renderMs: number | null;
 }
 
-/** A renderer that fell silent, as it said last. */
+/** A renderer that fell silent, by its last heartbeat. */
 export type SilentRenderer = RendererHeartbeat & { readonly forMs: number };
 
-/** A renderer whose pod has another process by now, as it said last. */
+/** A renderer whose pod has another process by now, by its last heartbeat. */
 export interface ReplacedRenderer extends SilentRenderer {
   /** Since the first heartbeat of that process. */
   readonly successorForMs: number;
@@ -73,7 +73,8 @@ interface RegionSums {
 }
 
 /** `malformed` and `too_many` are ignored; a `conflict` is a pod whose name two processes use at the same time. */
-export type HeartbeatFault = 'malformed' | 'too_many' | 'conflict';
+const faults = ['malformed', 'too_many', 'conflict'] as const;
+export type HeartbeatFault = (typeof faults)[number];
 
 /**
  * The renderers that are alive, kept in memory from their heartbeats, with sums by region that are kept up to date with
@@ -119,13 +120,13 @@ export class Fleet {
     const fresh = this.#fresh.get(key);
     const known = fresh ?? this.#silent.get(key);
     if (value === null) {
-      // A fresh one has said goodbye. Of one that had fallen silent the last word has expired, and it is still missed.
+      // A fresh one was withdrawn. That of a renderer that had fallen silent has expired, and the renderer is still missed.
       if (fresh !== undefined && now - fresh.heardAt <= heartbeatFreshMs) this.#forget(key, fresh);
       return;
     }
     const heartbeat = parseHeartbeat(key, value);
     if (heartbeat === null) return this.#onFault('malformed', key);
-    // A watch that starts again tells the last heartbeats once more, which is no sign of life.
+    // A watch that starts again brings the last heartbeats once more, which is no sign of life.
     if (known?.revision === revision) return;
     const sums = this.#sumsOf(heartbeat.region);
     if (fresh === undefined && sums.fresh >= maxPodsPerRegion) return this.#onFault('too_many', key);
@@ -158,7 +159,7 @@ export class Fleet {
     return region === undefined ? all : all.filter((heartbeat) => heartbeat.region === region);
   }
 
-  /** Renderers that fell silent without a goodbye within the last minutes, and for how long each has been silent. */
+  /** Renderers that fell silent within the last minutes without withdrawing, and for how long each has been silent. */
   silent(region?: Region): readonly SilentRenderer[] {
     const now = this.#now();
     this.#sweep(now, 0);
@@ -167,7 +168,7 @@ export class Fleet {
       .map(({ heartbeat, heardAt }) => ({ ...heartbeat, forMs: now - heardAt }));
   }
 
-  /** Renderers whose pods have had another process for some seconds: they did not say goodbye. */
+  /** Renderers whose pods have had another process for some seconds: they did not withdraw. */
   replaced(): readonly ReplacedRenderer[] {
     const now = this.#now();
     return this.#justReplaced(now).map(({ heartbeat, heardAt, replacedAt }) => ({
@@ -186,7 +187,7 @@ export class Fleet {
     return this.fresh(region).filter(isServing);
   }
 
-  /** Sorts out who has fallen silent, unless that was done within `everyMs`; looks at nobody else. */
+  /** Moves those that have fallen silent, unless that was done within `everyMs`; looks at no others. */
   #sweep(now: number, everyMs: number): void {
     if (now - this.#sweptAt < everyMs) return;
     this.#sweptAt = now;
@@ -233,12 +234,10 @@ export class Fleet {
 
 const isServing = ({ browser, draining }: RendererHeartbeat) => browser === 'up' && !draining;
 
-const faults: readonly HeartbeatFault[] = ['malformed', 'too_many', 'conflict'];
+/** A renderer that lies may do so thousands of times a second; one of its heartbeats is logged in so long. */
+const logIntervalMs = 10_000;
 
-/** A renderer that lies may do so thousands of times a second; the log tells of one of them in so long. */
-const logEveryMs = 10_000;
-
-/** What a fleet tells of heartbeats that cannot be right: counted, and now and then logged. */
+/** Counts heartbeats that cannot be right, and logs one now and then. */
 export function createHeartbeatFaults(registry: Registry, log: Logger): (fault: HeartbeatFault, key: string) => void {
   const counter = new Counter({
     name: 'webcapture_heartbeat_faults_total',
@@ -250,8 +249,8 @@ export function createHeartbeatFaults(registry: Registry, log: Logger): (fault: 
   let loggedAt = -Infinity;
   return (reason, key) => {
     counter.inc({ reason });
-    if (performance.now() - loggedAt < logEveryMs) return;
+    if (performance.now() - loggedAt < logIntervalMs) return;
     loggedAt = performance.now();
-    log.warn({ reason, key: key.slice(0, 300) }, 'ignored an invalid heartbeat of a renderer');
+    log.warn({ reason, key: key.slice(0, 300) }, 'invalid heartbeat of a renderer');
   };
 }

@@ -2,11 +2,11 @@ import type { Cache } from '../captures/cache.ts';
 import type { CaptureRecord } from '../captures/capture-record.ts';
 import type { ExpiryIndex } from '../captures/expiry-index.ts';
 import type { FileStore } from '../files/file-store.ts';
-import { receiverOf, type Task, type Tasks } from './tasks.ts';
+import { receiverOf, type TaskOf, type Tasks } from './tasks.ts';
 
 /**
- * Hands over to the leader what has to follow the end of a capture or of a refresh: its expiry, its next refresh, the
- * event for its webhook. To be called by whoever ended it, before the job is given up; calling it again is harmless.
+ * Arranges what has to follow the end of a capture or of a refresh, for the leader to do: its expiry, its next refresh, the
+ * event for its webhook. To be called by whoever ended it, before the job is acknowledged; calling it again is harmless.
  */
 export class FollowUps {
   readonly #tasks: Pick<Tasks, 'publish' | 'schedule'>;
@@ -20,19 +20,19 @@ export class FollowUps {
   async arrange(record: CaptureRecord): Promise<void> {
     const { account, uuid, expiresAt, nextRefreshAt } = record;
     const capture = { account, uuid };
-    const handing: Promise<void>[] = [];
-    if (mayLeaveFiles(record)) handing.push(this.#tasks.publish({ kind: 'expiry', ...capture }));
+    const arranging: Promise<void>[] = [];
+    if (mayLeaveFiles(record)) arranging.push(this.#tasks.publish({ kind: 'expiry', ...capture }));
     // After a refresh the entry of the capture is still there: the leader puts it off when it comes to it. With one for
     // each refresh, a page that is kept for ten years would gather thousands.
     if (record.status === 'completed' && record.refresh === undefined) {
-      handing.push(this.#expiryIndex.add(capture, expiresAt));
+      arranging.push(this.#expiryIndex.add(capture, expiresAt));
     }
     if (record.status === 'completed' && nextRefreshAt !== undefined) {
-      handing.push(this.#tasks.schedule({ kind: 'refresh', ...capture }, nextRefreshAt));
+      arranging.push(this.#tasks.schedule({ kind: 'refresh', ...capture }, nextRefreshAt));
     }
     const delivery = pendingDelivery(record);
-    if (delivery?.attempt === 1) handing.push(this.#tasks.publish(delivery));
-    await Promise.all(handing);
+    if (delivery?.attempt === 1) arranging.push(this.#tasks.publish(delivery));
+    await Promise.all(arranging);
   }
 }
 
@@ -43,8 +43,8 @@ function mayLeaveFiles({ status, failure, html, cache }: CaptureRecord): boolean
   return status === 'failed' && !neverBegan;
 }
 
-/** The next attempt to tell a webhook, as the record has it; null when nothing is to be told. */
-export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): Extract<Task, { kind: 'webhook' }> | null {
+/** The next delivery attempt of an event, as the record has it; null when nothing is to be delivered. */
+export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): TaskOf<'webhook'> | null {
   const { state, event, revision, occurredAt, attempts = 0, url = '' } = webhook ?? {};
   if (state !== 'pending' || event === undefined || revision === undefined || occurredAt === undefined) return null;
   const receiver = receiverOf(url);
@@ -61,18 +61,16 @@ export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): Extr
   };
 }
 
-export interface ClearAwayDeps {
-  readonly store: Pick<FileStore, 'remove'>;
-  readonly cache: Pick<Cache, 'drop'>;
-  readonly removeHtml: (name: string) => Promise<void>;
-}
-
 /** Removes everything of a capture but its record: the cache entry first, so that nobody is sent to a file that is gone. */
 export async function removeCaptureFiles(
-  { account, uuid, cache: place, fileName, html }: CaptureRecord,
-  { store, cache, removeHtml }: ClearAwayDeps,
+  { account, uuid, cache: cacheEntry, fileName, html }: CaptureRecord,
+  deps: {
+    readonly store: Pick<FileStore, 'remove'>;
+    readonly cache: Pick<Cache, 'drop'>;
+    readonly removeHtml: (name: string) => Promise<void>;
+  },
 ): Promise<void> {
-  if (place !== undefined) await cache.drop(account, place.name, uuid);
-  await store.remove(fileName);
-  if (html !== undefined) await removeHtml(html);
+  if (cacheEntry !== undefined) await deps.cache.drop(account, cacheEntry.name, uuid);
+  await deps.store.remove(fileName);
+  if (html !== undefined) await deps.removeHtml(html);
 }

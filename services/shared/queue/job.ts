@@ -12,7 +12,7 @@ import type { Ticket } from './tickets.ts';
  */
 export const captureJobVersion = 2;
 
-/** What to show the browser: an address, or html (here, or as a parcel that was put for a region when it is too large). */
+/** What to show the browser: an address, or html (here, or stored for a region when it is too large). */
 export type CaptureSource =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'html'; readonly html: string }
@@ -88,27 +88,31 @@ export interface JobDelivery {
 export type UnsignedJob = Omit<CaptureJob, 'ticket'> & { readonly ticket: Ticket };
 
 /**
- * The job of a capture (revision 0) or of its latest refresh: everything that it needs stands in the record, so whoever
+ * The job of a capture (0) or of its latest refresh (its number): everything that it needs stands in the record, so whoever
  * finds that a job is missing can make it again. An interactive capture has no record before it ends: its ticket carries
  * it.
  *
- * @throws TypeError when the revision is neither 0 nor that of the latest refresh
+ * @throws TypeError when the number is neither 0 nor that of the latest refresh
  */
-export function jobOf(record: CaptureRecord, revision = 0, { source, reply, attempt }: JobDelivery = {}): UnsignedJob {
+export function jobOf(
+  record: CaptureRecord,
+  refreshNumber = 0,
+  { source, reply, attempt }: JobDelivery = {},
+): UnsignedJob {
   const { uuid, account, refresh, options } = record;
-  const turn = revision === 0 ? record : refresh;
-  if (turn === undefined || (revision !== 0 && refresh?.revision !== revision)) {
-    throw new TypeError(`${uuid} has no revision ${revision}`);
+  const turn = refreshNumber === 0 ? record : refresh;
+  if (turn === undefined || (refreshNumber !== 0 && refresh?.revision !== refreshNumber)) {
+    throw new TypeError(`${uuid} has no revision ${refreshNumber}`);
   }
   const { region } = turn;
-  const lane = revision === 0 ? record.lane : 'background';
-  const file = fileOf(record, revision);
+  const lane = refreshNumber === 0 ? record.lane : 'background';
+  const file = fileOf(record, refreshNumber);
   const started = { subject: replySubject(region, sharedInbox, uuid), wants: 'start' } as const;
   const answer = reply ?? (lane === 'background' ? started : undefined);
   const ticket = {
     account,
     uuid,
-    revision,
+    revision: refreshNumber,
     region,
     object: file.object,
     ...(attempt === undefined ? {} : { attempt }),
@@ -116,7 +120,7 @@ export function jobOf(record: CaptureRecord, revision = 0, { source, reply, atte
   return {
     version: captureJobVersion,
     uuid,
-    revision,
+    revision: refreshNumber,
     region,
     ticket: lane === 'interactive' ? { ...ticket, draft: record } : ticket,
     ...(answer === undefined ? {} : { reply: answer }),
@@ -132,17 +136,17 @@ export function jobOf(record: CaptureRecord, revision = 0, { source, reply, atte
   };
 }
 
-function fileOf(record: CaptureRecord, revision: number): JobFile {
+function fileOf(record: CaptureRecord, refreshNumber: number): JobFile {
   const { uuid, fileName, options, lifetimeMs, expiresAt } = record;
-  const cache = cacheOf(record, revision);
-  if (revision === 0) return { object: fileName, lifetimeMs, ...cache };
+  const cache = cacheOf(record, refreshNumber);
+  if (refreshNumber === 0) return { object: fileName, lifetimeMs, ...cache };
   // A renderer cannot overwrite: the new file is put in the place of the old one when it is there.
   return { object: newFileName(uuid, options.format), lifetimeMs, expiresAt, ...cache };
 }
 
 /** For how long caches keep a copy of a file that may be replaced; nothing for one that is not. */
-export function cacheOf({ persistence }: CaptureRecord, revision: number): { readonly cacheSeconds?: number } {
-  return revision > 0 || persistence !== undefined ? { cacheSeconds: replaceableCacheSeconds } : {};
+export function cacheOf({ persistence }: CaptureRecord, refreshNumber: number): { readonly cacheSeconds?: number } {
+  return refreshNumber > 0 || persistence !== undefined ? { cacheSeconds: replaceableCacheSeconds } : {};
 }
 
 function sourceOf({ url, html, region }: CaptureRecord): CaptureSource {

@@ -111,7 +111,7 @@ export function parseJob(data: Uint8Array): CaptureJob | (JobEnvelope & { readon
 }
 
 /**
- * What renderers of a region are told on `signals.<region>` (core NATS, so a message may get lost): by whoever queues a
+ * What is published to the renderers of a region on `signals.<region>` (core NATS, so a message may get lost): by whoever queues a
  * background capture, and every few seconds by the leader of the fleet.
  */
 export interface RegionSignal {
@@ -121,7 +121,7 @@ export interface RegionSignal {
   readonly now?: number;
 }
 
-/** Tells the renderers of a region; core NATS. Throws when the connection is closed. */
+/** Signals to the renderers of a region; core NATS. Throws when the connection is closed. */
 export function sendSignal({ nc }: Pick<NatsSession, 'nc'>, region: Region, signal: RegionSignal): void {
   nc.publish(signalSubject(region), JSON.stringify(signal));
 }

@@ -15,7 +15,7 @@ export const renderFailures = [
   'INTERNAL_ERROR',
 ] as const satisfies readonly ErrorCode[];
 
-/** Why a renderer gives a job back that it has not rendered. */
+/** Why a renderer returns a job that it has not rendered. */
 export const returnReasons = ['shutting_down', 'unknown_version', 'no_free_slot'] as const;
 
 /** No file or page of a capture is longer on a side than this, in pixels of any scale. */
@@ -36,7 +36,7 @@ const uploadSchema = Type.Object({
   cacheSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000 })),
 });
 
-/** What a renderer says of a job. It runs other people's pages: nothing of this is believed before it was checked. */
+/** What a renderer publishes about a job. It runs other people's pages: nothing of this is believed before it was checked. */
 const jobResultSchema = Type.Object({
   /** Of the job: proves that the renderer was given it. */
   ticket: Type.String({ maxLength: 65_536 }),
@@ -71,7 +71,7 @@ export type RenderFailure = (typeof renderFailures)[number];
 /** Texts of a report are shown as they are: a page decides about them, so they are bounded. */
 export const maxTextLength = 16_384;
 
-/** A result of bytes that came over the network; null when they are none, or say what no result can. */
+/** A result of bytes that came over the network; null when they are none, or out of bounds. */
 export function parseResult(data: Uint8Array): JobResult | null {
   let value: unknown;
   try {

@@ -1,8 +1,9 @@
+import type { JetStreamPublishOptions } from '@nats-io/jetstream';
 import type { WebhookEvent } from '../api/webhook.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { isKeyPart } from '../nats/read-many.ts';
 import { retryTransient } from '../nats/retry.ts';
-import { laterSubject, streamNames, taskKinds, taskSubject } from '../nats/streams.ts';
+import { laterSubject, streamNames, taskKinds, type TaskKind, taskSubject } from '../nats/streams.ts';
 
 interface CaptureTask {
   readonly account: string;
@@ -14,7 +15,7 @@ interface CaptureTask {
  * done, so that doing it twice, or late, is harmless. Times are Unix milliseconds.
  */
 export type Task =
-  /** Sees to it that the job of an accepted capture (revision 0), or of a refresh, lies in the queue. */
+  /** Makes sure that the job of an accepted capture (revision 0), or of a refresh, is in the queue. */
   | (CaptureTask & { readonly kind: 'dispatch'; readonly revision: number })
   /** Clears away what is left of a capture whose time is over, or that was deleted. */
   | (CaptureTask & { readonly kind: 'expiry' })
@@ -32,8 +33,10 @@ export type Task =
       readonly receiver?: string;
     });
 
+export type TaskOf<K extends TaskKind> = Extract<Task, { readonly kind: K }>;
+
 /** How long handing a task over may take while the server is away. */
-const patienceMs = 10_000;
+const publishTimeoutMs = 10_000;
 
 /** Hands tasks over to the leader, now or later. Times and deadlines are Unix milliseconds by the server's clock. */
 export class Tasks {
@@ -44,27 +47,27 @@ export class Tasks {
   }
 
   /** To be done at once. */
-  async publish(task: Task, deadline = this.#session.now() + patienceMs): Promise<void> {
-    const options = { expect: { streamName: streamNames.tasks } };
-    const subject = taskSubject(task.kind, nameOf(task));
-    const body = JSON.stringify(task);
-    await retryTransient((timeout) => this.#session.js.publish(subject, body, { ...options, timeout }), {
-      deadline,
-      now: this.#session.now,
-    });
+  publish(task: Task, deadline?: number): Promise<void> {
+    return this.#publish(task, taskSubject(task.kind, nameOf(task)), {}, deadline);
   }
 
   /** To be done at a time, or soon afterwards. One of the same capture and kind that was to come is replaced. */
-  async schedule(task: Task, at: number, deadline = this.#session.now() + patienceMs): Promise<void> {
+  schedule(task: Task, at: number, deadline?: number): Promise<void> {
     const name = nameOf(task);
     const schedule = { specification: new Date(at), target: taskSubject(task.kind, name) };
-    const options = { expect: { streamName: streamNames.tasks }, schedule };
-    const subject = laterSubject(task.kind, name);
+    return this.#publish(task, laterSubject(task.kind, name), { schedule }, deadline);
+  }
+
+  async #publish(
+    task: Task,
+    subject: string,
+    options: Pick<JetStreamPublishOptions, 'schedule'>,
+    deadline = this.#session.now() + publishTimeoutMs,
+  ): Promise<void> {
+    const { js, now } = this.#session;
+    const expect = { streamName: streamNames.tasks };
     const body = JSON.stringify(task);
-    await retryTransient((timeout) => this.#session.js.publish(subject, body, { ...options, timeout }), {
-      deadline,
-      now: this.#session.now,
-    });
+    await retryTransient((timeout) => js.publish(subject, body, { ...options, expect, timeout }), { deadline, now });
   }
 }
 
@@ -80,13 +83,14 @@ export const nameOf = ({ account, uuid, revision = 0 }: CaptureTask & { readonly
 /** Throws when the message is no task that this process knows. */
 export function parseTask(data: Uint8Array): Task {
   const task = JSON.parse(new TextDecoder().decode(data)) as Task | null;
-  if (typeof task !== 'object' || task === null || !taskKinds.includes(task.kind)) throw new TypeError('not a task');
+  if (typeof task !== 'object' || task === null || !taskKinds.includes(task.kind))
+    throw new TypeError('the message is not a task');
   const { account, uuid } = task;
   if (typeof uuid !== 'string' || typeof account !== 'string' || !isKeyPart(account)) {
-    throw new TypeError('a task that names no capture');
+    throw new TypeError('the task names no capture');
   }
   if ((task.kind === 'dispatch' || task.kind === 'webhook') && !Number.isInteger(task.revision)) {
-    throw new TypeError('a task that names no revision');
+    throw new TypeError('the task names no revision');
   }
   return task;
 }

@@ -1,9 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { CaptureRecord } from '../captures/capture-record.ts';
 import type { Region } from '../runtime/regions.ts';
-import { isTransient, isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries } from '../nats/entries.ts';
+import { compareAndSet } from '../nats/retry.ts';
 
 /** What a trusted service wrote into a job, and reads again in its result, whatever the renderer in between is. */
 export interface Ticket {
@@ -14,7 +14,7 @@ export interface Ticket {
   readonly region: Region;
   /** Name of the object that the renderer was told to create. */
   readonly object: string;
-  /** Counts how often the job was queued because a renderer gave it back: each ticket does so once. Absent: 1. */
+  /** Counts how often the job was queued because a renderer returned it: each ticket does so once. Absent: 1. */
   readonly attempt?: number;
   /** An interactive capture as it was accepted: it has no record until it ends. */
   readonly draft?: CaptureRecord;
@@ -25,6 +25,9 @@ const secretKey = 'secret.tickets';
 
 /** A secret that does not open a ticket is read again, but not more often than this, whatever renderers send. */
 const minReadIntervalMs = 1000;
+
+/** How long reading the secret, or making it, may take with all attempts. */
+const secretTimeoutMs = 5000;
 
 /**
  * Signs what a job is about (HMAC-SHA-256), so that a result proves that its renderer was given the job. The secret is
@@ -75,20 +78,18 @@ export class Tickets {
     return this.#reading;
   }
 
-  async #readOrCreate(): Promise<Buffer> {
-    const found = await this.#db.get<{ secret: string }>(secretKey);
-    if (found !== null) return Buffer.from(found.value.secret, 'base64');
-    const secret = randomBytes(32);
-    try {
-      await this.#db.create(secretKey, { secret: secret.toString('base64') });
-      return secret;
-    } catch (error) {
-      // Another service was quicker, or the answer got lost: what stands there counts.
-      if (!isWriteConflict(error) && !isTransient(error)) throw error;
-      const stands = await this.#db.get<{ secret: string }>(secretKey);
-      if (stands === null) throw error;
-      return Buffer.from(stands.value.secret, 'base64');
-    }
+  /** When another service was quicker, or the answer got lost, the secret that is there counts. */
+  #readOrCreate(): Promise<Buffer> {
+    return compareAndSet(
+      async () => {
+        const found = await this.#db.get<{ secret: string }>(secretKey);
+        if (found !== null) return Buffer.from(found.value.secret, 'base64');
+        const secret = randomBytes(32);
+        await this.#db.create(secretKey, { secret: secret.toString('base64') });
+        return secret;
+      },
+      { deadline: Date.now() + secretTimeoutMs },
+    );
   }
 }
 
@@ -106,7 +107,7 @@ export function ticketOf({ ticket }: { readonly ticket: string }): Ticket {
   return parse(ticket.split('.')[0] ?? '');
 }
 
-/** The attempt that follows when the job of a ticket is given back. */
+/** The attempt that follows when the job of a ticket is returned. */
 export const attemptAfter = ({ attempt = 1 }: Ticket): number => attempt + 1;
 
 /** Whether it seems to be an interactive capture's: for deciding when to look at a result, not whether to believe it. */

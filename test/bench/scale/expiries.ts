@@ -11,7 +11,7 @@ import { removeHtml } from '@webcapture/shared/files/stored-html.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import { startProcess } from '../../../deploy/local/process.ts';
-import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
+import { createControllerMetrics } from '../../../services/controller/health/metrics.ts';
 import { eachOf } from '../../../services/controller/loops.ts';
 import { ExpirySweep } from '../../../services/controller/jobs/expiry.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
@@ -60,7 +60,7 @@ export async function measureExpiries(captures = 20_000): Promise<ExpiryRate> {
       await removeCaptureFiles(record, { store: files, cache, removeHtml: (name) => removeHtml(session, name) });
       removed++;
     },
-    metrics: new ControllerMetrics(createMetrics('bench')),
+    metrics: createControllerMetrics(createMetrics('bench')),
     log,
   });
   const start = performance.now();

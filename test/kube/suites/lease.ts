@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import process from 'node:process';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { KubernetesClient, loadInCluster } from '../../../services/controller/kubernetes/client.ts';
-import { KubernetesLeaseStore } from '../../../services/controller/kubernetes/lease.ts';
+import { kubernetesLeaseStore } from '../../../services/controller/kubernetes/lease.ts';
 import { Lease, type LeaseTimes } from '../../../services/controller/leader/lease.ts';
 import { kubernetesLeaseTimes } from '../../../services/controller/times.ts';
 import { startProcess, type GuardedProcess } from '../../../deploy/local/process.ts';
@@ -42,7 +42,7 @@ describe('the Lease, on clocks of our own', () => {
     return () => client.close();
   });
   const candidate = (lease: string, name: string, clock: { ms: number }) =>
-    new Lease(new KubernetesLeaseStore(client, lease, slow), name, slow, () => clock.ms);
+    new Lease(kubernetesLeaseStore(client, lease, slow), name, slow, () => clock.ms);
   const object = (name: string) =>
     namespace.api.do<{ spec: Record<string, unknown> }>('GET', `${namespace.path('leases')}/${name}`);
 

@@ -41,7 +41,7 @@ describe('scaling down', () => {
     const latest = new LatestReading();
     const pods = names.map((name) => heartbeat(name, { busy: load(name) }));
     latest.set({ facts: { at: 0, queue: answered(), storage: null, regions: [region({ pods })] }, report: null });
-    const metrics = { wrote: () => undefined } as never;
+    const metrics = { writes: { inc: () => undefined } } as never;
     const parts = { client, inventory, latest, costs: new DeletionCosts(), metrics };
     await applyCosts(parts, { signal: aborter.signal, holds: () => true });
     await until('the costs to be told', () => [...inventory.pods].some(({ deletionCost }) => deletionCost === 100));

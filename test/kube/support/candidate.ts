@@ -5,7 +5,7 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { Lease, type LeaseTimes } from '../../../services/controller/leader/lease.ts';
 import { runElection } from '../../../services/controller/leader/election.ts';
 import { isConflict, KubernetesClient, loadKubeconfig } from '../../../services/controller/kubernetes/client.ts';
-import { KubernetesLeaseStore } from '../../../services/controller/kubernetes/lease.ts';
+import { kubernetesLeaseStore } from '../../../services/controller/kubernetes/lease.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 
@@ -18,7 +18,7 @@ export interface CandidateOptions {
 const { name, kubeconfig, times } = JSON.parse(process.argv[2] ?? '') as CandidateOptions;
 const client = new KubernetesClient({ load: () => loadKubeconfig([kubeconfig]) });
 const log = createLogger({ service: 'candidate', pod: name, level: 'info' });
-const lease = new Lease(new KubernetesLeaseStore(client, 'test', times), name, times);
+const lease = new Lease(kubernetesLeaseStore(client, 'test', times), name, times);
 const aborter = new AbortController();
 process.once('SIGTERM', () => aborter.abort());
 let isToPause = false;

@@ -5,7 +5,7 @@ import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
-import { CanaryResults, nextFacts, canaryRounds } from '../../../services/controller/jobs/canary-rounds.ts';
+import { CanaryResults, nextFacts, canaryRounds } from '../../../services/controller/jobs/canary.ts';
 import { runCanary, type CanaryParts } from '../../../services/controller/jobs/canary.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import type { Behaviour } from '../../harness/stand-in-renderer.ts';

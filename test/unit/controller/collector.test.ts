@@ -13,7 +13,7 @@ import {
 import { backgroundShardOf } from '@webcapture/shared/captures/captures.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import { startNats } from '../../../deploy/local/nats.ts';
-import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
+import { createControllerMetrics } from '../../../services/controller/health/metrics.ts';
 import type { QueueFacts } from '../../../services/controller/health/facts.ts';
 import { Collector } from '../../../services/controller/health/collector.ts';
 import { readQueue, type KnownDepths } from '../../../services/controller/health/queue-depths.ts';
@@ -79,9 +79,9 @@ test('a shard is named for as long as a renderer holds a capture of it', async (
 test('counts the results that no front has settled, and the metrics show them for as long as they can be counted', async () => {
   const { session } = nats;
   const registry = createMetrics('test');
-  const metrics = new ControllerMetrics(registry);
+  const metrics = createControllerMetrics(registry);
   const shown = async (queue: QueueFacts) => {
-    metrics.facts({ at: 0, queue, storage: null, regions: [] });
+    metrics.showFacts({ at: 0, queue, storage: null, regions: [] });
     return Promise.all(
       ['webcapture_queue_results_waiting', 'webcapture_queue_results_oldest_age_seconds'].map(async (name) => {
         return (await registry.getSingleMetric(name)?.get())?.values.map(({ value }) => value);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { decideRegion } from '../../../services/controller/health/region.ts';
+import { decideRegion } from '../../../services/controller/health/decider.ts';
 import {
   ClusterReports,
   LeastWanted,

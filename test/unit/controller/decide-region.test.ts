@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CanaryFacts } from '../../../services/controller/health/facts.ts';
 import { byShare, judgeRenderers } from '../../../services/controller/health/renderers.ts';
-import { minCaptures, decideRegion } from '../../../services/controller/health/region.ts';
+import { minCaptures, decideRegion } from '../../../services/controller/health/decider.ts';
 import { healthy, heartbeat, idle, region } from './support/facts.ts';
 
 describe('the table: healthy out of wanted', () => {

@@ -40,7 +40,7 @@ describe('expiry', () => {
     await deps.captures.create(record);
     const { fileName: name, account, expiresAt } = record;
     await store.create(newFile(64, { name, account, expiresAt }));
-    await on().settler.settle(
+    await on().failCapture(
       { ...record, revision: 0 },
       {
         reason: 'max_deliveries',

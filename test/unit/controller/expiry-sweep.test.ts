@@ -4,7 +4,7 @@ import { expirySubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { captureKey } from '@webcapture/shared/captures/captures.ts';
 import { expandAheadMs, ExpiryIndex, minuteSubject, nearMs } from '@webcapture/shared/captures/expiry-index.ts';
 import { remove } from '@webcapture/shared/captures/transitions.ts';
-import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
+import { createControllerMetrics } from '../../../services/controller/health/metrics.ts';
 import { ExpirySweep, type ExpirySweepDeps } from '../../../services/controller/jobs/expiry.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import { expiriesOf } from '../../harness/queues.ts';
@@ -25,7 +25,7 @@ function sweeping(changes: Partial<ExpirySweepDeps> = {}) {
   const { session } = on();
   const tools = tasking(on());
   const lines: LogLine[] = [];
-  const metrics = new ControllerMetrics(createMetrics('test'));
+  const metrics = createControllerMetrics(createMetrics('test'));
   const sweep = new ExpirySweep({ ...tools.deps, session, metrics, log: recordingLog(lines), ...changes });
   return { ...tools, sweep, lines, index: tools.deps.expiryIndex };
 }

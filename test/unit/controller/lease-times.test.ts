@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { runElection, type Candidate, type Term } from '../../../services/controller/leader/election.ts';
+import { type ElectionOptions, runElection, type Term } from '../../../services/controller/leader/election.ts';
 import { Lease } from '../../../services/controller/leader/lease.ts';
-import { leaderKey, NatsLeaseStore } from '../../../services/controller/leader/nats-lease.ts';
+import { leaderKey, natsLeaseStore } from '../../../services/controller/leader/nats-lease.ts';
 import { fleetLeaseTimes } from '../../../services/controller/times.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
@@ -37,7 +37,7 @@ describe('a lease is counted from before the write that makes it, since others m
   const times = { ...fleetLeaseTimes, ttlMs: 60_000, marginMs: 10_000, requestMs: 30_000 };
   const candidate = (name: string) => {
     const entries = new SlowEntries(nats.session, 'live');
-    return { entries, lease: new Lease(new NatsLeaseStore(entries, times), name, times, () => entries.clock.ms) };
+    return { entries, lease: new Lease(natsLeaseStore(entries, times), name, times, () => entries.clock.ms) };
   };
 
   test('when it is taken', async () => {
@@ -92,7 +92,7 @@ describe('a term ends with its lease', () => {
   afterEach(() => aborters.splice(0).forEach((aborter) => aborter.abort()));
 
   /** A term that has begun, under a lease that never answers again. */
-  async function lead(lease: Partial<Candidate>): Promise<Term> {
+  async function lead(lease: Partial<ElectionOptions['lease']>): Promise<Term> {
     const aborter = new AbortController();
     aborters.push(aborter);
     let term: Term | undefined;

@@ -5,7 +5,7 @@ import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { StatusWriter } from '../../../services/controller/health/publisher.ts';
 import { runElection, type Term } from '../../../services/controller/leader/election.ts';
 import { Lease, type LeaseTimes } from '../../../services/controller/leader/lease.ts';
-import { leaderKey, NatsLeaseStore, onRelease } from '../../../services/controller/leader/nats-lease.ts';
+import { leaderKey, natsLeaseStore, onRelease } from '../../../services/controller/leader/nats-lease.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { recordingLog, type LogLine } from './support/recording-log.ts';
@@ -31,7 +31,7 @@ class Clock {
 describe('the lease, on clocks of our own', () => {
   // So long that neither the server's own expiry nor its speed plays a part.
   const slow = { ...times, ttlMs: 60_000, marginMs: 10_000, requestMs: 30_000 };
-  const candidate = (name: string, clock: Clock) => new Lease(new NatsLeaseStore(live, slow), name, slow, clock.now);
+  const candidate = (name: string, clock: Clock) => new Lease(natsLeaseStore(live, slow), name, slow, clock.now);
 
   test('one takes it, the other does not, and a release hands it over', async () => {
     const clock = new Clock();
@@ -105,10 +105,10 @@ describe('the lease, on clocks of our own', () => {
 
   test('the server clears up after the last candidate', async () => {
     const short = { ...slow, ttlMs: 1000 };
-    const a = new Lease(new NatsLeaseStore(live, short), 'a', short);
+    const a = new Lease(natsLeaseStore(live, short), 'a', short);
     await a.take();
     await until('the key to expire', async () => (await live.get(leaderKey)) === null);
-    expect(await new Lease(new NatsLeaseStore(live, slow), 'b', slow).take()).toBe(true);
+    expect(await new Lease(natsLeaseStore(live, slow), 'b', slow).take()).toBe(true);
   });
 });
 
@@ -156,7 +156,7 @@ describe('the election', () => {
   let mostAtOnce = 0;
   const candidate = (name: string, session: NatsSession, itsTimes = times) => {
     const aborter = new AbortController();
-    const lease = new Lease(new NatsLeaseStore(new Entries(session, 'live'), itsTimes), name, itsTimes);
+    const lease = new Lease(natsLeaseStore(new Entries(session, 'live'), itsTimes), name, itsTimes);
     const lead = async (term: Term) => {
       terms.push(name);
       while (term.holds()) {

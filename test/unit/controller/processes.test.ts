@@ -90,6 +90,6 @@ describe.concurrent('two controllers', { timeout: 150_000 }, () => {
     measured('leader stopped, succeeded', tookOver);
     expect((await ended).code).toBe(0);
     // The successor had not to wait for the end of the lease.
-    expect(other.logs()).toContain('gave up the leadership of the fleet');
+    expect(other.logs()).toContain('released the leadership of the fleet');
   });
 });

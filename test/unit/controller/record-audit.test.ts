@@ -8,11 +8,16 @@ import { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { parseTask, type Task } from '@webcapture/shared/queue/tasks.ts';
 import { noteDelivery, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
-import { AuditMetrics, auditIfDue, type AuditDeps, type AuditState } from '../../../services/controller/jobs/audit.ts';
-import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
+import {
+  createAuditMetrics,
+  auditIfDue,
+  type AuditDeps,
+  type AuditState,
+} from '../../../services/controller/jobs/audit.ts';
+import { createControllerMetrics } from '../../../services/controller/health/metrics.ts';
 import { dispatchJob } from '../../../services/controller/jobs/dispatch.ts';
 import { ExpirySweep } from '../../../services/controller/jobs/expiry.ts';
-import { refreshCapture } from '../../../services/controller/jobs/refresh.ts';
+import { refreshCapture } from '../../../services/controller/jobs/dispatch.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { expiriesOf } from '../../harness/queues.ts';
@@ -43,7 +48,7 @@ function auditing(aheadMs = 11 * minute, changes: Partial<AuditDeps> = {}) {
     ...tools.deps,
     session,
     live,
-    auditMetrics: new AuditMetrics(registry),
+    auditMetrics: createAuditMetrics(registry),
     log: recordingLog(lines),
     now: () => Date.now() + aheadMs,
     ...changes,
@@ -124,7 +129,7 @@ test('what was due comes again from the records when all that was to remind the 
   const sweep = new ExpirySweep({
     ...deps,
     session,
-    metrics: new ControllerMetrics(createMetrics('test')),
+    metrics: createControllerMetrics(createMetrics('test')),
     log: recordingLog([]),
     now: () => Date.now() + 13 * minute,
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { dispatchJob } from '../../../services/controller/jobs/dispatch.ts';
-import { refreshCapture } from '../../../services/controller/jobs/refresh.ts';
+import { refreshCapture } from '../../../services/controller/jobs/dispatch.ts';
 import { newOutcome } from '../../harness/records.ts';
 import { day, hour, orderOf } from './support/refresh-order.ts';
 import { completeCapture, useSettling } from './support/settling.ts';
@@ -180,13 +180,13 @@ describe('refresh', () => {
 
   test('a controller that was asleep while another one’s refresh came to its end starts no second one', async () => {
     const { runAt, first, record, queue, usage, account, deps } = await refreshing();
-    const admit = async (...args: Parameters<typeof deps.admissions.admit>) => {
+    const admit = async (...args: Parameters<typeof deps.limiter.admit>) => {
       await runAt(first);
       await completeCapture(deps.captures, { ...record, revision: 1 }, newOutcome(), record.expiresAt);
-      return deps.admissions.admit(...args);
+      return deps.limiter.admit(...args);
     };
-    const release = deps.admissions.release.bind(deps.admissions);
-    await runAt(first, { admissions: { admit, release } });
+    const release = deps.limiter.release.bind(deps.limiter);
+    await runAt(first, { limiter: { admit, release } });
     expect(await queue()).toHaveLength(1);
     expect(await usage(account)).toEqual({ tokens: 4, captures: 2, reserved: 0, queued: 0 });
   });

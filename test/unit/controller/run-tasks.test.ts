@@ -8,9 +8,9 @@ import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import { connectNats } from '@webcapture/shared/nats/connect.ts';
 import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { streamNames, taskDurable, taskSubject } from '@webcapture/shared/nats/streams.ts';
-import { Tasks, type Task } from '@webcapture/shared/queue/tasks.ts';
-import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
-import { runTasks, TaskDeferredError, type TaskOf } from '../../../services/controller/jobs/tasks.ts';
+import { Tasks, type Task, type TaskOf } from '@webcapture/shared/queue/tasks.ts';
+import { createControllerMetrics } from '../../../services/controller/health/metrics.ts';
+import { runTasks, TaskDeferredError } from '../../../services/controller/jobs/tasks.ts';
 import { startNats } from '../../../deploy/local/nats.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newRecord } from '../../harness/records.ts';
@@ -40,7 +40,7 @@ function lead(run: (task: TaskOf<'expiry'>) => Promise<void>, parallel = 2, over
   leading.push(aborter);
   const lines: LogLine[] = [];
   const registry = createMetrics('test');
-  const deps = { inbox: over, metrics: new ControllerMetrics(registry), log: recordingLog(lines) };
+  const deps = { inbox: over, metrics: createControllerMetrics(registry), log: recordingLog(lines) };
   const done = runTasks({ kind: 'expiry', parallel, run }, deps, {
     signal,
     holds: () => !signal.aborted,

@@ -4,7 +4,8 @@ import { backgroundShards, captureDurable, streamNames } from '@webcapture/share
 import { CaptureList } from '../../../services/front/capture/capture-list.ts';
 import { backgroundShardOf } from '@webcapture/shared/captures/captures.ts';
 import { begin, cancelQueued, remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
-import { OverdueSweep, whatIsDue } from '../../../services/controller/jobs/sweep.ts';
+import { decideOverdue } from '../../../services/controller/jobs/fail-capture.ts';
+import { OverdueSweep } from '../../../services/controller/jobs/sweep.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { newOutcome } from '../../harness/records.ts';
@@ -207,7 +208,7 @@ describe('the sweep', () => {
     [null, 1000, 'remove'],
   ] as const)('a capture that is %s, %i ms past its deadline: %s', (status, past, due) => {
     const job = { acceptedAt: 0, startBy: 1000, deadline: 5000 };
-    const answer = whatIsDue(job, status, 5000 + past);
+    const answer = decideOverdue(job, status, 5000 + past);
     expect(answer === null || answer === 'remove' ? answer : answer.reason).toBe(due);
   });
 });

@@ -4,11 +4,11 @@ import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
 import { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
-import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
+import { createControllerMetrics } from '../../../services/controller/health/metrics.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
-import { newSettler } from './support/settling.ts';
+import { ending } from './support/settling.ts';
 import { tasking } from './support/tasking.ts';
 import { TestController } from './support/test-controller.ts';
 
@@ -29,8 +29,8 @@ const startController = () =>
 
 test('what came due while no controller was up is done by the next one, once', async () => {
   const { session } = nats;
-  const metrics = new ControllerMetrics(createMetrics('test'));
-  const tools = tasking({ session, settler: newSettler(session, metrics) });
+  const metrics = createControllerMetrics(createMetrics('test'));
+  const tools = tasking({ session, ...ending(session, metrics) });
   const { completed, deps, stored, store, usage, queue } = tools;
   const tasks = new Tasks(session);
   await new Accounts(session).put({ id: 'down', name: 'down', createdAt: 1 });

@@ -81,10 +81,8 @@ async function dispatch(task: Parameters<typeof dispatchJob>[0]): Promise<void> 
       jobs: new Jobs(session, new Tickets(session)),
       // The guard stays as it is, so that a test can look at it again.
       tasks: { schedule: async () => undefined },
-      settler: {
-        settle: () => Promise.reject(new Error('nothing is overdue')),
-        follow: async () => undefined,
-      },
+      failCapture: () => Promise.reject(new Error('nothing is overdue')),
+      followUps: { arrange: async () => undefined },
     });
   }
 }

@@ -1,18 +1,17 @@
 import { Registry } from 'prom-client';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { CaptureRecord, WebhookDelivery } from '@webcapture/shared/captures/capture-record.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { captureKey, Captures } from '@webcapture/shared/captures/captures.ts';
+import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import {
   attemptDelivery,
   attemptOffsets,
-  type DeliverDeps,
+  type AttemptDeps,
   type DeliveryTask,
 } from '../../../services/controller/jobs/webhooks/deliver.ts';
-import { WebhookMetrics } from '../../../services/controller/jobs/webhooks/metrics.ts';
+import { createWebhookMetrics } from '../../../services/controller/jobs/webhooks/deliver.ts';
 import { sendEvent } from '../../../services/controller/jobs/webhooks/send.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
@@ -23,7 +22,7 @@ let nats: TestNats;
 let secrets: WebhookSecrets;
 let captures: Captures;
 let metrics: Registry;
-let deps: DeliverDeps;
+let deps: AttemptDeps;
 let clock = 0;
 /** The time, while it stands still. */
 let stopped: number | undefined;
@@ -39,9 +38,8 @@ beforeAll(async () => {
     captures,
     secrets,
     send: (url, event) => sendEvent(url, event, { policy }),
-    writeDelivery: writeDown,
     cdnUrl: 'https://cdn.test',
-    metrics: new WebhookMetrics(metrics, () => 0),
+    webhookMetrics: createWebhookMetrics(metrics, () => 0),
     log: silentLog,
     now,
   };
@@ -59,14 +57,6 @@ const receiver: typeof startReceiver = async (...args) => {
   receivers.push(started);
   return started;
 };
-
-/** As the transitions of the record do it. */
-async function writeDown(account: string, uuid: string, revision: number, delivery: WebhookDelivery): Promise<void> {
-  const found = await captures.get(account, uuid);
-  if (found?.value.webhook?.revision !== revision) return;
-  const db = new Entries(nats.session, 'db');
-  await db.update(captureKey(account, uuid), { ...found.value, webhook: delivery }, found.revision);
-}
 
 /** A capture that has completed, with an event that is to be told to an address. */
 async function completedCapture(url: string, changes: Partial<CaptureRecord> = {}): Promise<DeliveryTask> {
@@ -264,7 +254,8 @@ describe('a task that comes twice', () => {
     const site = await receiver(publicAddress);
     const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
     const before = await countOf(task.event, 'delivered');
-    const lost = { ...deps, writeDelivery: () => Promise.reject(new Error('NATS is away')) };
+    const away = () => Promise.reject(new Error('NATS is away'));
+    const lost = { ...deps, captures: { get: captures.get.bind(captures), change: away } };
     await expect(attemptDelivery(task, lost)).rejects.toThrow('NATS is away');
     expect(await countOf(task.event, 'delivered')).toBe(before);
     expect(await attemptDelivery(task, deps)).toEqual({ done: true });
@@ -295,7 +286,9 @@ test('nothing is sent, and the task comes again, while the record or the secret 
   const site = await receiver(publicAddress);
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
   const away = () => Promise.reject(new Error('NATS is away'));
-  await expect(attemptDelivery(task, { ...deps, captures: { get: away } })).rejects.toThrow('NATS is away');
+  await expect(attemptDelivery(task, { ...deps, captures: { get: away, change: away } })).rejects.toThrow(
+    'NATS is away',
+  );
   await expect(attemptDelivery(task, { ...deps, secrets: { get: away } })).rejects.toThrow('NATS is away');
   expect(site.connections()).toBe(0);
   expect(await delivery(task)).toMatchObject({ state: 'pending', attempts: 0 });

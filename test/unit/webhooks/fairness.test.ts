@@ -9,10 +9,10 @@ import { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
-import { ControllerMetrics } from '../../../services/controller/health/metrics.ts';
+import { createControllerMetrics } from '../../../services/controller/health/metrics.ts';
 import { deliverWebhook } from '../../../services/controller/jobs/webhooks/deliver.ts';
 import { runTasks } from '../../../services/controller/jobs/tasks.ts';
-import { WebhookMetrics } from '../../../services/controller/jobs/webhooks/metrics.ts';
+import { createWebhookMetrics } from '../../../services/controller/jobs/webhooks/deliver.ts';
 import { maxDeliveries, ReceiverLimits } from '../../../services/controller/jobs/webhooks/receiver-limits.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
@@ -58,9 +58,9 @@ function lead(): ReceiverLimits {
     tasks: new Tasks(session),
     secrets: new WebhookSecrets(session),
     policy: createEgressPolicy({ allow: [`${publicAddress}/32`], deny: [] }),
-    webhookMetrics: new WebhookMetrics(registry, () => receivers.unavailable),
+    webhookMetrics: createWebhookMetrics(registry, () => receivers.unavailable),
     receivers,
-    config: { cdnUrl: 'https://cdn.test' },
+    cdnUrl: 'https://cdn.test',
     log: silentLog,
     now: Date.now,
   };
@@ -69,7 +69,7 @@ function lead(): ReceiverLimits {
     parallel: maxDeliveries,
     run: (task: Parameters<typeof deliverWebhook>[0]) => deliverWebhook(task, parts, term),
   } as const;
-  const ended = runTasks(work, { inbox, metrics: new ControllerMetrics(registry), log: silentLog }, term);
+  const ended = runTasks(work, { inbox, metrics: createControllerMetrics(registry), log: silentLog }, term);
   leading.push({ aborter, ended });
   return receivers;
 }

@@ -1,21 +1,25 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { backoffMs } from '@webcapture/shared/runtime/deadline.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import type { Entries } from '@webcapture/shared/nats/entries.ts';
 import { uuidOfFileName } from '@webcapture/shared/files/file-name.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../../leader/election.ts';
 import { repeat } from '../../loops.ts';
+import { counterOf, gaugeOf } from '../../metrics.ts';
 import type { ExpiryDeps } from '../expiry.ts';
-import { removalReasons, type RemovalReason } from './decide-file.ts';
+import { removalReasons } from './decide-file.ts';
 import { longStride, passDeps, runPass, type Stride } from './pass.ts';
 import {
+  keepPass,
+  type MissingCount,
   newPass,
-  total,
   type OrphanCollectionLease,
   type PassState,
-  type OrphanCollectionProgress,
-  type MissingCount,
+  readMissing,
+  readPass,
+  total,
 } from './state.ts';
 
 /** How often it is looked whether a pass is due. */
@@ -30,7 +34,7 @@ const retryMs = { first: 30_000, max: 15 * 60_000 };
 export interface OrphanCollectionDeps extends ExpiryDeps {
   readonly session: NatsSession;
   readonly store: FileStore;
-  readonly progress: OrphanCollectionProgress;
+  readonly live: Entries;
   readonly collectionLease: OrphanCollectionLease;
   readonly orphanMetrics: OrphanMetrics;
   readonly log: Logger;
@@ -44,16 +48,11 @@ export interface OrphanCollectionDeps extends ExpiryDeps {
  */
 export async function collectOrphans(parts: OrphanCollectionDeps, intervalMs: number, term: Term): Promise<void> {
   if (intervalMs === 0) return;
-  const { log } = parts;
-  let failures = 0;
-  let waitMs = 0;
-  await repeat({ what: 'orphan collection', everyMs: () => waitMs, signal: term.signal, log }, async () => {
-    // For the case that what follows fails.
-    waitMs = backoffMs(++failures, retryMs.first, retryMs.max);
-    await collectOrphansIfDue(parts, intervalMs, term);
-    failures = 0;
-    waitMs = Math.min(checkIntervalMs, intervalMs);
-  });
+  const everyMs = (failures: number) =>
+    failures === 0 ? Math.min(checkIntervalMs, intervalMs) : backoffMs(failures, retryMs.first, retryMs.max);
+  await repeat({ what: 'orphan collection', everyMs, signal: term.signal, log: parts.log }, () =>
+    collectOrphansIfDue(parts, intervalMs, term),
+  );
 }
 
 /** Makes a pass if one is due, or the rest of one. */
@@ -63,9 +62,9 @@ export async function collectOrphansIfDue(
   term: Term,
   pace: Stride & { readonly pauseMs: number } = { ...longStride, pauseMs },
 ): Promise<void> {
-  const { progress, collectionLease, orphanMetrics: metrics, log } = parts;
-  const last = await progress.pass();
-  metrics.known(last, await progress.missing());
+  const { live, collectionLease, orphanMetrics: metrics, log } = parts;
+  const last = await readPass(live);
+  showProgress(metrics, last, await readMissing(live));
   const unfinished = last !== null && last.endedAt === null;
   if (!unfinished && last !== null && Date.now() < last.startedAt + intervalMs) return;
   if (!term.holds() || (await collectionLease.take()) !== null) return;
@@ -80,27 +79,24 @@ export async function collectOrphansIfDue(
     onFinding: (finding, outcome, error) => {
       const { file, why } = finding;
       if (outcome === 'removed') {
-        metrics.removed(why);
+        metrics.removed.inc({ reason: why });
         log.info({ uuid: uuidOfFileName(file.name), reason: why, size: file.size }, 'removed an orphaned file');
       } else if (outcome === 'failed' || outcome === 'withheld') {
-        metrics.left(outcome);
-        log.debug(
-          { uuid: uuidOfFileName(file.name), reason: why, outcome, err: error },
-          'left an orphaned file in place',
-        );
+        metrics.left.inc({ why: outcome });
+        log.debug({ uuid: uuidOfFileName(file.name), reason: why, outcome, err: error }, 'orphaned file not removed');
       }
     },
     onPage: async (at) => {
-      metrics.looked(at.looked - looked);
+      metrics.looked.inc(at.looked - looked);
       ({ looked } = at);
-      await progress.keepPass(at);
+      await keepPass(live, at);
       const other = at.endedAt === null ? await collectionLease.take() : null;
-      if (other !== null) throw new Error(`orphan collection was taken over by ${other}`);
+      if (other !== null) throw new Error(`the lease of the orphan collection was taken by ${other}`);
     },
   });
   if (state.endedAt === null) return;
   await collectionLease.release();
-  metrics.known(state, null);
+  showProgress(metrics, state, null);
   logSummary(state, log);
 }
 
@@ -116,67 +112,45 @@ function logSummary(state: PassState, log: Logger): void {
   else log.info(facts, summary);
 }
 
-/** Files that should have gone and are still there: the store failed, or there is a doubt. */
-const leftWhy = ['failed', 'withheld'] as const;
+type OrphanMetrics = ReturnType<typeof createOrphanMetrics>;
 
-/** The metrics of the orphan collection. */
-export class OrphanMetrics {
-  readonly #looked: Counter;
-  readonly #removed: Counter<'reason'>;
-  readonly #left: Counter<'why'>;
-  readonly #missing: Gauge;
-  readonly #endedAt: Gauge;
-  readonly #seconds: Gauge;
+export const createOrphanMetrics = (registry: Registry) => ({
+  looked: counterOf(
+    registry,
+    'webcapture_reconcile_files_total',
+    'Files that orphan collections compared with their records.',
+  ),
+  removed: counterOf(
+    registry,
+    'webcapture_reconcile_removed_files_total',
+    'Orphans removed, by reason: no_record, other_file (the capture has another file), ended (the capture failed, expired or was deleted) or overdue.',
+    {
+      reason: removalReasons,
+    },
+  ),
+  left: counterOf(
+    registry,
+    'webcapture_reconcile_left_files_total',
+    'Orphans not removed, by reason: failed (the store failed) or withheld (the file may belong to another installation).',
+    { why: ['failed', 'withheld'] },
+  ),
+  missing: gaugeOf(
+    registry,
+    'webcapture_reconcile_missing_files',
+    'Completed captures without a file, as counted by the last run of npm run reconcile -- --missing.',
+  ),
+  endedAt: gaugeOf(
+    registry,
+    'webcapture_reconcile_last_end_timestamp_seconds',
+    'Unix time of the end of the last orphan collection.',
+  ),
+  seconds: gaugeOf(registry, 'webcapture_reconcile_last_duration_seconds', 'Duration of the last orphan collection.'),
+});
 
-  constructor(registry: Registry) {
-    const registers = [registry];
-    const named = (name: string, help: string) => ({ name: `webcapture_reconcile_${name}`, help, registers });
-    this.#looked = new Counter(named('files_total', 'Files that orphan collections compared with their records.'));
-    this.#removed = new Counter({
-      ...named(
-        'removed_files_total',
-        'Orphans removed, by reason: no_record, other_file (the capture has another file), ended (the capture failed, expired or was deleted) or overdue.',
-      ),
-      labelNames: ['reason'],
-    });
-    for (const reason of removalReasons) this.#removed.inc({ reason }, 0);
-    this.#left = new Counter({
-      ...named(
-        'left_files_total',
-        'Orphans not removed, by reason: failed (the store failed) or withheld (the file may belong to another installation).',
-      ),
-      labelNames: ['why'],
-    });
-    for (const why of leftWhy) this.#left.inc({ why }, 0);
-    this.#missing = new Gauge(
-      named(
-        'missing_files',
-        'Completed captures without a file, as counted by the last run of npm run reconcile -- --missing.',
-      ),
-    );
-    this.#endedAt = new Gauge(
-      named('last_end_timestamp_seconds', 'Unix time of the end of the last orphan collection.'),
-    );
-    this.#seconds = new Gauge(named('last_duration_seconds', 'Duration of the last orphan collection.'));
-  }
-
-  looked(files: number): void {
-    this.#looked.inc(files);
-  }
-
-  removed(reason: RemovalReason): void {
-    this.#removed.inc({ reason });
-  }
-
-  left(why: (typeof leftWhy)[number]): void {
-    this.#left.inc({ why });
-  }
-
-  /** Shows what is written down of the last pass and of the last count. */
-  known(pass: PassState | null, missing: MissingCount | null): void {
-    if (missing !== null) this.#missing.set(missing.count);
-    if (pass === null || pass.endedAt === null) return;
-    this.#endedAt.set(pass.endedAt / 1000);
-    this.#seconds.set((pass.endedAt - pass.startedAt) / 1000);
-  }
+/** Shows what is written down of the last pass and of the last count. */
+function showProgress(metrics: OrphanMetrics, pass: PassState | null, missing: MissingCount | null): void {
+  if (missing !== null) metrics.missing.set(missing.count);
+  if (pass === null || pass.endedAt === null) return;
+  metrics.endedAt.set(pass.endedAt / 1000);
+  metrics.seconds.set((pass.endedAt - pass.startedAt) / 1000);
 }

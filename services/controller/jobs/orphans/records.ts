@@ -69,28 +69,27 @@ export class RecordFinder {
 
 const pageSize = 500;
 
-/** Questions to the store under way at once: it may take 50 ms for each. */
+/** Requests to the store under way at once: it may take 50 ms for each. */
 const parallel = 16;
 
-export interface MissingDeps {
+interface MissingDeps {
   readonly session: NatsSession;
   readonly captures: Pick<Captures, 'get'>;
   readonly store: Pick<FileStore, 'stat'>;
   readonly now: () => number;
 }
 
-export interface MissingOptions {
-  readonly signal: AbortSignal;
-  /** Hears of each completed, unexpired capture whose file is gone. */
-  readonly onMissing: (record: CaptureRecord) => void;
-}
-
 /**
  * Asks the store for the file of every capture that should have one, in the order in which their records were written
  * last. Changes nothing. What is written meanwhile is not looked at. Returns how many files it has asked for. Throws
  * when NATS or the store does not answer.
+ *
+ * @param options.onMissing called for each completed, unexpired capture whose file is gone
  */
-export async function findMissing(deps: MissingDeps, { signal, onMissing }: MissingOptions): Promise<number> {
+export async function findMissing(
+  deps: MissingDeps,
+  { signal, onMissing }: { readonly signal: AbortSignal; readonly onMissing: (record: CaptureRecord) => void },
+): Promise<number> {
   const { session, now } = deps;
   const { state } = await session.jsm.streams.info(streamNames.db);
   let asked = 0;

@@ -28,18 +28,8 @@ export interface PassState {
 const nothing: ByReason = Object.freeze({ no_record: 0, other_file: 0, ended: 0, overdue: 0 });
 
 export function newPass(startedAt: number): PassState {
-  return {
-    startedAt,
-    endedAt: null,
-    cursor: null,
-    tries: 0,
-    looked: 0,
-    found: nothing,
-    foundBytes: 0,
-    removed: nothing,
-    withheld: 0,
-    failed: 0,
-  };
+  const counts = { looked: 0, found: nothing, foundBytes: 0, removed: nothing, withheld: 0, failed: 0 };
+  return { startedAt, endedAt: null, cursor: null, tries: 0, ...counts };
 }
 
 /** Both together. */
@@ -65,29 +55,11 @@ export interface MissingCount {
  * How far the orphan collection has come: in the bucket `live`, without a time limit, where the next leader finds it. A pass
  * that has ended stays there until the next one begins.
  */
-export class OrphanCollectionProgress {
-  readonly #live: Entries;
+export const readPass = async (live: Entries) => (await live.get<PassState>(passKey))?.value ?? null;
+export const keepPass = (live: Entries, state: PassState) => live.put(passKey, state);
 
-  constructor(live: Entries) {
-    this.#live = live;
-  }
-
-  async pass(): Promise<PassState | null> {
-    return (await this.#live.get<PassState>(passKey))?.value ?? null;
-  }
-
-  async keepPass(state: PassState): Promise<void> {
-    await this.#live.put(passKey, state);
-  }
-
-  async missing(): Promise<MissingCount | null> {
-    return (await this.#live.get<MissingCount>(missingKey))?.value ?? null;
-  }
-
-  async keepMissing(count: MissingCount): Promise<void> {
-    await this.#live.put(missingKey, count);
-  }
-}
+export const readMissing = async (live: Entries) => (await live.get<MissingCount>(missingKey))?.value ?? null;
+export const keepMissing = (live: Entries, count: MissingCount) => live.put(missingKey, count);
 
 const leaseKey = 'reconcile.claim';
 

@@ -1,14 +1,41 @@
+import { Gauge, Histogram, type Registry } from 'prom-client';
+import { signingSecrets, type WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
+import { webhookEvents } from '@webcapture/shared/api/webhook.ts';
 import type { CaptureRecord, WebhookDelivery } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { noteDelivery } from '@webcapture/shared/captures/transitions.ts';
-import { signingSecrets, type WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
+import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { TaskOf, Tasks } from '@webcapture/shared/queue/tasks.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../../leader/election.ts';
-import type { ControllerParts } from '../../parts.ts';
-import { TaskDeferredError, type TaskOf } from '../tasks.ts';
-import { signEvent, type SignedEvent, type CaptureEvent } from './event.ts';
-import type { WebhookMetrics } from './metrics.ts';
+import { counterOf } from '../../metrics.ts';
+import { TaskDeferredError } from '../tasks.ts';
+import { signEvent, type SignedEvent } from './event.ts';
+import type { ReceiverLimits } from './receiver-limits.ts';
 import { sendEvent, type AttemptResult } from './send.ts';
+
+/** One attempt to deliver an event; all times are Unix milliseconds. */
+export type DeliveryTask = Omit<TaskOf<'webhook'>, 'kind' | 'receiver'>;
+
+/** Nothing is left to do; or when to come again, and as which attempt. */
+export type NextAttempt = { readonly done: true } | { readonly againAt: number; readonly attempt: number };
+
+export interface AttemptDeps {
+  readonly captures: Pick<Captures, 'get' | 'change'>;
+  readonly secrets: Pick<WebhookSecrets, 'get'>;
+  readonly send: (url: string, event: SignedEvent) => Promise<AttemptResult>;
+  readonly cdnUrl: string;
+  readonly webhookMetrics: WebhookMetrics;
+  readonly log: Pick<Logger, 'info' | 'debug'>;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export interface DeliverDeps extends Omit<AttemptDeps, 'send'> {
+  readonly tasks: Pick<Tasks, 'schedule'>;
+  readonly policy: EgressPolicy;
+  readonly receivers: ReceiverLimits;
+}
 
 /** What an attempt comes to that is not made. */
 const skipped: AttemptResult = {
@@ -21,82 +48,24 @@ const skipped: AttemptResult = {
  * Makes one delivery attempt, and schedules the next one. A term that ends stops it: then it does not count. Throws
  * a {@link TaskDeferredError} when it is not its receiver's turn.
  */
-export async function deliverWebhook(
-  task: TaskOf<'webhook'>,
-  {
-    captures,
-    tasks,
-    secrets,
-    policy,
-    webhookMetrics,
-    receivers,
-    config,
-    log,
-    now,
-  }: Pick<
-    ControllerParts,
-    'captures' | 'tasks' | 'secrets' | 'policy' | 'webhookMetrics' | 'receivers' | 'log' | 'now'
-  > & { readonly config: Pick<ControllerParts['config'], 'cdnUrl'> },
-  term: Pick<Term, 'signal'>,
-): Promise<void> {
+export async function deliverWebhook(task: TaskOf<'webhook'>, deps: DeliverDeps, { signal }: Pick<Term, 'signal'>) {
+  const { receivers, policy, tasks } = deps;
   const turn = receivers.ask(task, attemptDueAt(task));
-  if (turn.verdict === 'defer') throw new TaskDeferredError('it is not the turn of the receiver', turn.retryInMs);
+  if (turn.verdict === 'defer')
+    throw new TaskDeferredError('the webhook receiver has as many attempts under way as it may', turn.retryInMs);
+  const send = async (url: string, event: SignedEvent) => {
+    if (turn.verdict === 'skip') return skipped;
+    const startedAt = performance.now();
+    const result = await sendEvent(url, event, { policy, signal });
+    turn.end(result, performance.now() - startedAt);
+    return result;
+  };
   try {
-    const next = await attemptDelivery(task, {
-      captures,
-      secrets,
-      send: async (url, event) => {
-        if (turn.verdict === 'skip') return skipped;
-        const startedAt = performance.now();
-        const result = await sendEvent(url, event, { policy, signal: term.signal });
-        turn.end(result, performance.now() - startedAt);
-        return result;
-      },
-      writeDelivery: (account, uuid, revision, delivery) =>
-        captures.change({ account, uuid }, noteDelivery(revision, delivery)),
-      cdnUrl: config.cdnUrl,
-      metrics: webhookMetrics,
-      log,
-      now,
-    });
+    const next = await attemptDelivery(task, { ...deps, send });
     if ('againAt' in next) await tasks.schedule({ ...task, attempt: next.attempt }, next.againAt);
   } finally {
     if (turn.verdict === 'send') turn.release();
   }
-}
-
-/** One attempt to deliver an event. All times are Unix milliseconds. */
-export interface DeliveryTask extends CaptureEvent {
-  readonly account: string;
-  readonly uuid: string;
-  /** Which attempt it is, from 1. */
-  readonly attempt: number;
-  /** When the first attempt was due. */
-  readonly firstAt: number;
-}
-
-/** Nothing is left to do; or when to come again, and as which attempt. */
-export type NextAttempt = { readonly done: true } | { readonly againAt: number; readonly attempt: number };
-
-export interface DeliverDeps {
-  readonly captures: Pick<Captures, 'get'>;
-  readonly secrets: Pick<WebhookSecrets, 'get'>;
-  readonly send: (url: string, event: SignedEvent) => Promise<AttemptResult>;
-  /**
-   * Puts `delivery` in the place of the record's, if the record is still about that revision: a later event has its own.
-   * It may be repeated.
-   */
-  readonly writeDelivery: (
-    account: string,
-    uuid: string,
-    revision: number,
-    delivery: WebhookDelivery,
-  ) => Promise<unknown>;
-  readonly cdnUrl: string;
-  readonly metrics: Pick<WebhookMetrics, 'attempted'>;
-  readonly log: Pick<Logger, 'info' | 'debug'>;
-  /** Unix milliseconds. */
-  readonly now: () => number;
 }
 
 const done: NextAttempt = { done: true };
@@ -106,8 +75,8 @@ const done: NextAttempt = { done: true };
  * died after the attempt, is not attempted twice when the record has it. Throws when the record or the secret cannot be read,
  * or the record not be written: then the task must come again, and the receiver may get the same event twice.
  */
-export async function attemptDelivery(task: DeliveryTask, deps: DeliverDeps): Promise<NextAttempt> {
-  const { captures, secrets, writeDelivery, cdnUrl, now } = deps;
+export async function attemptDelivery(task: DeliveryTask, deps: AttemptDeps): Promise<NextAttempt> {
+  const { captures, secrets, cdnUrl, now } = deps;
   const { account, uuid, revision } = task;
   const record = (await captures.get(account, uuid))?.value;
   if (record?.webhook === undefined || record.status === 'deleted') return done;
@@ -120,7 +89,8 @@ export async function attemptDelivery(task: DeliveryTask, deps: DeliverDeps): Pr
   const result = await deps.send(record.webhook.url, event);
 
   const againAt = result.delivered || result.gone ? null : nextAttemptAt(task.attempt, task.firstAt, now());
-  await writeDelivery(account, uuid, revision, deliveryAfter(record.webhook, task, result, { startedAt, againAt }));
+  const delivery = deliveryAfter(record.webhook, task, result, { startedAt, againAt });
+  await captures.change({ account, uuid }, noteDelivery(revision, delivery));
   recordAttempt(deps, task, record, result, againAt, (now() - startedAt) / 1000);
   return againAt === null ? done : { againAt, attempt: task.attempt + 1 };
 }
@@ -151,7 +121,7 @@ function deliveryAfter(
 }
 
 function recordAttempt(
-  { metrics, log }: DeliverDeps,
+  { webhookMetrics, log }: AttemptDeps,
   { event, attempt }: DeliveryTask,
   { uuid, account }: CaptureRecord,
   result: AttemptResult,
@@ -159,28 +129,18 @@ function recordAttempt(
   seconds: number,
 ): void {
   const outcome = result.delivered ? 'delivered' : againAt === null ? 'given_up' : 'retried';
-  metrics.attempted(event, outcome, seconds);
+  webhookMetrics.attempts.inc({ event, outcome });
+  webhookMetrics.seconds.observe(seconds);
   if (result.delivered) return;
   const facts = { uuid, account, event, attempt, reason: result.reason, err: result.cause };
-  if (againAt === null) log.info(facts, 'event not delivered; giving up');
-  else log.debug(facts, 'delivery attempt failed; retrying');
+  if (againAt === null) log.info(facts, 'webhook event not delivered; no attempts are left');
+  else log.debug(facts, 'webhook delivery attempt failed; retrying');
 }
 
-const second = 1000;
-const minute = 60 * second;
-const hour = 60 * minute;
+const [second, minute, hour] = [1000, 60_000, 3_600_000] as const;
 
 /** When each attempt is due, in milliseconds after the first: eight attempts over 24 hours. */
-export const attemptOffsets = [
-  0,
-  10 * second,
-  minute,
-  10 * minute,
-  hour,
-  4 * hour,
-  12 * hour,
-  24 * hour,
-] as const satisfies readonly number[];
+export const attemptOffsets = [0, 10 * second, minute, 10 * minute, hour, 4 * hour, 12 * hour, 24 * hour] as const;
 
 /**
  * When the next attempt is due after `attempts` failed ones; null when that was the last. All times are Unix
@@ -197,3 +157,36 @@ export function nextAttemptAt(attempts: number, firstAt: number, now: number): n
 /** When an attempt was due at the earliest, Unix milliseconds. */
 export const attemptDueAt = ({ attempt, firstAt }: { readonly attempt: number; readonly firstAt: number }): number =>
   firstAt + (attemptOffsets[attempt - 1] ?? 0);
+
+/** The metrics of webhooks. */
+type WebhookMetrics = ReturnType<typeof createWebhookMetrics>;
+
+/** `unavailable`: how many receivers are so. */
+export function createWebhookMetrics(registry: Registry, unavailable: () => number) {
+  const registers = [registry];
+  void new Gauge({
+    name: 'webcapture_webhook_receivers_unavailable',
+    help: 'Webhook receivers that failed to respond to several consecutive attempts and get one attempt at a time. Set by the leader.',
+    registers,
+    collect() {
+      this.set(unavailable());
+    },
+  });
+  return {
+    attempts: counterOf(
+      registry,
+      'webcapture_webhook_attempts_total',
+      'Webhook delivery attempts, by event and outcome: delivered, retried or given_up.',
+      {
+        event: webhookEvents,
+        outcome: ['delivered', 'retried', 'given_up'],
+      },
+    ),
+    seconds: new Histogram({
+      name: 'webcapture_webhook_attempt_seconds',
+      help: 'Duration of a webhook delivery attempt, from the DNS lookup to the response of the receiver.',
+      buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers,
+    }),
+  };
+}

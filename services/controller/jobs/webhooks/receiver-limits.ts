@@ -20,7 +20,7 @@ const maxLimit = 32;
 const slowMs = 2000;
 
 /** What an attempt is taken to last before there was one. */
-const usualMs = 50;
+const initialMeanMs = 50;
 
 /** After so many attempts that hung, one after the other, a receiver counts as unavailable: then it is tried one at a time. */
 const hangsToOpen = 3;
@@ -154,7 +154,7 @@ export class ReceiverLimits {
       limit: firstLimit,
       inFlight: 0,
       nextTurnAt: 0,
-      meanMs: usualMs,
+      meanMs: initialMeanMs,
       kind: 'unproven',
       hangs: 0,
       nextTrialAt: 0,

@@ -44,7 +44,7 @@ export async function sendEvent(address: string, event: SignedEvent, options: Se
   let tooLate = false;
   const task = (limit: AbortSignal) => {
     limit.addEventListener('abort', () => (tooLate = true), { once: true });
-    return attempt(address, event, options, { signal: limit, until: performance.now() + timeoutMs });
+    return attempt(address, event, options, { signal: limit, deadline: performance.now() + timeoutMs });
   };
   try {
     return judge(await bounded(task, timeoutMs, signal));
@@ -60,14 +60,14 @@ async function attempt(
   address: string,
   event: SignedEvent,
   { policy, ca }: SendOptions,
-  { signal, until }: { signal: AbortSignal; until: number },
+  { signal, deadline }: { signal: AbortSignal; deadline: number },
 ): Promise<number> {
   const url = new URL(address);
   policy.checkLiteral(url);
   const isSecure = url.protocol === 'https:';
   const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
   const addresses = await policy.resolve(url.hostname, { signal });
-  const socket = await connect(addresses, port, until - performance.now(), signal);
+  const socket = await connect(addresses, port, deadline - performance.now(), signal);
   const cut = () => socket.destroy();
   signal.addEventListener('abort', cut, { once: true });
   try {

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openBucket } from '@webcapture/shared/files/open-store.ts';
-import type { Settler } from '../../../../services/controller/jobs/settler.ts';
+import { readMissing } from '../../../../services/controller/jobs/orphans/state.ts';
 import { parseOptions, runCommand, Report } from '../../../../services/controller/reconcile/command.ts';
 import { bucketSetUpMs, startTestBucket } from '../../../harness/bucket.ts';
 import { silentLog, startTestNats, type TestNats } from '../../../harness/nats-session.ts';
@@ -29,7 +29,8 @@ async function reconcile(args: readonly string[], env: Record<string, string> = 
   return { code: await code, out, error, lines: out.trimEnd().split('\n') };
 }
 
-const standHere = () => stand({ session: nats.session, settler: {} as Settler });
+const standHere = () =>
+  stand({ session: nats.session, failCapture: () => Promise.reject(new Error('no job fails here')) });
 
 test('it says what it would remove, removes it when it is told to, and finds what is missing', async () => {
   const { fill, names, sequences, parts, claimOf } = standHere();
@@ -66,7 +67,7 @@ test('it says what it would remove, removes it when it is told to, and finds wha
   expect([unknown.code, unknown.out]).toEqual([2, '']);
   expect(unknown.error).toMatch(/^reconcile: Unknown option '--remove'[\s\S]*usage: npm run reconcile/);
   expect(() => parseOptions(['--force'])).toThrow('--force goes with --delete');
-  expect(await parts.progress.missing()).toMatchObject({ count: 1 });
+  expect(await readMissing(parts.live)).toMatchObject({ count: 1 });
 
   const report = new Report(() => undefined, false);
   const leader = claimOf('the leader of the fleet');

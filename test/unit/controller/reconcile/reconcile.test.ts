@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { passDeps, runPass, type PassOptions } from '../../../../services/controller/jobs/orphans/pass.ts';
-import { newPass } from '../../../../services/controller/jobs/orphans/state.ts';
+import { newPass, readPass } from '../../../../services/controller/jobs/orphans/state.ts';
 import { collectOrphansIfDue } from '../../../../services/controller/jobs/orphans/collection.ts';
 import { useSettling } from '../support/settling.ts';
 import { hour, stand, tomorrow, type Kind } from './stand.ts';
@@ -64,7 +64,7 @@ describe('a pass', { timeout: 180_000 }, () => {
       expect([reason, await metric('removed_files_total', { reason })]).toEqual([reason, kinds.length]);
     expect(await metric('files_total')).toBe(1000);
     expect((await metric('last_end_timestamp_seconds')) ?? 0).toBeGreaterThan(Date.now() / 1000);
-    expect(await parts.progress.pass()).toMatchObject({ cursor: null, looked: 1000, failed: 0, withheld: 0 });
+    expect(await readPass(parts.live)).toMatchObject({ cursor: null, looked: 1000, failed: 0, withheld: 0 });
     expect(lines.at(-1)).toMatchObject({
       level: 'info',
       message: 'orphan collection finished: 1000 files checked, 340 removed',
@@ -83,7 +83,7 @@ describe('a pass', { timeout: 180_000 }, () => {
       ++lists > 3 ? Promise.reject(new Error('killed')) : filling.parts.store.list(after, limit);
     const first = stand(on(), { list: dies });
     await expect(collectOrphansIfDue(first.parts, day, inTerm, pace(10))).rejects.toThrow('killed');
-    expect(await first.parts.progress.pass()).toMatchObject({ looked: 30, endedAt: null });
+    expect(await readPass(first.parts.live)).toMatchObject({ looked: 30, endedAt: null });
 
     const cursors: (string | null)[] = [];
     const second = stand(on(), {
@@ -94,7 +94,7 @@ describe('a pass', { timeout: 180_000 }, () => {
     });
     await collectOrphansIfDue(second.parts, day, inTerm, pace(10));
     expect(cursors).not.toContain(null);
-    expect(await second.parts.progress.pass()).toMatchObject({ looked: 65, cursor: null });
+    expect(await readPass(second.parts.live)).toMatchObject({ looked: 65, cursor: null });
     expect(await filling.names()).toHaveLength(50);
 
     const before = cursors.length;
@@ -131,7 +131,7 @@ describe('a pass', { timeout: 180_000 }, () => {
     ]);
     await collectOrphansIfDue(parts, day, inTerm, pace(100));
     expect(await names()).toHaveLength(30);
-    expect(await parts.progress.pass()).toMatchObject({ withheld: 30, removed: { ended: 3, no_record: 2 } });
+    expect(await readPass(parts.live)).toMatchObject({ withheld: 30, removed: { ended: 3, no_record: 2 } });
     expect(lines.at(-1)?.level).toBe('warn');
     await runPass(newPass(0), passDeps(parts, pace(100)), options({ force: true }));
     expect(await names()).toEqual([]);
@@ -160,13 +160,13 @@ describe('no file goes', () => {
     await fill(times(20, () => ({ changes: null })));
     await collectOrphansIfDue(parts, day, { ...inTerm, holds: () => false }, pace(100));
     expect(await names()).toHaveLength(20);
-    expect(await parts.progress.pass()).toBeNull();
+    expect(await readPass(parts.live)).toBeNull();
     let asked = 0;
     await collectOrphansIfDue(parts, day, { ...inTerm, holds: () => ++asked < 8 }, pace(100));
     expect((await names()).length).toBeGreaterThan(12);
     expect((await names()).length).toBeLessThan(20);
     // The page is looked at again.
-    expect(await parts.progress.pass()).toBeNull();
+    expect(await readPass(parts.live)).toBeNull();
   });
 
   test('while another one is at it', async () => {
@@ -211,11 +211,11 @@ describe('a store that fails', () => {
     await fill([...times(10, () => ({ changes: {} })), ...times(100, () => ({ changes: { fileName: 'other.png' } }))]);
     await expect(collectOrphansIfDue(parts, day, inTerm, pace(200))).rejects.toThrow('503');
     expect(asked).toBeLessThan(35);
-    expect(await parts.progress.pass()).toMatchObject({ looked: 0, cursor: null, endedAt: null });
+    expect(await readPass(parts.live)).toMatchObject({ looked: 0, cursor: null, endedAt: null });
     // After some more tries the page is left to the next pass.
     await expect(collectOrphansIfDue(parts, day, inTerm, pace(200))).rejects.toThrow('503');
     await collectOrphansIfDue(parts, day, inTerm, pace(200));
-    expect(await parts.progress.pass()).toMatchObject({ looked: 110, failed: 100 });
+    expect(await readPass(parts.live)).toMatchObject({ looked: 110, failed: 100 });
     await collectOrphansIfDue(stand(on()).parts, 0, inTerm, pace(200));
     expect(await stand(on()).names()).toHaveLength(10);
   });

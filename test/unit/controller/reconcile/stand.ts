@@ -8,8 +8,11 @@ import { firstUuidOf } from '@webcapture/shared/captures/uuid.ts';
 import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
-import { OrphanCollectionLease, OrphanCollectionProgress } from '../../../../services/controller/jobs/orphans/state.ts';
-import { OrphanMetrics, type OrphanCollectionDeps } from '../../../../services/controller/jobs/orphans/collection.ts';
+import { OrphanCollectionLease } from '../../../../services/controller/jobs/orphans/state.ts';
+import {
+  createOrphanMetrics,
+  type OrphanCollectionDeps,
+} from '../../../../services/controller/jobs/orphans/collection.ts';
 import { newFile, newOutcome, newRecord } from '../../../harness/records.ts';
 import { recordingLog, type LogLine } from '../support/recording-log.ts';
 import type { Settling } from '../support/settling.ts';
@@ -31,8 +34,11 @@ export interface Kind {
 }
 
 /** The reconcile on a real server, and what a test fills and looks at. */
-export function stand({ session, settler }: Pick<Settling, 'session' | 'settler'>, through: Partial<FileStore> = {}) {
-  const { deps, store: real } = tasking({ session, settler });
+export function stand(
+  { session, failCapture }: Pick<Settling, 'session' | 'failCapture'>,
+  through: Partial<FileStore> = {},
+) {
+  const { deps, store: real } = tasking({ session, failCapture });
   const store: FileStore = {
     create: (file) => real.create(file),
     accept: (upload, expected, limits) => real.accept(upload, expected, limits),
@@ -50,9 +56,9 @@ export function stand({ session, settler }: Pick<Settling, 'session' | 'settler'
     ...deps,
     session,
     store,
-    progress: new OrphanCollectionProgress(live),
+    live,
     collectionLease: new OrphanCollectionLease(live, 'the leader of the fleet'),
-    orphanMetrics: new OrphanMetrics(registry),
+    orphanMetrics: createOrphanMetrics(registry),
     log: recordingLog(lines),
   };
   return {

@@ -1,5 +1,5 @@
 import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
-import type { LaneDepths, QueueFacts, RegionFacts } from '../../../../services/controller/health/facts.ts';
+import type { PriorityDepths, QueueFacts, RegionFacts } from '../../../../services/controller/health/facts.ts';
 
 const quiet = { ended: 0, failedByUs: 0, queueWaitP95Ms: 0 };
 
@@ -23,7 +23,12 @@ export function healthy(count: number, fields: Partial<RendererHeartbeat> = {}):
   return Array.from({ length: count }, (_, index) => heartbeat(`us-east-${index}`, fields));
 }
 
-export const idle: LaneDepths = { interactive: 0, background: 0, oldestInteractiveMs: null, oldestBackgroundMs: null };
+export const idle: PriorityDepths = {
+  interactive: 0,
+  background: 0,
+  oldestInteractiveMs: null,
+  oldestBackgroundMs: null,
+};
 
 /** A region in which all is well. */
 export function region(fields: Partial<RegionFacts> = {}): RegionFacts {

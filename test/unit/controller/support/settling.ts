@@ -12,15 +12,16 @@ import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { complete } from '@webcapture/shared/captures/transitions.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
-import { ControllerMetrics } from '../../../../services/controller/health/metrics.ts';
-import { Settler } from '../../../../services/controller/jobs/settler.ts';
+import { type ControllerMetrics, createControllerMetrics } from '../../../../services/controller/health/metrics.ts';
+import { createFailCapture, type FailCapture } from '../../../../services/controller/jobs/fail-capture.ts';
 import { silentLog, startTestNats, type TestNats } from '../../../harness/nats-session.ts';
 
 export interface Settling {
   readonly session: NatsSession;
   readonly captures: Captures;
   readonly jobs: Jobs;
-  readonly settler: Settler;
+  readonly followUps: FollowUps;
+  readonly failCapture: FailCapture;
   /** Jobs in the queue, those that are held among them. */
   waiting(): Promise<number>;
   /** Advisories that nobody has dealt with. */
@@ -64,7 +65,7 @@ function settlingOn(session: NatsSession): Settling {
     session,
     captures,
     jobs: new Jobs(session, new Tickets(session)),
-    settler: newSettler(session, new ControllerMetrics(registry)),
+    ...ending(session, createControllerMetrics(registry)),
     waiting: () => messagesIn(streamNames.captures),
     letters: () => messagesIn(streamNames.dead),
     settled: async (reason) => {
@@ -86,8 +87,9 @@ function settlingOn(session: NatsSession): Settling {
   };
 }
 
-/** What settles captures, as the controller has it. */
-export function newSettler(session: NatsSession, metrics: ControllerMetrics): Settler {
+/** What ends captures, as the controller has it. */
+export function ending(session: NatsSession, metrics: ControllerMetrics): Pick<Settling, 'followUps' | 'failCapture'> {
   const followUps = new FollowUps(new Tasks(session), new ExpiryIndex(session));
-  return new Settler(session, { captures: new Captures(session), followUps, metrics, log: silentLog });
+  const captures = new Captures(session);
+  return { followUps, failCapture: createFailCapture({ session, captures, followUps, metrics, log: silentLog }) };
 }

@@ -5,14 +5,14 @@ import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
 import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
-import { removeCaptureFiles } from '@webcapture/shared/queue/follow-ups.ts';
+import { FollowUps, removeCaptureFiles } from '@webcapture/shared/queue/follow-ups.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
 import { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { removeHtml } from '@webcapture/shared/files/stored-html.ts';
-import type { RefreshDeps } from '../../../../services/controller/jobs/refresh.ts';
+import type { RefreshDeps } from '../../../../services/controller/jobs/dispatch.ts';
 import { queuedJobs, taskDueAt } from '../../../harness/queues.ts';
 import { newFile, newOutcome, newRecord } from '../../../harness/records.ts';
 import { completeCapture, type Settling } from './settling.ts';
@@ -20,21 +20,23 @@ import { completeCapture, type Settling } from './settling.ts';
 const plentiful = { tokenQuota: 1000, ratePerMinute: 60, burst: 10, maxInFlight: 10, maxQueued: 100 };
 
 /** What the leader does tasks with, on a real server, and what a test looks at. */
-export function tasking({ session, settler }: Pick<Settling, 'session' | 'settler'>) {
+export function tasking({ session, failCapture }: Pick<Settling, 'session' | 'failCapture'>) {
   const captures = new Captures(session);
   const store = new EmbeddedStore(session);
   const cache = new Cache(session);
   const usage = new AccountUsage(session);
   const tasks = new Tasks(session);
+  const expiryIndex = new ExpiryIndex(session);
   const jobs = new Jobs(session, new Tickets(session));
   const deps = {
     captures,
     jobs,
     tasks,
-    expiryIndex: new ExpiryIndex(session),
-    settler,
+    expiryIndex,
+    failCapture,
+    followUps: new FollowUps(tasks, expiryIndex),
     accounts: new Accounts(session),
-    admissions: new Limiter(session, usage),
+    limiter: new Limiter(session, usage),
     fleet: { load: () => ({ renderers: 0, slots: 0, busy: 0, renderMs: null }) },
     regions: ['us-east', 'eu-west'],
     defaultLimits: plentiful,

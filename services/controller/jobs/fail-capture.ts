@@ -1,0 +1,97 @@
+import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import { cancelQueued, fail, isOpen, type stateOf } from '@webcapture/shared/captures/transitions.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
+import type { CaptureJob, JobReply } from '@webcapture/shared/queue/job.ts';
+import { encodeReply, type RenderFailure } from '@webcapture/shared/queue/results.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { ControllerMetrics, FailReason } from '../health/metrics.ts';
+import { duration } from '../health/verdict.ts';
+
+/** As much of a job as failing its capture takes: also of a job of another version. */
+export interface FailableJob {
+  readonly account: string;
+  readonly uuid: string;
+  readonly revision: number;
+  /** An interactive capture as it was accepted. */
+  readonly draft?: CaptureRecord;
+  /** As it stands in the job: signed. */
+  readonly ticket?: string;
+  readonly reply?: JobReply;
+}
+
+/** How a capture fails that no renderer will end. */
+export interface JobFailure {
+  readonly reason: FailReason;
+  readonly failure: CaptureFailure & { readonly code: RenderFailure };
+  /** Only if nobody has begun to render it. */
+  readonly unlessBegun: boolean;
+}
+
+/**
+ * Ends the capture as failed unless it has ended already, and publishes that to whoever waits. The compare-and-set on the record
+ * decides between this and a result that is being settled. False when it is left open, because it has been begun. May be repeated
+ * at will.
+ */
+export type FailCapture = (job: FailableJob, failure: JobFailure) => Promise<boolean>;
+
+export function createFailCapture(deps: {
+  readonly session: NatsSession;
+  readonly captures: Pick<Captures, 'end'>;
+  readonly followUps: Pick<FollowUps, 'arrange'>;
+  readonly metrics: Pick<ControllerMetrics, 'failed'>;
+  readonly log: Logger;
+}): FailCapture {
+  const { session, captures, followUps, metrics, log } = deps;
+  return async (job, { reason, failure, unlessBegun }) => {
+    const end = unlessBegun ? cancelQueued : fail;
+    const { record, changed } = await captures.end(job, end(job.revision, failure));
+    if (record === null) return true;
+    if (isOpen(record, job.revision)) return false;
+    await followUps.arrange(record);
+    if (changed) {
+      metrics.failed.inc({ reason });
+      const { uuid, account } = job;
+      log.warn({ uuid, account, region: record.region, reason }, 'settled a capture as failed');
+    }
+    publishReply(session, job, failure);
+    return true;
+  };
+}
+
+/** A front that waits reads the record then. */
+function publishReply(
+  { nc }: NatsSession,
+  { ticket, reply }: FailableJob,
+  { code, message }: JobFailure['failure'],
+): void {
+  if (ticket === undefined || reply === undefined || reply.wants === 'start') return;
+  const outcome = { kind: 'failed', code, message } as const;
+  const result = { ticket, pod: 'controller', delivery: 1, elapsedMs: 0, outcome };
+  nc.publish(reply.subject, encodeReply(result, null, Number.POSITIVE_INFINITY));
+}
+
+/**
+ * What is to be done about a job whose time to start, or deadline, has passed. A capture that somebody renders has its
+ * deadline to end; one that has ended leaves a job that is only in the way.
+ *
+ * @param status of the capture, or of the refresh that the job is for; null when there is no record
+ */
+export function decideOverdue(
+  job: Pick<CaptureJob, 'acceptedAt' | 'startBy' | 'deadline'>,
+  status: ReturnType<typeof stateOf> | null,
+  now: number,
+): 'remove' | JobFailure | null {
+  const overdue = now > job.deadline;
+  if (status === null) return overdue ? 'remove' : null;
+  if (status === 'queued') {
+    const waited = Math.min(job.startBy, job.deadline) - job.acceptedAt;
+    const message = `No renderer took the capture within ${duration(waited)}.`;
+    return { reason: 'not_started', unlessBegun: true, failure: { code: 'CAPTURE_TIMEOUT', message } };
+  }
+  if (status !== 'rendering') return 'remove';
+  if (!overdue) return null;
+  const message = `The capture did not end within ${duration(job.deadline - job.acceptedAt)}.`;
+  return { reason: 'deadline', unlessBegun: false, failure: { code: 'CAPTURE_TIMEOUT', message } };
+}

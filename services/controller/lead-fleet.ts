@@ -1,0 +1,172 @@
+import type { Registry } from 'prom-client';
+import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
+import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
+import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
+import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
+import { Cache } from '@webcapture/shared/captures/cache.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
+import { removeHtml } from '@webcapture/shared/files/stored-html.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import type { Entries } from '@webcapture/shared/nats/entries.ts';
+import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
+import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
+import { FollowUps, removeCaptureFiles } from '@webcapture/shared/queue/follow-ups.ts';
+import { Jobs, sendSignal } from '@webcapture/shared/queue/jobs.ts';
+import { Tasks } from '@webcapture/shared/queue/tasks.ts';
+import { Tickets } from '@webcapture/shared/queue/tickets.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { ControllerConfig } from './config.ts';
+import type { LatestReading } from './health/facts.ts';
+import type { ControllerMetrics } from './health/metrics.ts';
+import { auditIfDue, createAuditMetrics } from './jobs/audit.ts';
+import { type CanaryResults, canaryRounds } from './jobs/canary.ts';
+import { settleDeadLetters } from './jobs/dead-letters.ts';
+import { DeadRenderers, deadRenderersIntervalMs } from './jobs/dead-renderers.ts';
+import { dispatchJob } from './jobs/dispatch.ts';
+import { expireCapture, ExpirySweep } from './jobs/expiry.ts';
+import { createFailCapture } from './jobs/fail-capture.ts';
+import { collectOrphans, createOrphanMetrics } from './jobs/orphans/collection.ts';
+import { leaderHolder, OrphanCollectionLease } from './jobs/orphans/state.ts';
+import { type Provisioner, removeRetiredDurables } from './jobs/provisioner.ts';
+import { refreshCapture } from './jobs/dispatch.ts';
+import { OverdueSweep } from './jobs/sweep.ts';
+import { runTasks } from './jobs/tasks.ts';
+import { createWebhookMetrics, deliverWebhook } from './jobs/webhooks/deliver.ts';
+import { maxDeliveries, ReceiverLimits } from './jobs/webhooks/receiver-limits.ts';
+import type { Term } from './leader/election.ts';
+import { repeat } from './loops.ts';
+import type { ControllerTimes } from './times.ts';
+
+/** How often it is looked whether an audit is due. */
+const auditCheckMs = 60_000;
+
+/** Renderers look into every shard themselves when they hear nothing for a minute. */
+const regionSignalsIntervalMs = 5000;
+
+/** What the leader of the fleet shares with the rest of its process. */
+export interface LeaderParts {
+  readonly config: ControllerConfig;
+  readonly times: ControllerTimes;
+  readonly session: NatsSession;
+  readonly store: FileStore;
+  readonly live: Entries;
+  readonly fleet: Fleet;
+  readonly latest: LatestReading;
+  readonly canaryResults: CanaryResults;
+  readonly provisioner: Provisioner;
+  readonly metrics: ControllerMetrics;
+  readonly registry: Registry;
+  readonly log: Logger;
+}
+
+/**
+ * Builds what the leader works with, once for all terms of this process. The function that it returns does all that must be done
+ * once in the fleet, for one term: it resolves soon after the term's signal, and never throws.
+ */
+export function createFleetLeader(parts: LeaderParts): (term: Term) => Promise<void> {
+  const work = buildWork(parts);
+  return async (term) => {
+    await Promise.all([runPeriodicJobs(work, term), doTasks(work, term)]);
+  };
+}
+
+function buildWork(parts: LeaderParts) {
+  const { config, session, store, live, registry, metrics, log } = parts;
+  const { now } = session;
+  const captures = new Captures(session);
+  const tasks = new Tasks(session);
+  const cache = new Cache(session);
+  const usage = new AccountUsage(session);
+  const expiryIndex = new ExpiryIndex(session, now);
+  const followUps = new FollowUps(tasks, expiryIndex);
+  const receivers = new ReceiverLimits(now);
+  return {
+    ...parts,
+    now,
+    inbox: new PullInbox(session),
+    regions: config.regions.map(({ region }) => region),
+    captures,
+    tasks,
+    expiryIndex,
+    followUps,
+    receivers,
+    jobs: new Jobs(session, new Tickets(session)),
+    failCapture: createFailCapture({ session, captures, followUps, metrics, log }),
+    accounts: new Accounts(session),
+    limiter: new Limiter(session, usage),
+    defaultLimits: config.defaultLimits,
+    secrets: new WebhookSecrets(session),
+    policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
+    cdnUrl: config.cdnUrl,
+    webhookMetrics: createWebhookMetrics(registry, () => receivers.unavailable),
+    collectionLease: new OrphanCollectionLease(live, leaderHolder),
+    orphanMetrics: createOrphanMetrics(registry),
+    auditMetrics: createAuditMetrics(registry),
+    removeCaptureFiles: (record: CaptureRecord) =>
+      removeCaptureFiles(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
+  };
+}
+
+type Work = ReturnType<typeof buildWork>;
+
+/** All but the tasks: jobs that are repeated, canaries, orphan collection, and dead letters as they come. Never throws. */
+async function runPeriodicJobs(work: Work, term: Term): Promise<void> {
+  const { session, fleet, provisioner, latest, config, regions, times, metrics, log } = work;
+  const { signal } = term;
+  const every = (everyMs: number, what: string, run: () => Promise<unknown>) =>
+    repeat({ what, everyMs, signal, log }, run);
+  const sweep = new OverdueSweep(work);
+  const expiries = new ExpirySweep(work);
+  const isFleetKnown = () => latest.get()?.facts.regions.some(({ fleetKnown }) => fleetKnown) === true;
+  const deadRenderers = new DeadRenderers({ session, fleet, isFleetKnown, metrics, log });
+  signal.addEventListener('abort', () => deadRenderers.close(), { once: true });
+  const provisionAll = async () => {
+    await provisioner.run();
+    if (term.holds()) await removeRetiredDurables(session, regions, log);
+  };
+  const canaries = {
+    intervalMs: config.canaryIntervalMs,
+    retryMs: times.canaryRetryMs,
+    deadlineMs: times.canaryDeadlineMs,
+  };
+  await Promise.all([
+    every(times.provisionMs, 'updating the configuration of the streams', provisionAll),
+    every(times.sweepMs, 'sweep of overdue captures', () => sweep.pass(term)),
+    every(deadRenderersIntervalMs, 'detection of dead renderers', () => deadRenderers.look(term)),
+    every(regionSignalsIntervalMs, 'sending signals to renderers', async () => sendRegionSignals(work)),
+    every(times.expiryMs, 'expiry of captures', () => expiries.pass(term)),
+    every(times.expandDaysMs, 'expansion of daily expiry entries', () => expiries.expandDays(term)),
+    every(auditCheckMs, 'audit of capture records', () => auditIfDue(work, times.recordAuditMs, term)),
+    collectOrphans(work, config.reconcileIntervalMs, term),
+    settleDeadLetters(work, term),
+    canaryRounds({ ...work, ...canaries }, term),
+  ]);
+}
+
+/** Does all tasks at their time. Never throws. */
+async function doTasks(work: Work, term: Term): Promise<void> {
+  await Promise.all([
+    runTasks({ kind: 'dispatch', parallel: 4, run: (task) => dispatchJob(task, work) }, work, term),
+    // Of what was deleted or failed; what the version before has scheduled comes here as well.
+    runTasks({ kind: 'expiry', parallel: 32, run: (task) => expireCapture(task, work) }, work, term),
+    // A receiver may take ten seconds for each: see ReceiverLimits.
+    runTasks({ kind: 'webhook', parallel: maxDeliveries, run: (task) => deliverWebhook(task, work, term) }, work, term),
+    runTasks({ kind: 'refresh', parallel: 4, run: (task) => refreshCapture(task, work) }, work, term),
+  ]);
+}
+
+/**
+ * Signals to renderers the time, and in which background shards captures wait: whoever queued them may have died before its
+ * signal, and nobody else signals what the server delivers again.
+ */
+function sendRegionSignals({ session, regions, latest }: Pick<Work, 'session' | 'regions' | 'latest'>): void {
+  const queue = latest.get()?.facts.queue;
+  for (const region of regions) {
+    const shards = queue?.kind === 'answered' ? (queue.shards[region] ?? []) : [];
+    sendSignal(session, region, { shards, now: session.now() });
+  }
+}
