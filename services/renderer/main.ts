@@ -24,7 +24,7 @@ import { Heartbeat, RecentCaptures } from './worker/heartbeat.ts';
 import { JobSource } from './worker/job-source.ts';
 import { createRendererMetrics } from './worker/metrics.ts';
 import { ResultPublisher } from './worker/publish-result.ts';
-import { giveBack, type JobDeps, runJob } from './worker/run-job.ts';
+import { type JobDeps, returnJob, runJob } from './worker/run-job.ts';
 import { Slots } from './worker/slots.ts';
 
 /** The longest capture there can be, with room to store it. */
@@ -102,7 +102,7 @@ await runService({
     const slots: Slots = new Slots({
       count: config.slots,
       run: (message, signal) => runJob(message, signal, jobDeps),
-      giveBack: (message, reason) => giveBack(message, reason, jobDeps),
+      returnJob: (message, reason) => returnJob(message, reason, jobDeps),
       ready: () => engine.browserState() === 'up' && session.connected(),
       onFree: () => source?.ask(),
       onTaken: (message) =>

@@ -58,10 +58,10 @@ async function handle<K extends TaskKind>(
     await message.ack();
     metrics.task(kind, 'done');
   } catch (error) {
-    if (error instanceof TaskDeferredError) return message.handBack(error.retryInMs);
+    if (error instanceof TaskDeferredError) return message.nak(error.retryInMs);
     metrics.task(kind, 'failed');
     log.warn({ err: error, kind, delivery: message.delivery }, 'task failed; retrying');
-    message.handBack(retryMs);
+    message.nak(retryMs);
   } finally {
     clearInterval(heartbeat);
   }

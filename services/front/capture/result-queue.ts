@@ -108,7 +108,7 @@ export class ResultQueue {
       } else {
         const { outcome } = result;
         if (outcome.kind === 'returned' && outcome.reason === 'unknown_version' && message.delivery === 1) {
-          message.handBack(unknownVersionDelayMs);
+          message.nak(unknownVersionDelayMs);
           return;
         }
         if (message.delivery === 1 && seemsInteractive(result.ticket))
@@ -134,7 +134,7 @@ export class ResultQueue {
         return;
       }
       log.warn({ err: error, delivery: message.delivery }, 'a result could not be settled; it comes again');
-      message.handBack(retryDelayMs);
+      message.nak(retryDelayMs);
     }
   }
 

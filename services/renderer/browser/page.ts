@@ -1,7 +1,7 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { BrowserContext, BrowserContextOptions, CDPSession, Page } from 'playwright';
 import type { EgressProxy } from '../egress/proxy.ts';
-import type { ProxySession } from '../egress/session.ts';
+import type { ProxySession } from '../egress/proxy.ts';
 import type { LaunchedBrowser } from './launch.ts';
 
 /** The browser went away while a page of it was in use. Whose fault it was is not known: it may be another page's. */

@@ -87,7 +87,23 @@ function cut(connection: Connection): void {
   connection.socket.destroy(new EgressFailure('response-timeout', 'the answer did not begin in time'));
 }
 
-export interface DialerOptions {
+/**
+ * Calls `onTick` every `intervalMs` until the returned function is called. It is told by how much it comes late: for so long it
+ * was this process that stood still, or had no processor, and what others did meanwhile has not been seen yet.
+ */
+export function startTicker(intervalMs: number, onTick: (now: number, lateMs: number) => void): () => void {
+  let last = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    const lateMs = Math.max(0, now - last - intervalMs);
+    last = now;
+    onTick(now, lateMs);
+  }, intervalMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+interface DialerOptions {
   readonly policy: EgressPolicy;
   readonly lookup: Lookup | undefined;
   readonly limits: EgressLimits;

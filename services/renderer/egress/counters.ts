@@ -58,12 +58,11 @@ export class SessionCounters {
   readonly #failures = new Map<string, EgressFailureKind>();
   readonly #blockedHosts = new Set<string>();
   readonly #stalledHosts = new Set<string>();
+  readonly #bytes = { download: 0, upload: 0 };
   #blockedRequests = 0;
   #failedRequests = 0;
   #stalledRequests = 0;
   #connections = 0;
-  #bytesReceived = 0;
-  #bytesSent = 0;
   #limitReached: EgressStats['limitReached'];
 
   failed(target: Target, kind: Exclude<EgressFailureKind, 'closed'>): void {
@@ -87,20 +86,11 @@ export class SessionCounters {
     this.#connections += 1;
   }
 
-  get bytesReceived(): number {
-    return this.#bytesReceived;
-  }
-
-  received(bytes: number): void {
-    this.#bytesReceived += bytes;
-  }
-
-  get bytesSent(): number {
-    return this.#bytesSent;
-  }
-
-  sent(bytes: number): void {
-    this.#bytesSent += bytes;
+  /** Counts bytes; whether it is with them that there are more than `max`. */
+  transferred(direction: 'download' | 'upload', bytes: number, max: number): boolean {
+    const before = this.#bytes[direction];
+    this.#bytes[direction] = before + bytes;
+    return before <= max && before + bytes > max;
   }
 
   /** Whether it is the first one. */
@@ -125,7 +115,7 @@ export class SessionCounters {
       stalledRequests: this.#stalledRequests,
       openConnections,
       connections: this.#connections,
-      bytesReceived: this.#bytesReceived,
+      bytesReceived: this.#bytes.download,
       limitReached: this.#limitReached,
     };
   }

@@ -18,9 +18,9 @@ export type EgressFailureKind =
   | 'connect-timeout'
   /** The connection stood, but the answer did not begin in time. */
   | 'response-timeout'
-  /** The lane has its most connections or bytes. */
+  /** The proxy session has reached a limit of its connections or bytes. */
   | 'limit'
-  /** The lane is closed. */
+  /** The proxy session is closed. */
   | 'closed';
 
 export class EgressFailure extends Error {

@@ -96,8 +96,8 @@ export class FileMessages {
    * The messages of the subjects that match a filter, written after that stream sequence, in their order: at most so
    * many, and none when there are no more. Any replica may answer, perhaps without the newest.
    */
-  after(sequence: number, filter: string, most: number): Promise<StoredMsg[]> {
-    return readBatch(this.#session, streamNames.files, { seq: sequence + 1, next_by_subj: filter, batch: most });
+  after(sequence: number, filter: string, limit: number): Promise<StoredMsg[]> {
+    return readBatch(this.#session, streamNames.files, { seq: sequence + 1, next_by_subj: filter, batch: limit });
   }
 
   /** @param before the sequence of the first message that stays; by default none does */

@@ -51,7 +51,7 @@ export function contentDisposition({ name, contentType }: Pick<StoredFile, 'name
 }
 
 /** A year: no cache keeps anything for longer. */
-const mostSeconds = 31_536_000;
+const maxSeconds = 31_536_000;
 
 /**
  * The Cache-Control header of a file that is sent at `now` (Unix ms): copies end with it. One that may be replaced is
@@ -62,6 +62,6 @@ export function cacheControl(
   now: number,
 ): string {
   const secondsLeft = Math.max(0, Math.floor((expiresAt - now) / 1000));
-  if (cacheSeconds === undefined) return `public, max-age=${Math.min(secondsLeft, mostSeconds)}`;
+  if (cacheSeconds === undefined) return `public, max-age=${Math.min(secondsLeft, maxSeconds)}`;
   return `public, max-age=${Math.min(secondsLeft, cacheSeconds)}, must-revalidate`;
 }

@@ -124,7 +124,7 @@ export function copyObject(
 export type ListedObject = Pick<ObjectResource, 'name' | 'size' | 'timeCreated' | 'customTime' | 'metadata'>;
 
 /** The most that a bucket lists at a time. */
-const mostAtOnce = 1000;
+const maxListed = 1000;
 
 /**
  * At most `limit` objects of a prefix by name, `from` that name on, and the name of the first one after them, null when
@@ -142,7 +142,7 @@ export async function listObjects(
       autoPaginate: false,
       prefix,
       ...(from === prefix ? {} : { startOffset: from }),
-      maxResults: Math.min(limit + 1 - objects.length, mostAtOnce),
+      maxResults: Math.min(limit + 1 - objects.length, maxListed),
       fields: 'items(name,size,timeCreated,customTime,metadata),nextPageToken',
       ...(pageToken === undefined ? {} : { pageToken }),
     };

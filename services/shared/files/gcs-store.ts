@@ -44,7 +44,7 @@ const maxAttempts = 5;
 const foreignCursor = /^\d+$/;
 
 /** V4 links hold for seven days at most. */
-const longestLinkMs = 7 * 86_400_000;
+const maxLinkMs = 7 * 86_400_000;
 
 /** Files as objects of a bucket of Google Cloud Storage, below a prefix. */
 export class GcsStore implements FileStore {
@@ -164,7 +164,7 @@ export class GcsStore implements FileStore {
     return orStorageFailed(() => {
       const { credentials } = this.client;
       if (credentials.isAnonymous) throw new Error('an endpoint that asks for no credentials has none to sign with');
-      const until = Math.min(expiresAt, file.expiresAt, Date.now() + longestLinkMs);
+      const until = Math.min(expiresAt, file.expiresAt, Date.now() + maxLinkMs);
       const link = credentials.signLink(this.#prefix + file.name, until);
       return withDeadline(link, readTimeoutMs, 'signing a link');
     });

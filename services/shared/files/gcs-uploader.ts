@@ -22,7 +22,7 @@ export interface ObjectCreation {
 }
 
 /** A 400 for bytes that were damaged on their way looks like one for a request that is wrong, which stays wrong. */
-const mostRefusals = 2;
+const maxRefusals = 2;
 
 /** A resumable upload is gone: it expired, or the bucket lost it. */
 const sessionGone = [404, 410];
@@ -73,7 +73,7 @@ export async function createObject(
       if (error.status === 400) {
         // The session has failed, and the next attempt sends all bytes anew.
         session = null;
-        if (++refusals <= mostRefusals) throw asPassing(error);
+        if (++refusals <= maxRefusals) throw asPassing(error);
       }
       throw error;
     }

@@ -119,7 +119,7 @@ export class PullInbox {
       const pulled = pulledMessage(this.#session.nc, message);
       const puller = this.#pullers.get(nameOf(stream, consumer));
       // For one that has left: whoever comes next may have it.
-      if (puller === undefined) pulled.handBack(1);
+      if (puller === undefined) pulled.nak(1);
       else puller.delivered(pulled);
       return;
     }
@@ -197,7 +197,7 @@ export interface PulledMessage {
   /** Done with it. Awaits the server's word: an ack that nobody confirmed may be lost when the server dies. */
   ack(timeoutMs?: number): Promise<void>;
   /** Hands it back; delivered again after the delay. (Without a delay, deliveries burn up at once.) */
-  handBack(delayMs: number): void;
+  nak(delayMs: number): void;
   /** Never deliver it again; the server tells why in an advisory. */
   terminate(reason: string): void;
 }
@@ -220,7 +220,7 @@ export function pulledMessage(nc: NatsConnection, message: Msg): PulledMessage {
       await nc.request(reply, '+ACK', { timeout: timeoutMs });
     },
     // The server takes a fraction of a nanosecond for no delay at all.
-    handBack: (delayMs) => nc.publish(reply, `-NAK ${JSON.stringify({ delay: nanos(Math.ceil(delayMs)) })}`),
+    nak: (delayMs) => nc.publish(reply, `-NAK ${JSON.stringify({ delay: nanos(Math.ceil(delayMs)) })}`),
     terminate: (reason) => nc.publish(reply, `+TERM ${reason}`),
   };
 }

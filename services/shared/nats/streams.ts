@@ -35,11 +35,11 @@ export const jobProgressIntervalMs = 4000;
 /** After so many deliveries a job is settled as failed. */
 export const jobMaxDeliveries = 3;
 
-export const captureSubject = (region: Region, lane: Priority, shard = 0): string =>
-  lane === 'interactive' ? `captures.${region}.interactive` : `captures.${region}.background.${shard}`;
+export const captureSubject = (region: Region, priority: Priority, shard = 0): string =>
+  priority === 'interactive' ? `captures.${region}.interactive` : `captures.${region}.background.${shard}`;
 
-export const captureDurable = (region: Region, lane: Priority, shard = 0): string =>
-  lane === 'interactive' ? `${region}-interactive` : `${region}-background-${shard}`;
+export const captureDurable = (region: Region, priority: Priority, shard = 0): string =>
+  priority === 'interactive' ? `${region}-interactive` : `${region}-background-${shard}`;
 
 /** Where a renderer publishes what became of a job, until a trusted service has settled it. */
 export const resultSubject = (region: Region, uuid: string): string => `results.${region}.${uuid}`;
@@ -195,7 +195,7 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
   ];
 }
 
-/** The wanted durables, by stream: one for each region and lane, for results, for each kind of task, and for the dead letters. */
+/** The wanted durables, by stream: one for each region and priority, for results, for each kind of task, and for the dead letters. */
 export function consumerConfigs(regions: readonly Region[]): readonly { stream: string; config: ConsumerSettings }[] {
   const captures = regions.flatMap((region) => [
     captureConsumer(region, 'interactive', 0),
@@ -225,10 +225,10 @@ export type ConsumerSettings = Partial<ConsumerConfig> & { durable_name: string 
 
 export const deadLetterDurable = 'dead-letters';
 
-function captureConsumer(region: Region, lane: Priority, shard: number): ConsumerSettings {
+function captureConsumer(region: Region, priority: Priority, shard: number): ConsumerSettings {
   return {
-    durable_name: captureDurable(region, lane, shard),
-    filter_subject: captureSubject(region, lane, shard),
+    durable_name: captureDurable(region, priority, shard),
+    filter_subject: captureSubject(region, priority, shard),
     ack_policy: 'explicit',
     ack_wait: nanos(jobAckWaitMs),
     max_deliver: jobMaxDeliveries,

@@ -28,7 +28,7 @@ export async function watchKeys<T>(
   for (let attempt = 1; !options.signal.aborted; attempt++) {
     try {
       const guard = guardWatch(session, options.maxSilenceMs);
-      const watch = await openWatch(session, options, Math.min(mostOpenMs, openMs * attempt));
+      const watch = await openWatch(session, options, Math.min(maxOpenTimeoutMs, openTimeoutMs * attempt));
       const stop = () => watch.stop();
       options.signal.addEventListener('abort', stop, { once: true });
       guard.start(stop);
@@ -70,8 +70,8 @@ function valueOf<T>(entry: KvEntry, maxBytes = Infinity): T | null | undefined {
  * A server that restarts does not answer while it reads its streams: asking again is quicker than waiting for what will
  * not come. One that is only slow gets longer each time.
  */
-const openMs = 1000;
-const mostOpenMs = 5000;
+const openTimeoutMs = 1000;
+const maxOpenTimeoutMs = 5000;
 
 async function openWatch(session: NatsSession, { bucket, filter }: { bucket: string; filter: string }, ms: number) {
   const open = async () => (await new Kvm(session.js).open(bucket)).watch({ key: filter });
@@ -93,7 +93,7 @@ interface WatchGuard {
   end(): void;
 }
 
-const checkEveryMs = 250;
+const checkIntervalMs = 250;
 
 /**
  * Finds out that a watch has died in silence. Its consumer lives in the memory of one server: when that server restarts,
@@ -111,7 +111,7 @@ function guardWatch(session: NatsSession, maxSilenceMs: number | undefined): Wat
     start(stop) {
       timer = setInterval(() => {
         if (connectionId(session) !== begun || isSilent()) stop();
-      }, checkEveryMs);
+      }, checkIntervalMs);
     },
     heard() {
       heardAt = performance.now();

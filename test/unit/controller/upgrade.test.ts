@@ -16,7 +16,7 @@ import { createFront } from '../../../services/front/front.ts';
 import type { RenderSource } from '../../../services/renderer/page/engine.ts';
 import { JobSource } from '../../../services/renderer/worker/job-source.ts';
 import { ResultPublisher } from '../../../services/renderer/worker/publish-result.ts';
-import { giveBack, runJob, type JobDeps } from '../../../services/renderer/worker/run-job.ts';
+import { returnJob, runJob, type JobDeps } from '../../../services/renderer/worker/run-job.ts';
 import { Slots } from '../../../services/renderer/worker/slots.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';
@@ -112,7 +112,7 @@ function startRenderer(session: NatsSession) {
   const slots: Slots = new Slots({
     count: 4,
     run: (message, signal) => runJob(message, signal, deps),
-    giveBack: (message, reason) => giveBack(message, reason, deps),
+    returnJob: (message, reason) => returnJob(message, reason, deps),
     ready: () => true,
     onFree: () => source.ask(),
   });

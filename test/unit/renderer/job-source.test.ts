@@ -77,7 +77,7 @@ class Pod {
           .finally(() => clearInterval(working));
         return { rendered: done, done };
       },
-      giveBack: async (message) => message.handBack(1),
+      returnJob: async (message) => message.nak(1),
       ready: () => session.connected(),
       onFree: () => this.#source?.ask(),
     });

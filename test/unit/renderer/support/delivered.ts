@@ -13,7 +13,7 @@ export function delivered(job: object, delivery = 1, changes: Partial<PulledMess
     pending: 0,
     working: () => undefined,
     ack: () => Promise.resolve(),
-    handBack: () => undefined,
+    nak: () => undefined,
     terminate: () => undefined,
     ...changes,
   };
