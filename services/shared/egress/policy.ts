@@ -292,10 +292,10 @@ export const egressVariables = {
 };
 
 /** The CIDR ranges opened to captures and webhooks. */
-export const readEgressAllow = (env: EnvReader): readonly string[] => egressVariables.allow.read(env) ?? [];
+export const readEgressAllow = (env: EnvReader): readonly string[] => egressVariables.allow.read(env);
 
 /** The CIDR ranges closed to captures and webhooks, whatever else opens them. */
-export const readEgressDeny = (env: EnvReader): readonly string[] => egressVariables.deny.read(env) ?? [];
+export const readEgressDeny = (env: EnvReader): readonly string[] => egressVariables.deny.read(env);
 
 function parseRanges(value: string): readonly string[] {
   const listed = value.split(',').flatMap((range) => range.trim() || []);
