@@ -4,7 +4,7 @@ import { backoffMs, delay } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { isDifferentConfig } from './api-errors.ts';
 import type { NatsSession } from './connect.ts';
-import { consumerConfigs, streamConfigs, type ConsumerSettings, type StreamSettings } from './streams.ts';
+import { consumerConfigs, streamConfigs, type StreamSettings } from './streams.ts';
 
 /**
  * Brings all streams and durables to their wanted configuration; safe to repeat, and to run from several controllers.
@@ -17,24 +17,18 @@ export async function provision(jsm: JetStreamManager, settings: StreamSettings,
       () => jsm.streams.update(config.name, config),
     );
     // An older server ignores fields that it does not know, in silence.
-    if (config.allow_atomic === true && info.config.allow_atomic !== true) {
-      throw new Error('the NATS server does not know atomic batches; upgrade nats-server');
-    }
-    if (config.allow_msg_schedules === true && info.config.allow_msg_schedules !== true) {
-      throw new Error('the NATS server does not know schedules; upgrade nats-server');
-    }
-    if (config.allow_msg_ttl === true && info.config.allow_msg_ttl !== true) {
-      throw new Error('the NATS server does not know a message TTL; upgrade nats-server');
+    for (const field of ['allow_atomic', 'allow_msg_schedules', 'allow_msg_ttl'] as const) {
+      if (config[field] === true && info.config[field] !== true) {
+        throw new Error(`the NATS server does not support ${field} (stream ${config.name}); upgrade nats-server`);
+      }
     }
   }
-  for (const { stream, config } of consumerConfigs(regions)) await ensureConsumer(jsm, stream, config);
-}
-
-async function ensureConsumer(jsm: JetStreamManager, stream: string, config: ConsumerSettings): Promise<void> {
-  await addOrUpdate(
-    () => jsm.consumers.add(stream, config),
-    () => jsm.consumers.update(stream, config.durable_name, config),
-  );
+  for (const { stream, config } of consumerConfigs(regions)) {
+    await addOrUpdate(
+      () => jsm.consumers.add(stream, config),
+      () => jsm.consumers.update(stream, config.durable_name, config),
+    );
+  }
 }
 
 async function addOrUpdate<T>(add: () => Promise<T>, update: () => Promise<T>): Promise<T> {

@@ -151,7 +151,7 @@ export class PullSubscription {
     }
   }
 
-  /** Takes all requests back. What is delivered all the same is handed back at once. */
+  /** Takes all requests back. What is delivered all the same is nak'd at once. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

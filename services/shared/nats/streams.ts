@@ -25,7 +25,7 @@ export const backgroundShards = 8;
 /**
  * How long a renderer may be silent about a job before the server delivers it to another one. A consumer whose leader died
  * has a new one after 4 to 13 s, which goes by the old times: with less, all that runs would be delivered again. The
- * leader of the fleet hands back the jobs of a renderer that falls silent long before that.
+ * leader of the fleet naks the jobs of a renderer that falls silent long before that.
  */
 export const jobAckWaitMs = 30_000;
 
@@ -245,7 +245,7 @@ function taskConsumer(kind: TaskKind): ConsumerSettings {
     filter_subject: `tasks.${kind}.>`,
     ack_policy: 'explicit',
     ack_wait: nanos(taskAckWaitMs),
-    // Tasks that were handed back count as well, and those of one account must not stop all others.
+    // Tasks that were nak'd count as well, and those of one account must not stop all others.
     max_ack_pending: 100_000,
   };
 }

@@ -7,6 +7,7 @@ export function delivered(job: object, delivery = 1, changes: Partial<PulledMess
     data: Buffer.from(JSON.stringify(job)),
     delivery,
     sequence: 1,
+    stream: 'CAPTURES',
     consumer: 'us-east-interactive',
     consumerSequence: 1,
     timestamp: Date.now(),
