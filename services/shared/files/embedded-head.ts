@@ -22,7 +22,7 @@ export interface Head extends StoredFile {
   readonly parts: number;
   readonly location: PartsLocation;
   /** What this file replaced: its parts are kept until the next replacement, for those who are reading them. */
-  readonly previous?: PartsLocation;
+  readonly previous?: PartsLocation | undefined;
 }
 
 /** As the version before this one wrote it. */
@@ -42,8 +42,8 @@ export function headOf(message: StoredMsg | null, now: number): Head | null {
 
 function headOfFormer({ generation, previousGeneration, ...head }: FormerHead): Head {
   const location = { object: head.name, generation };
-  if (previousGeneration === undefined) return { ...head, location };
-  return { ...head, location, previous: { object: head.name, generation: previousGeneration } };
+  const previous = previousGeneration === undefined ? undefined : { object: head.name, generation: previousGeneration };
+  return { ...head, location, previous };
 }
 
 /** As a listing shows the file of a head that is there. */

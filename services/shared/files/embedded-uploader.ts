@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { ServiceError } from '../runtime/errors.ts';
 import { localDeadline } from '../runtime/deadline.ts';
+import { toServiceError } from '../runtime/errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { partGraceSeconds, partSize, partSubject, uploadObject, type PartsLocation } from './embedded-head.ts';
 import { FileMessages } from './file-messages.ts';
-import type { FileUploader, NewFile, Upload } from './file-store.ts';
+import { type FileUploader, type NewFile, type Upload } from './file-store.ts';
 import { contentTag, uploadOf } from './upload.ts';
 
 const writeTimeoutMs = 30_000;
@@ -32,9 +32,7 @@ export class EmbeddedUploader implements FileUploader {
     const writing = this.#write(location, file);
     const stored = writing.then(
       () => upload,
-      (error: unknown) => {
-        throw new ServiceError('STORAGE_FAILED', undefined, { cause: error });
-      },
+      (error: unknown) => Promise.reject(toServiceError(error, 'STORAGE_FAILED')),
     );
     // Whoever waits for `sent` alone must not be ended by what becomes of the rest.
     stored.catch(() => undefined);

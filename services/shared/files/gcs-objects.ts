@@ -4,7 +4,7 @@ import type { Bucket } from '@google-cloud/storage';
 import { untilAborted } from '../runtime/deadline.ts';
 import { readStream, removeObject } from './bounded-storage.ts';
 import { cacheControl, contentDisposition, uuidOf } from './file-name.ts';
-import type { ExpectedUpload, StoredFile, Upload } from './file-store.ts';
+import type { ExpectedUpload, StoredFile } from './file-store.ts';
 import type { GcsClient, GcsLimits } from './gcs-client.ts';
 import { GcsError, type GcsOperation, isObjectMissing, mayBeMissing } from './gcs-error.ts';
 import { UploadRejectedError, verifyExpiry } from './upload.ts';
@@ -236,7 +236,7 @@ export function fileOfObject(object: ObjectResource, prefix: string): GcsFile | 
     expiresAt: Number(expiresAt),
     width: Number(width),
     height: Number(height),
-    ...(cacheSeconds === undefined ? {} : { cacheSeconds: Number(cacheSeconds) }),
+    cacheSeconds: cacheSeconds === undefined ? undefined : Number(cacheSeconds),
     generation: object.generation,
     md5: md5Hash ?? null,
     upload: metadata['upload'] ?? null,
@@ -251,7 +251,11 @@ const cacheToleranceSeconds = 600;
  * likes, and under the address of a CDN a page of its own would be served as one of ours: so the description must be the
  * one that we would have given. Throws an {@link UploadRejectedError}.
  */
-export function verifyObject(object: ObjectResource, upload: Upload, expected: ExpectedUpload): void {
+export function verifyObject(
+  object: ObjectResource,
+  upload: Omit<StoredFile, 'name' | 'storedAt'>,
+  expected: ExpectedUpload,
+): void {
   const { metadata = {}, contentType, contentEncoding, contentDisposition: disposition } = object;
   if (contentType !== expected.contentType || (contentEncoding ?? '') !== '') {
     throw new UploadRejectedError('wrong_type', `the object is described as ${contentType} ${contentEncoding ?? ''}`);
@@ -285,7 +289,10 @@ export function verifyObject(object: ObjectResource, upload: Upload, expected: E
 }
 
 /** It is ours but for the time that was left when the renderer wrote it. */
-function isOurCacheControl({ cacheControl: shown = '', timeCreated }: ObjectResource, file: Upload): boolean {
+function isOurCacheControl(
+  { cacheControl: shown = '', timeCreated }: ObjectResource,
+  file: Pick<StoredFile, 'expiresAt' | 'cacheSeconds'>,
+): boolean {
   const longest = cacheControl(file, Date.parse(timeCreated) - cacheToleranceSeconds * 1000);
   const seconds = /^public, max-age=(\d+)/.exec(shown)?.[1];
   const most = Number(/max-age=(\d+)/.exec(longest)?.[1]);

@@ -1,18 +1,18 @@
 import { buffer } from 'node:stream/consumers';
-import { backoffMs, delay, localDeadline, withDeadline } from '../runtime/deadline.ts';
-import { ServiceError } from '../runtime/errors.ts';
+import { localDeadline, withDeadline } from '../runtime/deadline.ts';
+import { toServiceError } from '../runtime/errors.ts';
 import { isFileName, uuidOf, withoutSuffix } from './file-name.ts';
-import type {
-  AcceptedFile,
-  ByteRange,
-  CallLimits,
-  ExpectedUpload,
-  FilePage,
-  FileStore,
-  ListedFile,
-  NewFile,
-  StoredFile,
-  Upload,
+import {
+  type AcceptedFile,
+  type ByteRange,
+  type CallLimits,
+  type ExpectedUpload,
+  type FilePage,
+  type FileStore,
+  type ListedFile,
+  type NewFile,
+  type StoredFile,
+  type Upload,
 } from './file-store.ts';
 import type { GcsClient, GcsLimits } from './gcs-client.ts';
 import {
@@ -30,15 +30,12 @@ import {
 } from './gcs-objects.ts';
 import { readObject } from './gcs-read.ts';
 import { createObject } from './gcs-uploader.ts';
-import { isSamePicture, mayShowSame } from './same-picture.ts';
+import { placementOf, showSame, untilPlaced } from './placement.ts';
 import { hashesOf, signatureBytes, UploadRejectedError, verifyClaim, verifySignature } from './upload.ts';
 
 /** Until when a call is tried again where nobody says otherwise. */
 const writeTimeoutMs = 30_000;
 const readTimeoutMs = 15_000;
-
-/** How often a file is put in place that others replace, or write and remove, at the same time. */
-const maxAttempts = 5;
 
 /** A cursor of the embedded store, which was in use before: the listing begins anew. */
 const foreignCursor = /^\d+$/;
@@ -68,21 +65,17 @@ export class GcsStore implements FileStore {
       const { object: name } = file;
       const [prefix, hashes] = [this.#prefix, hashesOf(file.bytes)];
       let expected = '0';
-      for (let turn = 1; ; turn++) {
+      const write = async () => {
         const creation = { file, object: name, prefix, hashes, expected, now: this.#now() };
         const written = this.#described(await createObject(this.client, creation, limits));
         if (written !== null) return written;
-        // One is there: of an attempt whose answer was lost, or of somebody else.
+        // One is there: of an attempt whose answer was lost, or of somebody else. Or it went meanwhile, or its time is over
+        // and nobody has removed it yet.
         const object = await this.#get(name, limits);
-        const present = this.#fileOf(object);
-        if (present !== null) return present;
-        // It went meanwhile, or its time is over and nobody has removed it yet.
-        if (turn === maxAttempts || Date.now() >= limits.deadline) {
-          throw new Error('others wrote and removed the file again and again');
-        }
         expected = object?.generation ?? '0';
-        await delay(backoffMs(turn, 50, 1000), signal);
-      }
+        return this.#fileOf(object);
+      };
+      return untilPlaced(write, () => Date.now() >= limits.deadline, signal);
     });
   }
 
@@ -94,14 +87,11 @@ export class GcsStore implements FileStore {
         throw new UploadRejectedError('foreign', 'it is not the object that was asked for');
       }
       const within = this.#limitsOf(limits, writeTimeoutMs);
-      for (let turn = 1; ; turn++) {
-        const accepted = await this.#tryAccept(upload, source, expected, within);
-        if (accepted !== null) return accepted;
-        if (turn === maxAttempts || Date.now() >= within.deadline) {
-          throw new Error('others replaced the file again and again');
-        }
-        await delay(backoffMs(turn, 50, 1000), within.signal);
-      }
+      return untilPlaced(
+        () => this.#tryAccept(upload, source, expected, within),
+        () => Date.now() >= within.deadline,
+        within.signal,
+      );
     });
   }
 
@@ -123,7 +113,7 @@ export class GcsStore implements FileStore {
     try {
       yield* readObject(this.client, this.#prefix + file.name, file as GcsFile, { range, ...limits });
     } catch (error) {
-      throw asStorageFailed(error);
+      throw toServiceError(error, 'STORAGE_FAILED');
     }
   }
 
@@ -202,18 +192,23 @@ export class GcsStore implements FileStore {
     if (isInPlace) return { file, isSame: false };
 
     const kept = { ...file, name, account: expected.account, expiresAt, cacheSeconds };
-    if (present !== null && placed !== null) {
-      // Of another delivery of the job. Nobody may have verified it yet.
-      if (!isRefresh && (await this.#isSound(placed, present, expected, limits)))
-        return { file: present, isSame: false };
-      if (isRefresh && (await this.#isSame(file, present, limits))) {
-        if (present.expiresAt === expiresAt && present.cacheSeconds === cacheSeconds)
-          return { file: present, isSame: true };
-        const { etag, width, height } = present;
-        const from = { object: name, generation: present.generation };
-        const extended = await this.#copy(from, { ...kept, etag, width, height }, present.generation, upload, limits);
-        return extended === null ? null : { file: extended, isSame: true };
-      }
+    // Nobody may have verified yet what another delivery of the job has created in its place.
+    const isSound =
+      placed !== null && present !== null && (isRefresh || (await this.#isSound(placed, present, expected, limits)));
+    const standing = isSound ? present : null;
+    const isSame = standing !== null && isRefresh && (await this.#isSame(file, standing, limits));
+    const placement = placementOf(standing, expected, isSame);
+    if (standing !== null && placement === 'keep') return { file: standing, isSame };
+    if (standing !== null && placement === 'extend') {
+      const { etag, width, height, generation } = standing;
+      const extended = await this.#copy(
+        { object: name, generation },
+        { ...kept, etag, width, height },
+        generation,
+        upload,
+        limits,
+      );
+      return extended === null ? null : { file: extended, isSame };
     }
     const replaced = await this.#copy(source, kept, placed?.generation ?? '0', upload, limits);
     if (replaced === null) return null;
@@ -225,13 +220,11 @@ export class GcsStore implements FileStore {
   /** Copies an object into the place of a file. Null when the place has another generation than expected. */
   async #copy(
     source: UploadSource,
-    file: Omit<Described, 'cacheSeconds'> & { readonly cacheSeconds?: number | undefined },
+    file: Described,
     expected: string,
     upload: Upload,
     limits: GcsLimits,
   ): Promise<GcsFile | null> {
-    const { cacheSeconds, ...rest } = file;
-    const described = cacheSeconds === undefined ? rest : { ...rest, cacheSeconds };
     const copy = await copyObject(
       this.client,
       {
@@ -239,34 +232,30 @@ export class GcsStore implements FileStore {
         sourceGeneration: source.generation,
         destination: this.#prefix + file.name,
         expected,
-        description: describeObject(described, this.#now(), upload.object),
+        description: describeObject(file, this.#now(), upload.object),
       },
       limits,
     );
     return typeof copy === 'string' ? null : this.#described(copy);
   }
 
-  /** Whether a refresh shows what the file in place shows. One that cannot be read is of no use. */
+  /** Whether a refresh shows what the file in place shows. */
   async #isSame(file: GcsFile, present: GcsFile, limits: GcsLimits): Promise<boolean> {
     const { contentType, etag, size, md5 } = file;
     if (contentType === present.contentType && etag === present.etag && size === present.size && md5 === present.md5) {
       return true;
     }
-    if (!mayShowSame(file, present)) return false;
-    const read = (each: GcsFile) =>
-      buffer(readObject(this.client, this.#prefix + each.name, each, limits)).catch(() => null);
-    const [next, old] = await Promise.all([read(file), read(present)]);
-    return next !== null && old !== null && (await isSamePicture(contentType, next, old));
+    const read = (each: GcsFile) => () => buffer(readObject(this.client, this.#prefix + each.name, each, limits));
+    return showSame(file, present, read(file), read(present));
   }
 
   /** Whether an object that another delivery created in its place is a file as it was asked for. */
   async #isSound(object: ObjectResource, file: GcsFile, expected: ExpectedUpload, limits: GcsLimits): Promise<boolean> {
-    const upload = { ...file, object: '' };
     try {
-      if (file.upload === null) verifyObject(object, upload, expected);
+      if (file.upload === null) verifyObject(object, file, expected);
       const signature = await this.#signatureOf({ object: file.name, generation: file.generation }, limits);
       if (signature === null) return false;
-      verifySignature(upload, signature);
+      verifySignature(file, signature);
       return true;
     } catch (error) {
       if (error instanceof UploadRejectedError) return false;
@@ -325,9 +314,6 @@ async function orStorageFailed<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    throw asStorageFailed(error);
+    throw toServiceError(error, 'STORAGE_FAILED');
   }
 }
-
-const asStorageFailed = (error: unknown) =>
-  error instanceof ServiceError ? error : new ServiceError('STORAGE_FAILED', undefined, { cause: error });

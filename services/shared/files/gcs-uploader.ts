@@ -1,8 +1,8 @@
 import type { Bucket, PreconditionOptions } from '@google-cloud/storage';
 import { localDeadline } from '../runtime/deadline.ts';
-import { ServiceError } from '../runtime/errors.ts';
+import { toServiceError } from '../runtime/errors.ts';
 import { withSuffix } from './file-name.ts';
-import type { FileUploader, NewFile, Upload } from './file-store.ts';
+import { type FileUploader, type NewFile, type Upload } from './file-store.ts';
 import type { GcsClient, GcsLimits } from './gcs-client.ts';
 import { GcsError, isOverwriteRefused } from './gcs-error.ts';
 import { describeObject, type ObjectResource, resourceIn } from './gcs-objects.ts';
@@ -169,7 +169,7 @@ export class GcsUploader implements FileUploader {
       }
       throw new Error('all names for the object are taken');
     } catch (error) {
-      throw new ServiceError('STORAGE_FAILED', undefined, { cause: error });
+      throw toServiceError(error, 'STORAGE_FAILED');
     }
   }
 }
