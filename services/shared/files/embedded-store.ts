@@ -24,7 +24,7 @@ import {
 } from './embedded-head.ts';
 import { EmbeddedUploader } from './embedded-uploader.ts';
 import { FileMessages } from './file-messages.ts';
-import { uuidOf } from './file-name.ts';
+import { uuidOfFileName } from './file-name.ts';
 import {
   type AcceptedFile,
   type ByteRange,
@@ -126,7 +126,7 @@ export class EmbeddedStore implements FileStore {
     return this.#call(async () => {
       const [region, object] = upload.object.split('/');
       const parsed = parseUploadObject(upload.object, { region, object } as Pick<NewFile, 'region' | 'object'>);
-      if (parsed === null || uuidOf(parsed.location.object) !== uuidOf(name)) return;
+      if (parsed === null || uuidOfFileName(parsed.location.object) !== uuidOfFileName(name)) return;
       const { head } = await this.#placeOf(name, limits?.deadline ?? this.#now() + writeTimeoutMs);
       const { location } = parsed;
       if (isSameLocation(head?.location, location) || isSameLocation(head?.previous, location)) return;

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import type { Bucket } from '@google-cloud/storage';
 import { untilAborted } from '../runtime/deadline.ts';
 import { readStream, removeObject } from './bounded-storage.ts';
-import { cacheControl, contentDisposition, uuidOf } from './file-name.ts';
+import { cacheControl, contentDisposition, uuidOfFileName } from './file-name.ts';
 import type { ExpectedUpload, StoredFile } from './file-store.ts';
 import type { GcsClient, GcsLimits } from './gcs-client.ts';
 import { GcsError, type GcsOperation, isObjectMissing, mayBeMissing } from './gcs-error.ts';
@@ -206,7 +206,7 @@ export function describeObject(file: Described, now: number, upload?: string) {
     cacheControl: cacheControl(file, now),
     customTime: new Date(expiresAt).toISOString(),
     metadata: {
-      uuid: uuidOf(name),
+      uuid: uuidOfFileName(name),
       account: accountTag(account),
       etag,
       width: String(width),
@@ -256,29 +256,26 @@ export function verifyObject(
   upload: Omit<StoredFile, 'name' | 'storedAt'>,
   expected: ExpectedUpload,
 ): void {
-  const { metadata = {}, contentType, contentEncoding, contentDisposition: disposition } = object;
+  const { metadata = {}, contentType, contentEncoding } = object;
+  const { name, account, cacheSeconds } = expected;
   if (contentType !== expected.contentType || (contentEncoding ?? '') !== '') {
     throw new UploadRejectedError('wrong_type', `the object is described as ${contentType} ${contentEncoding ?? ''}`);
   }
   if (Number(object.size) !== upload.size) {
     throw new UploadRejectedError('wrong_size', `the object has ${object.size} bytes, not ${upload.size}`);
   }
+  const ours = describeObject({ ...upload, contentType, name, account, cacheSeconds }, Date.parse(object.timeCreated));
   const described: Readonly<Record<string, string | undefined>> = {
-    uuid: uuidOf(expected.name),
-    account: accountTag(expected.account),
-    etag: upload.etag,
-    width: String(upload.width),
-    height: String(upload.height),
-    'expires-at': String(upload.expiresAt),
-    'cache-seconds': expected.cacheSeconds === undefined ? undefined : String(expected.cacheSeconds),
+    'cache-seconds': undefined,
     upload: undefined,
+    ...ours.metadata,
   };
   for (const [field, value] of Object.entries(described)) {
     if (metadata[field] === value) continue;
     const reason = field === 'width' || field === 'height' ? 'wrong_size' : 'foreign';
     throw new UploadRejectedError(reason, `the object says another ${field}`);
   }
-  if (disposition !== contentDisposition({ name: expected.name, contentType })) {
+  if (object.contentDisposition !== ours.contentDisposition) {
     throw new UploadRejectedError('foreign', 'the object says another Content-Disposition');
   }
   if (!isOurCacheControl(object, upload))

@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { localDeadline, withDeadline } from '../runtime/deadline.ts';
 import { toServiceError } from '../runtime/errors.ts';
-import { isFileName, uuidOf, withoutSuffix } from './file-name.ts';
+import { isFileName, uuidOfFileName, withoutSuffix } from './file-name.ts';
 import {
   type AcceptedFile,
   type ByteRange,
@@ -98,7 +98,7 @@ export class GcsStore implements FileStore {
   discard(name: string, upload: Upload, limits: CallLimits = {}): Promise<void> {
     return orStorageFailed(async () => {
       const source = sourceOf(upload);
-      if (source === null || source.object === name || uuidOf(source.object) !== uuidOf(name)) return;
+      if (source === null || source.object === name || uuidOfFileName(source.object) !== uuidOfFileName(name)) return;
       await this.#deleteSource(source, this.#limitsOf(limits, writeTimeoutMs));
     });
   }
