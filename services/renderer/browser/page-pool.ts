@@ -12,16 +12,21 @@ import {
   type WarmPage,
 } from './page.ts';
 
-export interface PagePoolOptions {
-  readonly launched: LaunchedBrowser;
+/** What browsers and their pages are opened with, whoever keeps them. */
+export interface BrowserSource {
+  readonly launch: () => Promise<LaunchedBrowser>;
   readonly egress: PageEgress;
   readonly setup?: PageSetup;
-  /** Pages kept warm ahead of need. */
-  readonly warmPages: number;
   readonly guard: MemoryGuard;
   /** A browser that answers nothing for so many milliseconds is killed: its captures need not wait for their own end. */
   readonly livenessTimeoutMs: number;
-  /** Hears what the processes of the browser hold, while it works. */
+}
+
+interface PagePoolOptions extends Omit<BrowserSource, 'launch'> {
+  readonly launched: LaunchedBrowser;
+  /** Pages kept warm ahead of need. */
+  readonly warmPages: number;
+  /** Gets the memory of the browser's processes, in bytes, while it works. */
   readonly onMemory?: (bytes: number) => void;
   /** The browser ended by itself, or does not do what it is told. Called once, and not once the pool retires. */
   readonly onFailure: (reason: string, cause?: unknown) => void;
@@ -52,12 +57,9 @@ export class PagePool {
       busy: () => this.#busy > 0,
       ...(onMemory && { onTotal: onMemory }),
     });
-    const stopLivenessWatch = watchLiveness(launched.browser, {
-      livenessTimeoutMs,
-      onUnresponsive: () => {
-        this.#fail('the browser does not respond');
-        launched.kill();
-      },
+    const stopLivenessWatch = watchLiveness(launched.browser, livenessTimeoutMs, () => {
+      this.#fail('the browser does not respond');
+      launched.kill();
     });
     this.#unwatch = () => {
       stopGuard();
