@@ -176,7 +176,7 @@ async function capture(
     const outcome = completed(await stored);
     log.info(
       { uuid: job.uuid, region: job.region, format: job.options.format, ...rendering.report.timings },
-      'captured',
+      'a page was captured and its file stored',
     );
     return outcome;
   } finally {

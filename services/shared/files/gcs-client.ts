@@ -76,7 +76,7 @@ export class GcsClient {
     { deadline, signal: end }: GcsLimits,
     attempt: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    if (Date.now() >= deadline) throw tooLate(operation, new Error('nothing was tried'));
+    if (Date.now() >= deadline) throw tooLate(operation, new Error('no attempt was made'));
     const { log } = this.#options;
     const timeUp = AbortSignal.timeout(Math.max(1, deadline - Date.now()));
     const signal = end === undefined ? timeUp : AbortSignal.any([timeUp, end]);
@@ -207,7 +207,7 @@ async function headOf(body: Readable): Promise<Pick<Download, 'status' | 'header
 }
 
 function tooLate(operation: GcsOperation, cause: unknown): GcsError {
-  const detail = `the time was up; before: ${cause instanceof Error ? cause.message : String(cause)}`;
+  const detail = `the deadline has passed; the last error was: ${cause instanceof Error ? cause.message : String(cause)}`;
   return new GcsError(operation, { failure: 'connection', detail, transient: true }, { cause });
 }
 
