@@ -1,6 +1,5 @@
 import { openStore } from '@webcapture/shared/files/open-store.ts';
-import { closeNats, connectNats } from '@webcapture/shared/nats/connect.ts';
-import { waitUntilProvisioned } from '@webcapture/shared/nats/provision.ts';
+import { closeNats, connectNats, waitUntilProvisioned } from '@webcapture/shared/nats/connect.ts';
 import { followServerClock } from '@webcapture/shared/nats/measure-clock.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';

@@ -113,4 +113,5 @@ function variable<T>(name: string, type: string, spec: WithDefault<T>, parse: (t
   };
 }
 
-const inCode = (value: unknown) => (value === undefined || value === '' ? '' : `\`${String(value)}\``);
+const inCode = (value: unknown) =>
+  typeof value === 'number' || (typeof value === 'string' && value !== '') ? `\`${value}\`` : '';

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Registry } from 'prom-client';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
-import { backgroundShards, captureDurable, streamConfigs, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { backgroundShards, captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { backgroundShardOf, Captures } from '@webcapture/shared/captures/captures.ts';
 import { begin, startRefresh } from '@webcapture/shared/captures/transitions.ts';
@@ -27,6 +26,7 @@ import { orderOf } from './support/refresh-order.ts';
 import { completeCapture } from './support/settling.ts';
 import { TestController } from './support/test-controller.ts';
 import { provisionVersion01, putOldHtml, queueOldJob, storeOldFile } from './support/version-01.ts';
+import { provision, streamConfigs } from '../../../services/controller/streams.ts';
 
 const region = 'us-east';
 const stateOf = async ({ jsm }: NatsSession, stream: string) => (await jsm.streams.info(stream)).state;

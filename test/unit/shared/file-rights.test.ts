@@ -4,8 +4,7 @@ import type { StoredMsg, StreamConfig } from '@nats-io/jetstream';
 import { headers } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
-import { streamConfigs, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
 import type { StoredFile, Upload } from '@webcapture/shared/files/file-store.ts';
@@ -15,6 +14,7 @@ import { silentLog, startTestNats, streamSettings } from '../../harness/nats-ses
 import { asRefresh, expectedOf, placeFile } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
 import { bytesOf } from './support/store-suite.ts';
+import { provision, streamConfigs } from '../../../services/controller/streams.ts';
 
 /** All that the renderers of a region need for files. */
 const rights = (region: string) => ({
