@@ -97,7 +97,7 @@ export async function closeWarmPage({ context, proxySession }: WarmPage): Promis
   }
 }
 
-/** A page lent to one capture. */
+/** A page while one capture uses it. */
 export interface CapturePage extends WarmPage {
   /** Whether the whole browser is gone, not only this page. */
   readonly browserLost: () => boolean;

@@ -59,10 +59,7 @@ export class SessionCounters {
   readonly #blockedHosts = new Set<string>();
   readonly #stalledHosts = new Set<string>();
   readonly #bytes = { download: 0, upload: 0 };
-  #blockedRequests = 0;
-  #failedRequests = 0;
-  #stalledRequests = 0;
-  #connections = 0;
+  readonly #counts = { blockedRequests: 0, failedRequests: 0, stalledRequests: 0, connections: 0 };
   #limitReached: EgressStats['limitReached'];
 
   failed(target: Target, kind: Exclude<EgressFailureKind, 'closed'>): void {
@@ -72,18 +69,18 @@ export class SessionCounters {
       this.#failures.set(target.key, kind);
     }
     if (kind === 'blocked') {
-      this.#blockedRequests += 1;
+      this.#counts.blockedRequests += 1;
       keep(this.#blockedHosts, target.host);
     } else if (kind === 'response-timeout') {
-      this.#stalledRequests += 1;
+      this.#counts.stalledRequests += 1;
       keep(this.#stalledHosts, target.host);
     } else {
-      this.#failedRequests += 1;
+      this.#counts.failedRequests += 1;
     }
   }
 
   connected(): void {
-    this.#connections += 1;
+    this.#counts.connections += 1;
   }
 
   /** Counts bytes; whether it is with them that there are more than `max`. */
@@ -108,13 +105,10 @@ export class SessionCounters {
 
   stats(openConnections: number): EgressStats {
     return {
+      ...this.#counts,
       blockedHosts: [...this.#blockedHosts],
-      blockedRequests: this.#blockedRequests,
-      failedRequests: this.#failedRequests,
       stalledHosts: [...this.#stalledHosts],
-      stalledRequests: this.#stalledRequests,
       openConnections,
-      connections: this.#connections,
       bytesReceived: this.#bytes.download,
       limitReached: this.#limitReached,
     };

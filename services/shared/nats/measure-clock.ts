@@ -36,15 +36,14 @@ export async function followServerClock(
   session: NatsSession,
   { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
 ): Promise<void> {
-  let wake = () => undefined as void;
+  let reconnected = new AbortController();
   let noted = false;
   const unsubscribe = session.onStatus(({ type }) => {
-    if (type === 'reconnect') wake();
+    if (type === 'reconnect') reconnected.abort();
   });
   for (let failures = 0; !signal.aborted;) {
-    // A reconnection meanwhile is not missed.
-    const reconnected = new AbortController();
-    wake = () => reconnected.abort();
+    // A reconnection during the measurement is not missed.
+    reconnected = new AbortController();
     try {
       await measureClock(session);
       failures = 0;
