@@ -1,6 +1,6 @@
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { watchLiveness, type LaunchedBrowser } from './launch.ts';
-import { type BrowserSource, PagePool } from './page-pool.ts';
+import type { LaunchedBrowser } from './launch.ts';
+import { type BrowserSource, PagePool, watchBrowser } from './page-pool.ts';
 import { BrowserLostError, closeWarmPage, openWarmPage, type CapturePage, type WarmPage } from './page.ts';
 
 interface OnDemandBrowserOptions extends BrowserSource {
@@ -117,14 +117,11 @@ export class DedicatedBrowsers {
   async acquire(): Promise<CapturePage> {
     const browser = (await this.#takeSpare()) ?? (await this.#launch());
     const { launched, page } = browser;
-    const { guard, livenessTimeoutMs } = this.#options;
-    const stopGuard = guard.watch({ pid: launched.pid, busy: () => true });
-    const stopLivenessWatch = watchLiveness(launched.browser, livenessTimeoutMs, launched.kill);
+    const unwatch = watchBrowser(launched, this.#options, { busy: () => true, onUnresponsive: launched.kill });
     let closing: Promise<void> | undefined;
     const close = () => {
       this.#closeInUse.delete(close);
-      stopGuard();
-      stopLivenessWatch();
+      unwatch();
       return (closing ??= closeDedicated(browser));
     };
     this.#closeInUse.add(close);

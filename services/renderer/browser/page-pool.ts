@@ -1,6 +1,6 @@
 import type { Request } from 'playwright';
 import { watchLiveness, type LaunchedBrowser } from './launch.ts';
-import type { MemoryGuard } from './memory.ts';
+import type { MemoryGuard, Watched } from './memory.ts';
 import {
   BrowserLostError,
   closeWarmPage,
@@ -32,6 +32,20 @@ interface PagePoolOptions extends Omit<BrowserSource, 'launch'> {
   readonly onFailure: (reason: string, cause?: unknown) => void;
 }
 
+/** Watches the memory of a browser, and whether it responds, until the returned function is called. */
+export function watchBrowser(
+  { browser, pid }: LaunchedBrowser,
+  { guard, livenessTimeoutMs }: Pick<BrowserSource, 'guard' | 'livenessTimeoutMs'>,
+  { onUnresponsive, ...watched }: Omit<Watched, 'pid'> & { readonly onUnresponsive: () => void },
+): () => void {
+  const stopGuard = guard.watch({ pid, ...watched });
+  const stopLivenessWatch = watchLiveness(browser, livenessTimeoutMs, onUnresponsive);
+  return () => {
+    stopGuard();
+    stopLivenessWatch();
+  };
+}
+
 /** So many captures in a row that timed out are the fault of the browser, or of one of its processes. */
 const maxConsecutiveTimeouts = 3;
 
@@ -51,20 +65,15 @@ export class PagePool {
 
   constructor(options: PagePoolOptions) {
     this.#options = options;
-    const { launched, guard, onMemory, livenessTimeoutMs } = options;
-    const stopGuard = guard.watch({
-      pid: launched.pid,
+    const { launched, onMemory } = options;
+    this.#unwatch = watchBrowser(launched, options, {
       busy: () => this.#busy > 0,
       ...(onMemory && { onTotal: onMemory }),
+      onUnresponsive: () => {
+        this.#fail('the browser does not respond');
+        launched.kill();
+      },
     });
-    const stopLivenessWatch = watchLiveness(launched.browser, livenessTimeoutMs, () => {
-      this.#fail('the browser does not respond');
-      launched.kill();
-    });
-    this.#unwatch = () => {
-      stopGuard();
-      stopLivenessWatch();
-    };
     launched.browser.on('disconnected', () => {
       this.#unwatch();
       this.#fail('the browser exited');

@@ -2,9 +2,6 @@ import type { StoredMsg } from '@nats-io/jetstream';
 import type { Region } from '../runtime/regions.ts';
 import type { ListedFile, StoredFile } from './file-store.ts';
 
-/** Bytes of a part: well below the smallest max_payload, and 0.5 ms for a file of 300 KB. */
-export const partSize = 256 * 1024;
-
 /** Parts outlive their head by this, so that a reading that has begun can end. */
 export const partGraceSeconds = 300;
 

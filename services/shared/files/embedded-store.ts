@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { NatsSession } from '../nats/connect.ts';
-import { retryTransient } from '../nats/retry.ts';
-import { backoffMs, DeadlineError, delay, localDeadline, withDeadline } from '../runtime/deadline.ts';
+import { DeadlineError, localDeadline, withDeadline } from '../runtime/deadline.ts';
 import { toServiceError } from '../runtime/errors.ts';
 import {
   formerHeadSubject,
@@ -17,13 +16,12 @@ import {
   objectFilters,
   parseUploadObject,
   partsFilter,
-  partSize,
   type PartsLocation,
   partSubject,
   versionOf,
 } from './embedded-head.ts';
 import { EmbeddedUploader } from './embedded-uploader.ts';
-import { FileMessages } from './file-messages.ts';
+import { FileMessages, partSize, untilFound } from './file-messages.ts';
 import { uuidOfFileName } from './file-name.ts';
 import {
   type AcceptedFile,
@@ -300,12 +298,9 @@ export class EmbeddedStore implements FileStore {
   }
 
   async #partOf(location: PartsLocation, part: number, limits: { missingUntil: number; deadline: number }) {
-    for (let attempt = 1; ; attempt++) {
-      const message = await retryTransient(() => this.#messages.last(partSubject(location, part)), limits);
-      if (message !== null) return message;
-      if (Date.now() >= limits.missingUntil) throw new UploadRejectedError('missing', `its part ${part} is not there`);
-      await delay(backoffMs(attempt, 20, 200));
-    }
+    const message = await untilFound(() => this.#messages.last(partSubject(location, part)), limits);
+    if (message === null) throw new UploadRejectedError('missing', `its part ${part} is not there`);
+    return message;
   }
 
   /** Makes a call within its limits, and errors those of the store. */
