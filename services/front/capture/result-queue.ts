@@ -13,8 +13,9 @@ import { parseResult } from '@webcapture/shared/queue/results.ts';
 import { attemptAfter, seemsInteractive, type Ticket } from '@webcapture/shared/queue/tickets.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { type Logger, RareLog } from '@webcapture/shared/runtime/logger.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Settlements } from './settlement.ts';
+import { RareLog } from '../rare-log.ts';
 
 export interface ResultQueueDeps {
   readonly session: NatsSession;

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { rangeOf } from '@webcapture/shared/egress/address-range.ts';
 import { connect } from '@webcapture/shared/egress/connect.ts';
 import type { Lookup, ResolvedAddress } from '@webcapture/shared/egress/lookup.ts';
-import { EgressFailure, type EgressPolicy, toEgressFailure } from '@webcapture/shared/egress/policy.ts';
+import { EgressFailure, type EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { EgressLimits, SessionCounters, SessionLimit } from './counters.ts';
 import { type Target, targetOfAuthority } from './target.ts';
@@ -184,6 +184,12 @@ export class SessionDialer {
     this.#addresses.set(host, addresses);
     return addresses;
   }
+}
+
+/** Any thrown value as a failure: what is not one yet is a connection that broke. */
+export function toEgressFailure(thrown: unknown): EgressFailure {
+  if (thrown instanceof EgressFailure) return thrown;
+  return new EgressFailure('unreachable', 'the connection failed', { cause: thrown });
 }
 
 /** Linux takes 0.0.0.0 and :: for loopback. */

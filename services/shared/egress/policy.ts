@@ -34,12 +34,6 @@ export class EgressFailure extends Error {
   }
 }
 
-/** Any thrown value as a failure: what is not one yet is a connection that broke. */
-export function toEgressFailure(thrown: unknown): EgressFailure {
-  if (thrown instanceof EgressFailure) return thrown;
-  return new EgressFailure('unreachable', 'the connection failed', { cause: thrown });
-}
-
 /**
  * Ports that no web page is served on. The first list is that of the Fetch standard ("bad port"), which browsers
  * follow; the second adds servers that take text or binary commands and could make sense of bytes in a request.

@@ -149,22 +149,3 @@ export async function closeNats(session: NatsSession): Promise<void> {
   }
   await session.nc.close();
 }
-
-/** Waits until the controller has provisioned everything that this process uses; rejects when `signal` aborts. */
-export async function waitUntilProvisioned(
-  session: NatsSession,
-  wanted: { streams: readonly string[]; durables?: readonly { stream: string; durable: string }[] },
-  deps: { log: Logger; signal: AbortSignal },
-): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    deps.signal.throwIfAborted();
-    try {
-      for (const stream of wanted.streams) await session.jsm.streams.info(stream);
-      for (const { stream, durable } of wanted.durables ?? []) await session.jsm.consumers.info(stream, durable);
-      return;
-    } catch (error) {
-      if (attempt % 10 === 3) deps.log.warn({ err: error }, 'waiting for the controller to set up the streams');
-      await delay(backoffMs(attempt, 100, 2000), deps.signal);
-    }
-  }
-}
