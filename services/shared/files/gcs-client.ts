@@ -9,6 +9,8 @@ import { GcsError, type GcsOperation, toGcsError } from './gcs-error.ts';
 
 export interface GcsClientOptions {
   readonly bucket: string;
+  /** Of the names of all files in it: `captures/`. By default none. */
+  readonly prefix?: string;
   /** Opens Google's library with credentials as they are then. */
   readonly open: () => Storage;
   readonly log: Logger;
@@ -49,6 +51,7 @@ const mebibyte = 1024 * 1024;
 /** Calls of a bucket by Google's library, each with an end and with the one policy of retries that there is. */
 export class GcsClient {
   readonly bucket: string;
+  readonly prefix: string;
   readonly silenceMs: number;
   readonly maxRequestBytes: number;
   readonly backoffMs: number;
@@ -59,6 +62,7 @@ export class GcsClient {
 
   constructor(options: GcsClientOptions) {
     this.bucket = options.bucket;
+    this.prefix = options.prefix ?? '';
     this.silenceMs = options.silenceMs ?? 8000;
     this.maxRequestBytes = options.maxRequestBytes ?? 8 * mebibyte;
     this.backoffMs = options.backoffMs ?? 400;

@@ -28,7 +28,7 @@ export async function orMissing<T>(client: GcsClient, attempt: Promise<T>, signa
 /** What an object is described by; null when it is not there. Throws a GcsError. */
 export function getObject(client: GcsClient, name: string, limits: GcsLimits): Promise<ObjectResource | null> {
   return client.retry('get', limits, async (signal) => {
-    const asking = client.attempt('get', signal, (bucket) => bucket.file(name).getMetadata());
+    const asking = client.attempt('get', signal, (bucket) => bucket.file(client.prefix + name).getMetadata());
     const answer = await orMissing(client, asking, signal);
     return answer === null ? null : resourceIn('get', answer[0]);
   });
@@ -44,7 +44,7 @@ export function readHead(
   const range = { start: 0, end: length - 1 };
   return client.retry('get', limits, async (signal) => {
     const asking = client.attempt('get', signal, (bucket) =>
-      buffer(readStream(bucket.file(name, { generation }), range)),
+      buffer(readStream(bucket.file(client.prefix + name, { generation }), range)),
     );
     try {
       return await orMissing(client, asking, signal);
@@ -59,9 +59,10 @@ export function readHead(
 /** Deletes an object, of that generation if one is named; what is not there is no error. Throws a GcsError. */
 export function deleteObject(
   client: GcsClient,
-  object: { readonly name: string; readonly generation?: string },
+  { name, ...rest }: { readonly name: string; readonly generation?: string },
   limits: GcsLimits,
 ): Promise<void> {
+  const object = { ...rest, name: client.prefix + name };
   return client.retry('delete', limits, async (signal) => {
     const deleting = client.attempt('delete', signal, (bucket, authorization) =>
       removeObject(bucket, authorization, object),
@@ -77,7 +78,7 @@ export function deleteObject(
 type BucketRequest = Parameters<Bucket['request']>[0];
 
 export interface ObjectCopy {
-  /** The object to be copied, prefix and all, and the generation that it must have. */
+  /** The object to be copied, and the generation that it must have. */
   readonly source: string;
   readonly sourceGeneration: string;
   readonly destination: string;
@@ -108,7 +109,8 @@ export function copyObject(
           request: (options) =>
             ({ ...options, qs: { ...options.qs, ...conditions }, json: description }) as BucketRequest,
         });
-        return bucket.file(source, { generation: sourceGeneration }).copy(bucket.file(destination));
+        const from = bucket.file(client.prefix + source, { generation: sourceGeneration });
+        return from.copy(bucket.file(client.prefix + destination));
       });
       return resourceIn('create', (answer as { readonly resource?: unknown }).resource);
     } catch (error) {
@@ -127,28 +129,30 @@ export type ListedObject = Pick<ObjectResource, 'name' | 'size' | 'timeCreated' 
 const maxListed = 1000;
 
 /**
- * At most `limit` objects of a prefix by name, `from` that name on, and the name of the first one after them, null when
+ * At most `limit` objects by name, `from` that name on, and the name of the first one after them, null when
  * there is none. The bucket may answer with fewer than it was asked for, though there are more.
  */
 export async function listObjects(
   client: GcsClient,
-  { prefix, from, limit }: { readonly prefix: string; readonly from: string; readonly limit: number },
+  { from, limit }: { readonly from: string; readonly limit: number },
   limits: GcsLimits,
 ): Promise<{ readonly objects: readonly ListedObject[]; readonly next: string | null }> {
+  const { prefix } = client;
   const objects: ListedObject[] = [];
   let pageToken: string | undefined;
   do {
     const query = {
       autoPaginate: false,
       prefix,
-      ...(from === prefix ? {} : { startOffset: from }),
+      ...(from === '' ? {} : { startOffset: prefix + from }),
       maxResults: Math.min(limit + 1 - objects.length, maxListed),
       fields: 'items(name,size,timeCreated,customTime,metadata),nextPageToken',
       ...(pageToken === undefined ? {} : { pageToken }),
     };
     const [files, next] = await client.call('list', limits, (bucket) => bucket.getFiles(query));
     // Where fields are named, the library hands on what the bucket says.
-    objects.push(...(files as unknown as readonly ListedObject[]));
+    const listed = files as unknown as readonly ListedObject[];
+    objects.push(...listed.map((object) => ({ ...object, name: object.name.slice(prefix.length) })));
     ({ pageToken } = (next ?? {}) as { pageToken?: string });
   } while (pageToken !== undefined && pageToken !== '' && objects.length <= limit);
   return { objects: objects.slice(0, limit), next: objects[limit]?.name ?? null };
@@ -221,8 +225,8 @@ export function describeObject(file: Described, now: number, upload?: string) {
 /** Whose file an object is, in its description. */
 const accountTag = (account: string) => createHash('sha256').update(account).digest('hex').slice(0, 32);
 
-/** The file that an object is; null when it is none of ours. `prefix`: of the names of all files in the bucket. */
-export function fileOfObject(object: ObjectResource, prefix: string): GcsFile | null {
+/** The file that an object is; null when it is none of ours. */
+export function fileOfObject({ prefix }: GcsClient, object: ObjectResource): GcsFile | null {
   const { metadata = {}, md5Hash, contentType } = object;
   const { etag, width, height, 'expires-at': expiresAt } = metadata;
   if (etag === undefined || expiresAt === undefined) return null;

@@ -46,16 +46,11 @@ const maxLinkMs = 7 * 86_400_000;
 /** Files as objects of a bucket of Google Cloud Storage, below a prefix. */
 export class GcsStore implements FileStore {
   readonly client: GcsClient;
-  readonly #prefix: string;
   readonly #now: () => number;
 
-  /**
-   * @param prefix of the names of all files: `captures/`, or empty
-   * @param now Unix milliseconds
-   */
-  constructor(client: GcsClient, prefix: string, now: () => number = Date.now) {
+  /** @param now Unix milliseconds */
+  constructor(client: GcsClient, now: () => number = Date.now) {
     this.client = client;
-    this.#prefix = prefix;
     this.#now = now;
   }
 
@@ -63,10 +58,10 @@ export class GcsStore implements FileStore {
     return orStorageFailed(async () => {
       const limits = this.#limitsOf({ ...file, signal }, writeTimeoutMs);
       const { object: name } = file;
-      const [prefix, hashes] = [this.#prefix, hashesOf(file.bytes)];
+      const hashes = hashesOf(file.bytes);
       let expected = '0';
       const write = async () => {
-        const creation = { file, object: name, prefix, hashes, expected, now: this.#now() };
+        const creation = { file, object: name, hashes, expected, now: this.#now() };
         const written = this.#described(await createObject(this.client, creation, limits));
         if (written !== null) return written;
         // One is there: of an attempt whose answer was lost, or of somebody else. Or it went meanwhile, or its time is over
@@ -111,37 +106,29 @@ export class GcsStore implements FileStore {
 
   async *read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array> {
     try {
-      yield* readObject(this.client, this.#prefix + file.name, file as GcsFile, { range, ...limits });
+      yield* readObject(this.client, file as GcsFile, { range, ...limits });
     } catch (error) {
       throw toServiceError(error, 'STORAGE_FAILED');
     }
   }
 
   remove(name: string, limits: CallLimits = {}): Promise<void> {
-    return orStorageFailed(() =>
-      deleteObject(this.client, { name: this.#prefix + name }, this.#limitsOf(limits, writeTimeoutMs)),
-    );
+    return orStorageFailed(() => deleteObject(this.client, { name }, this.#limitsOf(limits, writeTimeoutMs)));
   }
 
   /** In the order of their names; `next` is the first name of the next page, so it never grows old. */
   list(after: string | null, limit: number, limits: CallLimits = {}): Promise<FilePage> {
     return orStorageFailed(async () => {
-      const prefix = this.#prefix;
-      const from = prefix + (after === null || foreignCursor.test(after) ? '' : after);
-      const { objects, next } = await listObjects(
-        this.client,
-        { prefix, from, limit },
-        this.#limitsOf(limits, writeTimeoutMs),
-      );
+      const from = after === null || foreignCursor.test(after) ? '' : after;
+      const { objects, next } = await listObjects(this.client, { from, limit }, this.#limitsOf(limits, writeTimeoutMs));
       const files = objects.flatMap(({ name, size, timeCreated, customTime, metadata }): ListedFile[] => {
-        const own = name.slice(this.#prefix.length);
         // An emulator loses the custom time of an object with its copy.
         const end = customTime ?? metadata?.['expires-at'];
-        if (!isFileName(withoutSuffix(own)) || end === undefined) return [];
+        if (!isFileName(withoutSuffix(name)) || end === undefined) return [];
         const expiresAt = customTime === undefined ? Number(end) : Date.parse(customTime);
-        return [{ name: own, size: Number(size), storedAt: Date.parse(timeCreated), expiresAt }];
+        return [{ name, size: Number(size), storedAt: Date.parse(timeCreated), expiresAt }];
       });
-      return { files, next: next === null ? null : cursorOf(next.slice(prefix.length)) };
+      return { files, next: next === null ? null : cursorOf(next) };
     });
   }
 
@@ -155,7 +142,7 @@ export class GcsStore implements FileStore {
       const { credentials } = this.client;
       if (credentials.isAnonymous) throw new Error('an endpoint that asks for no credentials has none to sign with');
       const until = Math.min(expiresAt, file.expiresAt, Date.now() + maxLinkMs);
-      const link = credentials.signLink(this.#prefix + file.name, until);
+      const link = credentials.signLink(this.client.prefix + file.name, until);
       return withDeadline(link, readTimeoutMs, 'signing a link');
     });
   }
@@ -187,7 +174,7 @@ export class GcsStore implements FileStore {
     }
     verifyObject(object, upload, expected);
     verifySignature(upload, signature);
-    const file = fileOfObject(object, this.#prefix);
+    const file = this.#described(object);
     if (file === null) throw new UploadRejectedError('foreign', 'the object is not described as a file');
     if (isInPlace) return { file, isSame: false };
 
@@ -228,9 +215,9 @@ export class GcsStore implements FileStore {
     const copy = await copyObject(
       this.client,
       {
-        source: this.#prefix + source.object,
+        source: source.object,
         sourceGeneration: source.generation,
-        destination: this.#prefix + file.name,
+        destination: file.name,
         expected,
         description: describeObject(file, this.#now(), upload.object),
       },
@@ -245,7 +232,7 @@ export class GcsStore implements FileStore {
     if (contentType === present.contentType && etag === present.etag && size === present.size && md5 === present.md5) {
       return true;
     }
-    const read = (each: GcsFile) => () => buffer(readObject(this.client, this.#prefix + each.name, each, limits));
+    const read = (each: GcsFile) => () => buffer(readObject(this.client, each, limits));
     return showSame(file, present, read(file), read(present));
   }
 
@@ -265,16 +252,16 @@ export class GcsStore implements FileStore {
 
   /** The first bytes of an object; null when it is not there. */
   #signatureOf({ object, generation }: UploadSource, limits: GcsLimits): Promise<Buffer | null> {
-    return readHead(this.client, { name: this.#prefix + object, generation }, signatureBytes, limits);
+    return readHead(this.client, { name: object, generation }, signatureBytes, limits);
   }
 
   #deleteSource({ object, generation }: UploadSource, limits: GcsLimits): Promise<void> {
-    return deleteObject(this.client, { name: this.#prefix + object, generation }, limits);
+    return deleteObject(this.client, { name: object, generation }, limits);
   }
 
   /** The file that an object is; null when there is none, or it is none of ours. */
   #described(object: ObjectResource | null): GcsFile | null {
-    return object === null ? null : fileOfObject(object, this.#prefix);
+    return object === null ? null : fileOfObject(this.client, object);
   }
 
   /** The file that an object is; null when there is none, or its time is over. */
@@ -290,7 +277,7 @@ export class GcsStore implements FileStore {
   }
 
   #get(name: string, limits: GcsLimits): Promise<ObjectResource | null> {
-    return getObject(this.client, this.#prefix + name, limits);
+    return getObject(this.client, name, limits);
   }
 }
 

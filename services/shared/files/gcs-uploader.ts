@@ -10,9 +10,8 @@ import { type ContentHashes, hashesOf, uploadOf } from './upload.ts';
 
 export interface ObjectCreation {
   readonly file: NewFile;
-  /** The object's, without the prefix. */
+  /** The object's name. */
   readonly object: string;
-  readonly prefix: string;
   /** Of the bytes of the file. */
   readonly hashes: ContentHashes;
   /** The generation that the object must have now; `0`: there must be none. */
@@ -35,13 +34,13 @@ const sessionGone = [404, 410];
  */
 export async function createObject(
   client: GcsClient,
-  { file, object, prefix, hashes, expected, now }: ObjectCreation,
+  { file, object, hashes, expected, now }: ObjectCreation,
   limits: GcsLimits,
 ): Promise<ObjectResource | null> {
   const { bytes } = file;
   const isLarge = bytes.length > client.maxRequestBytes;
   const what: Sending = {
-    name: prefix + object,
+    name: client.prefix + object,
     bytes,
     metadata: { md5Hash: hashes.md5, ...describeObject({ ...file, name: object, etag: hashes.etag }, now) },
     preconditionOpts: { ifGenerationMatch: expected },
@@ -138,13 +137,11 @@ const maxNames = 5;
 /** Uploads into a bucket with the right to create objects (`roles/storage.objectCreator`), and no other one. */
 export class GcsUploader implements FileUploader {
   readonly client: GcsClient;
-  readonly #prefix: string;
   readonly #now: () => number;
 
-  /** @param prefix of the names of all files: `captures/`, or empty */
-  constructor(client: GcsClient, prefix: string, now: () => number = Date.now) {
+  /** @param now Unix milliseconds */
+  constructor(client: GcsClient, now: () => number = Date.now) {
     this.client = client;
-    this.#prefix = prefix;
     this.#now = now;
   }
 
@@ -158,10 +155,10 @@ export class GcsUploader implements FileUploader {
     try {
       const now = this.#now();
       const limits = { deadline: localDeadline(file.deadline ?? now + writeTimeoutMs, now) };
-      const [prefix, hashes] = [this.#prefix, hashesOf(file.bytes)];
+      const hashes = hashesOf(file.bytes);
       let { object } = file;
       for (let count = 1; count <= maxNames; count++) {
-        const creation = { file, object, prefix, hashes, expected: '0', now: this.#now() };
+        const creation = { file, object, hashes, expected: '0', now: this.#now() };
         const created = await createObject(this.client, creation, limits);
         if (created !== null) return uploadOf(file, `${created.generation}/${object}`, hashes.etag);
         // There is an object of that name, which may come of this very call, its answer lost.

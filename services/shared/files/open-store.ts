@@ -42,11 +42,11 @@ export async function openStore(
   const metrics = createStoreMetrics(registry);
   if (bucket === undefined) return { store: measuredStore(new EmbeddedStore(session, now), metrics), ...alwaysReady };
   const client = await openClient(bucket, { log, metrics });
-  const files = new GcsStore(client, bucket.prefix, now);
+  const files = new GcsStore(client, now);
   return {
     store: measuredStore(files, metrics),
     signLink: (file, options) => files.signedUrl(file, options),
-    ...openedBucket(client, bucket.prefix, needs, log),
+    ...openedBucket(client, needs, log),
   };
 }
 
@@ -58,16 +58,16 @@ export async function openUploader(
   const metrics = createStoreMetrics(registry);
   if (bucket === undefined) return { ...measuredUploader(new EmbeddedUploader(session, now), metrics), ...alwaysReady };
   const client = await openClient(bucket, { log, metrics });
-  const uploader = new GcsUploader(client, bucket.prefix, now);
-  return { ...measuredUploader(uploader, metrics), ...openedBucket(client, bucket.prefix, ['create'], log) };
+  const uploader = new GcsUploader(client, now);
+  return { ...measuredUploader(uploader, metrics), ...openedBucket(client, ['create'], log) };
 }
 
 /** The embedded store has no connections of its own. */
 const alwaysReady: Opened = { ready: () => Promise.resolve(), close: () => undefined };
 
-const openedBucket = (client: GcsClient, prefix: string, needs: readonly BucketNeed[], log: Logger): Opened => ({
+const openedBucket = (client: GcsClient, needs: readonly BucketNeed[], log: Logger): Opened => ({
   // By this process's own clock: the server's is not known yet.
-  ready: (options) => bucketReady(new GcsStore(client, prefix), needs, { ...options, log }),
+  ready: (options) => bucketReady(new GcsStore(client), needs, { ...options, log }),
   close: () => client.close(),
 });
 
@@ -78,7 +78,7 @@ interface OpenBucketDeps {
 
 /** The client of a bucket; nothing has been asked of it yet. */
 async function openClient(
-  { bucket, endpoint, project }: BucketConfig,
+  { bucket, prefix, endpoint, project }: BucketConfig,
   { log, metrics }: OpenBucketDeps,
 ): Promise<GcsClient> {
   const newStorage = await loadStorage();
@@ -88,6 +88,7 @@ async function openClient(
   };
   return new GcsClient({
     bucket,
+    prefix,
     open: () => newStorage(options),
     log,
     onRetry: (operation, failure) => metrics?.retried(operation, failure),
@@ -96,5 +97,5 @@ async function openClient(
 
 /** The bucket of a configuration; nothing has been asked of it yet. */
 export async function openBucket(config: BucketConfig, deps: OpenBucketDeps): Promise<GcsStore> {
-  return new GcsStore(await openClient(config, deps), config.prefix);
+  return new GcsStore(await openClient(config, deps));
 }
