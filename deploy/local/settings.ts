@@ -1,9 +1,14 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { readEgressDeny } from '@webcapture/shared/egress/policy.ts';
-import { type BucketConfig, defaultRegions, readStorage } from '@webcapture/shared/runtime/config.ts';
+import {
+  addressVariables,
+  type BucketConfig,
+  commonVariables,
+  readStorage,
+} from '@webcapture/shared/runtime/config.ts';
 import { type Environment, EnvReader } from '@webcapture/shared/runtime/env.ts';
-import { type InstalledRegion, parseRegions } from '@webcapture/shared/runtime/regions.ts';
+import type { InstalledRegion } from '@webcapture/shared/runtime/regions.ts';
 import { optionalVariable, textVariable } from '@webcapture/shared/runtime/variables.ts';
 
 /** What `npm start` is told by the environment. What it does not know passes through to the services. */
@@ -54,16 +59,14 @@ const localEgressAllow = '127.0.0.0/8,::1/128';
 
 const maxRenderersPerRegion = 16;
 
-const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
-
 /** Throws a ConfigError that names every variable that is wrong, and its rule. */
 export function readSettings(env: Environment, root: string): Readonly<StartSettings> {
   const reader = new EnvReader(env);
-  const regions = reader.parsed('WEBCAPTURE_REGIONS', defaultRegions, parseLocalRegions) ?? [];
+  const regions = readRegions(reader);
   const settings: StartSettings = {
-    port: reader.port('PORT', 3000),
+    port: addressVariables.port.read(reader),
     host: reader.string('WEBCAPTURE_HOST', '127.0.0.1'),
-    publicUrl: reader.httpUrl('WEBCAPTURE_PUBLIC_URL', '') || undefined,
+    publicUrl: addressVariables.publicUrl.read(reader, '') || undefined,
     apiKey: readApiKey(reader),
     dataDir: resolve(startVariables.dataDir.read(reader, join(root, '.data'))),
     egressAllow: readEgressAllow(reader),
@@ -74,13 +77,14 @@ export function readSettings(env: Environment, root: string): Readonly<StartSett
     sandbox: readSandbox(reader),
   };
   // The services read these; a wrong one would stop each of them.
-  reader.oneOf('WEBCAPTURE_LOG_LEVEL', logLevels, 'info');
+  commonVariables.logLevel.read(reader);
   readEgressDeny(reader);
   return reader.finish(() => settings);
 }
 
 function readApiKey(reader: EnvReader): string | undefined {
-  const key = reader.secret('WEBCAPTURE_API_KEY', 16);
+  const key = reader.string('WEBCAPTURE_API_KEY');
+  if (key !== undefined && key.length < 16) reader.problem('WEBCAPTURE_API_KEY', 'must have at least 16 characters');
   if (key !== undefined && !/^[\x20-\x7e]*$/.test(key)) {
     reader.problem('WEBCAPTURE_API_KEY', 'must have only printable ASCII characters, since it travels in a header');
   }
@@ -106,15 +110,20 @@ function readHomeRegion(reader: EnvReader, regions: readonly InstalledRegion[]):
 }
 
 function readSandbox(reader: EnvReader): 'on' | 'off' | undefined {
-  if (reader.string('WEBCAPTURE_CHROMIUM_SANDBOX') === undefined) return undefined;
-  return reader.oneOf('WEBCAPTURE_CHROMIUM_SANDBOX', ['on', 'off'], 'on');
+  const sandbox = reader.string('WEBCAPTURE_CHROMIUM_SANDBOX');
+  if (sandbox === undefined || sandbox === 'on' || sandbox === 'off') return sandbox;
+  reader.problem('WEBCAPTURE_CHROMIUM_SANDBOX', `must be one of on, off, not "${sandbox}"`);
+  return undefined;
 }
 
-function parseLocalRegions(value: string): readonly InstalledRegion[] {
-  const regions = parseRegions(value);
+function readRegions(reader: EnvReader): readonly InstalledRegion[] {
+  const regions = commonVariables.regions.read(reader);
   const tooMany = regions.find(({ minRenderers }) => minRenderers > maxRenderersPerRegion);
   if (tooMany !== undefined) {
-    throw new Error(`may ask for ${maxRenderersPerRegion} renderers per region here, not ${tooMany.minRenderers}`);
+    reader.problem(
+      'WEBCAPTURE_REGIONS',
+      `may ask for ${maxRenderersPerRegion} renderers per region here, not ${tooMany.minRenderers}`,
+    );
   }
   return regions;
 }

@@ -1,7 +1,6 @@
 import { defaultLimitVariables, readDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
 import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
 import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/egress/policy.ts';
-import type { StreamSettings } from '@webcapture/shared/nats/streams.ts';
 import {
   addressVariables,
   type CommonConfig,
@@ -15,6 +14,7 @@ import {
 import { type Environment, EnvReader } from '@webcapture/shared/runtime/env.ts';
 import { choiceVariable, integerVariable, type Variable } from '@webcapture/shared/runtime/variables.ts';
 import { type KubernetesSettings, kubernetesVariables, readKubernetesSettings } from './kubernetes/settings.ts';
+import type { StreamSettings } from './streams.ts';
 
 export interface ControllerConfig extends CommonConfig {
   readonly storage: StorageConfig;

@@ -3,7 +3,7 @@ import { openStore } from '@webcapture/shared/files/open-store.ts';
 import { connectNats } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { followServerClock } from '@webcapture/shared/nats/measure-clock.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
+import { provision } from './streams.ts';
 import { createHeartbeatFaults, Fleet } from '@webcapture/shared/queue/fleet.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';

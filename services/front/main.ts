@@ -1,6 +1,5 @@
 import { openStore } from '@webcapture/shared/files/open-store.ts';
 import { closeNats, connectNats } from '@webcapture/shared/nats/connect.ts';
-import { waitUntilProvisioned } from '@webcapture/shared/nats/provision.ts';
 import { followServerClock } from '@webcapture/shared/nats/measure-clock.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
@@ -9,6 +8,7 @@ import { runService } from '@webcapture/shared/runtime/run-service.ts';
 import { readFrontConfig } from './config.ts';
 import { createFront } from './front.ts';
 import { trySigning } from './signed-links.ts';
+import { waitUntilProvisioned } from './nats.ts';
 
 await runService({
   name: 'front',

@@ -1,5 +1,6 @@
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import { backoffMs, delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
@@ -64,5 +65,24 @@ export async function callNats<T>(call: () => Promise<T>, refusal: string, timeo
   } catch (cause) {
     if (!isTransient(cause) && !isWriteConflict(cause)) throw cause;
     throw new ServiceError('INTERNAL_ERROR', `${refusal} Send the request again in a few seconds.`, { cause });
+  }
+}
+
+/** Waits until the controller has provisioned everything that this process uses; rejects when `signal` aborts. */
+export async function waitUntilProvisioned(
+  session: NatsSession,
+  wanted: { streams: readonly string[]; durables?: readonly { stream: string; durable: string }[] },
+  deps: { log: Logger; signal: AbortSignal },
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    deps.signal.throwIfAborted();
+    try {
+      for (const stream of wanted.streams) await session.jsm.streams.info(stream);
+      for (const { stream, durable } of wanted.durables ?? []) await session.jsm.consumers.info(stream, durable);
+      return;
+    } catch (error) {
+      if (attempt % 10 === 3) deps.log.warn({ err: error }, 'waiting for the controller to set up the streams');
+      await delay(backoffMs(attempt, 100, 2000), deps.signal);
+    }
   }
 }

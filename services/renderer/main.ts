@@ -6,12 +6,7 @@ import { readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { closeNats, connectNats } from '@webcapture/shared/nats/connect.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import { heldSubject } from '@webcapture/shared/nats/streams.ts';
-import {
-  heartbeatFreshMs,
-  heldJobText,
-  maxHeldJobs,
-  type RendererHeartbeat,
-} from '@webcapture/shared/queue/heartbeat.ts';
+import { heartbeatFreshMs, heldJobText, maxHeldJobs } from '@webcapture/shared/queue/heartbeat.ts';
 import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { runService, version } from '@webcapture/shared/runtime/run-service.ts';
@@ -24,7 +19,7 @@ import { Heartbeat, RecentCaptures } from './worker/heartbeat.ts';
 import { JobSource } from './worker/job-source.ts';
 import { createRendererMetrics } from './worker/metrics.ts';
 import { ResultPublisher } from './worker/publish-result.ts';
-import { giveBack, type JobDeps, runJob } from './worker/run-job.ts';
+import { type JobDeps, returnJob, runJob } from './worker/run-job.ts';
 import { Slots } from './worker/slots.ts';
 
 /** The longest capture there can be, with room to store it. */
@@ -43,13 +38,12 @@ await runService({
   drainMs: () => drainMs,
   start: async (config, { log, shutdown }) => {
     const metrics = createMetrics('renderer');
-    let notReady: string | null = 'waiting for NATS';
-    let browser = (): RendererHeartbeat['browser'] => 'up';
+    let notReady: () => string | null = () => 'waiting for NATS';
     const ops = await startOpsServer({
       ...config.ops,
       metrics,
       log,
-      notReady: () => notReady ?? (browser() === 'up' ? null : `the browser is ${browser()}`),
+      notReady: () => notReady(),
     });
     shutdown.add('operators port', () => ops.close());
 
@@ -64,9 +58,9 @@ await runService({
 
     const files = await openUploader(config.storage, { session, log, metrics, now: session.now });
     shutdown.add('file storage', () => files.close());
-    await files.ready({ signal: shutdown.signal, onWait: (what) => (notReady = what) });
+    await files.ready({ signal: shutdown.signal, onWait: (what) => (notReady = () => what) });
 
-    notReady = 'starting the browser';
+    notReady = () => 'starting the browser';
     shutdown.add('temporary files', await openTempFolder());
     const policy = createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny });
     const egress = await startEgressProxy({
@@ -82,7 +76,6 @@ await runService({
     const blocker = await loadBlocker({ path: config.filtersPath, log });
     const engine = await startRenderEngine(config, { log, egress, blocker });
     shutdown.add('browser', () => engine.close());
-    browser = () => engine.browserState();
 
     const recent = new RecentCaptures();
     const jobDeps: JobDeps = {
@@ -102,7 +95,7 @@ await runService({
     const slots: Slots = new Slots({
       count: config.slots,
       run: (message, signal) => runJob(message, signal, jobDeps),
-      giveBack: (message, reason) => giveBack(message, reason, jobDeps),
+      returnJob: (message, reason) => returnJob(message, reason, jobDeps),
       ready: () => engine.browserState() === 'up' && session.connected(),
       onFree: () => source?.ask(),
       onTaken: (message) =>
@@ -140,13 +133,13 @@ await runService({
     });
     shutdown.add('heartbeat', () => heartbeat.stop());
     shutdown.add('slots', async () => {
-      notReady = 'draining';
+      notReady = () => 'draining';
       const drained = slots.drain(drainMs - 2 * heartbeatFreshMs);
       source.close();
       await heartbeat.publishNow();
       await drained;
     });
-    notReady = null;
+    notReady = () => (engine.browserState() === 'up' ? null : `the browser is ${engine.browserState()}`);
     log.info({ region: config.region, slots: config.slots }, 'the renderer is ready');
   },
 });

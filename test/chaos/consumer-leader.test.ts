@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { nanos, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { connectNats } from '@webcapture/shared/nats/connect.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
 import { captureDurable, captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { startNatsCluster, type NatsCluster } from '../harness/nats-cluster.ts';
 import { silentLog, streamSettings } from '../harness/nats-session.ts';
 import { until } from '../harness/until.ts';
+import { provision } from '../../services/controller/streams.ts';
 
 const stream = streamNames.captures;
 const durable = captureDurable('us-east', 'interactive');

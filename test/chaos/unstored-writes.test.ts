@@ -3,12 +3,12 @@ import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { connectNats } from '@webcapture/shared/nats/connect.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { FileMessages } from '@webcapture/shared/files/file-messages.ts';
 import { startNatsCluster, type NatsCluster } from '../harness/nats-cluster.ts';
 import { silentLog, streamSettings } from '../harness/nats-session.ts';
+import { provision } from '../../services/controller/streams.ts';
 
 let cluster: NatsCluster;
 

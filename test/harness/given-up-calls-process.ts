@@ -15,7 +15,7 @@ const newStorage = await loadStorage();
 const open = () => newStorage({ apiEndpoint: endpoint });
 // Of silence, nothing is cut within the time of the test: only what is given up.
 const options = { bucket, open, log, maxRequestBytes: Number(maxRequestBytes), silenceMs: 120_000 };
-const store = new GcsStore(new GcsClient(options), '');
+const store = new GcsStore(new GcsClient(options));
 const together = 20;
 
 const stored = call === 'create' ? null : await store.create(newFile(size));

@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 import { regions, type Region } from '@webcapture/shared/runtime/regions.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
-import type { StreamSettings } from '@webcapture/shared/nats/streams.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { startNats, type NatsServer } from '../../deploy/local/nats.ts';
 import { freePort } from './free-port.ts';
+import { provision, type StreamSettings } from '../../services/controller/streams.ts';
 
 export const streamSettings: StreamSettings = {
   replicas: 1,

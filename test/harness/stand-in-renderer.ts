@@ -75,7 +75,7 @@ export class StandInRenderer {
         const done = this.#run(message);
         return { rendered: done, done };
       },
-      giveBack: async (message) => message.handBack(1),
+      returnJob: async (message) => message.nak(1),
       ready: () => this.session.connected(),
       onFree: () => this.#source?.ask(),
     });
@@ -117,7 +117,7 @@ export class StandInRenderer {
 
   /** Tells that rendering has begun, where that is wanted. */
   begin(job: CaptureJob): void {
-    if (job.reply?.wants === 'start') this.#results.tell(this.#delivered(job), { kind: 'started' });
+    if (job.reply?.wants === 'start') this.#results.reply(this.#delivered(job), { kind: 'started' });
   }
 
   /** The file that it makes of a job. */
@@ -162,7 +162,7 @@ export class StandInRenderer {
 
   /** The reply to the front that waits, with the file where it is wanted. */
   tell(job: CaptureJob, outcome: JobOutcome): void {
-    this.#results.tell(this.#delivered(job), outcome, outcome.kind === 'completed' ? this.fileOf(job) : null);
+    this.#results.reply(this.#delivered(job), outcome, outcome.kind === 'completed' ? this.fileOf(job) : null);
   }
 
   /** The result that counts. */

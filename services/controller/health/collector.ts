@@ -1,5 +1,5 @@
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { streamNames, type StreamSettings } from '@webcapture/shared/nats/streams.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { connectionId } from '@webcapture/shared/nats/watch.ts';
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
 import { heartbeatFreshMs } from '@webcapture/shared/queue/heartbeat.ts';
@@ -7,6 +7,7 @@ import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions
 import type { ClusterReports } from './cluster-reports.ts';
 import type { CanaryFacts, Facts, QueueFacts, RegionFacts, StorageFacts } from './facts.ts';
 import { type KnownDepths, readQueue } from './queue-depths.ts';
+import type { StreamSettings } from '../streams.ts';
 
 export interface CollectorParts {
   readonly session: NatsSession;

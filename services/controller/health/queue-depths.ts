@@ -5,15 +5,13 @@ import {
   backgroundShards,
   captureDurable,
   captureSubject,
-  consumerConfigs,
   type Priority,
-  streamConfigs,
   streamNames,
-  type StreamSettings,
 } from '@webcapture/shared/nats/streams.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { PriorityDepths, QueueFacts, ResultsDepth } from './facts.ts';
+import { consumerConfigs, streamConfigs, type StreamSettings } from '../streams.ts';
 
 /** No answer within this long is one. */
 const defaultTimeoutMs = 2000;

@@ -44,7 +44,7 @@ export async function settleDeadLetters(deps: DeadLetterDeps, term: Term): Promi
     } catch (error) {
       // It comes back: settling twice is harmless.
       log.warn({ err: error }, 'settling a dead letter failed; retrying');
-      letter.handBack(retryMs);
+      letter.nak(retryMs);
     }
   });
 }

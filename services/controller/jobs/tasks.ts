@@ -56,10 +56,10 @@ async function handle<K extends TaskKind>(
     await message.ack();
     metrics.tasks.inc({ kind, outcome: 'done' });
   } catch (error) {
-    if (error instanceof TaskDeferredError) return message.handBack(error.retryInMs);
+    if (error instanceof TaskDeferredError) return message.nak(error.retryInMs);
     metrics.tasks.inc({ kind, outcome: 'failed' });
     log.warn({ err: error, kind, delivery: message.delivery }, 'task failed; retrying');
-    message.handBack(retryMs);
+    message.nak(retryMs);
   } finally {
     clearInterval(heartbeat);
   }

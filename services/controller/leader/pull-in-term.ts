@@ -27,7 +27,7 @@ export async function pullInTerm(
     stream,
     durable,
     onMessage: (message) => {
-      if (!term.holds()) return message.handBack(1);
+      if (!term.holds()) return message.nak(1);
       const work = handle(message).finally(() => {
         running.delete(work);
         subscription.request(1);

@@ -3,8 +3,9 @@ import type { Msg } from '@nats-io/nats-core';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { regionOfSubject, replySubject, sharedInbox } from '@webcapture/shared/nats/streams.ts';
 import { decodeReply, type Reply } from '@webcapture/shared/queue/results.ts';
-import { type Logger, RareLog } from '@webcapture/shared/runtime/logger.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { RareLog } from '../rare-log.ts';
 
 /** A reply with what the server knows of it. */
 export interface ReceivedReply extends Reply {

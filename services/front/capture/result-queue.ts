@@ -13,7 +13,8 @@ import { parseResult } from '@webcapture/shared/queue/results.ts';
 import { attemptAfter, seemsInteractive, type Ticket } from '@webcapture/shared/queue/tickets.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { type Logger, RareLog } from '@webcapture/shared/runtime/logger.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import { RareLog } from '../rare-log.ts';
 import { type Settlements, unknownVersionDelayMs } from './settlement.ts';
 
 interface ResultQueueDeps {
@@ -105,7 +106,7 @@ export class ResultQueue {
       } else {
         const { outcome } = result;
         if (outcome.kind === 'returned' && outcome.reason === 'unknown_version' && message.delivery === 1) {
-          message.handBack(unknownVersionDelayMs);
+          message.nak(unknownVersionDelayMs);
           return;
         }
         if (message.delivery === 1 && seemsInteractive(result.ticket))
@@ -134,7 +135,7 @@ export class ResultQueue {
         return;
       }
       log.warn({ err: error, delivery: message.delivery }, 'a result could not be settled; it is delivered again');
-      message.handBack(retryDelayMs);
+      message.nak(retryDelayMs);
     }
   }
 

@@ -11,8 +11,9 @@ import { cacheOf } from '@webcapture/shared/queue/job.ts';
 import type { JobResult, ReturnReason } from '@webcapture/shared/queue/results.ts';
 import type { Ticket, Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import { type Logger, RareLog } from '@webcapture/shared/runtime/logger.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { RareLog } from '../rare-log.ts';
 
 /** What became of a result, for the metrics. */
 export const settlementOutcomes = [

@@ -117,21 +117,21 @@ export class ConsentWatch {
    * Waits until the dialogs that are there have been answered, for at most `timeoutMs`; without any it takes one look at each
    * frame, or looks for up to `searchMs` where one is expected. Never rejects.
    */
-  async settle(timeoutMs: number, searchMs: number): Promise<ConsentOutcome> {
+  async awaitAnswers(timeoutMs: number, searchMs: number): Promise<ConsentOutcome> {
     const documents = this.#documents;
     const frames = [...this.#frames].slice(0, maxFramesAsked);
-    const answers = await Promise.all(frames.map((frame) => this.#settleFrame(frame, timeoutMs, searchMs)));
+    const answers = await Promise.all(frames.map((frame) => this.#awaitAnswer(frame, timeoutMs, searchMs)));
     const found = answers.filter((answer) => answer?.answered === true || answer?.answered === false);
     const managers = answers.flatMap((answer) => answer?.manager ?? []);
     return { found: found.length > 0, managers, reloaded: this.#documents !== documents };
   }
 
-  async #settleFrame({ target, contextId }: ConsentFrame, timeoutMs: number, searchMs: number) {
+  async #awaitAnswer({ target, contextId }: ConsentFrame, timeoutMs: number, searchMs: number) {
     try {
       const times = [timeoutMs, Math.min(timeoutMs, searchMs)].map(Math.round);
-      const settled = evaluate(target, { contextId, expression: `webcaptureConsent.settle(${times.join(', ')})` });
+      const answer = evaluate(target, { contextId, expression: `webcaptureConsent.awaitAnswer(${times.join(', ')})` });
       // A frame that is too busy to end its own wait is not waited for.
-      return (await withDeadline(settled, timeoutMs + 250, 'answering a consent dialog')) as ConsentAnswer;
+      return (await withDeadline(answer, timeoutMs + 250, 'answering a consent dialog')) as ConsentAnswer;
     } catch {
       return null;
     }

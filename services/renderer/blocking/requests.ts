@@ -27,10 +27,10 @@ export class RequestGuard {
   #blocked = 0;
   #consentScriptSeen = false;
 
-  constructor(block: RenderOptions['block'], options: { readonly blocker: Blocker; readonly pageUrl: () => string }) {
+  constructor(block: RenderOptions['block'], blocker: Blocker, pageUrl: () => string) {
     this.#block = block;
-    this.#blocker = options.blocker;
-    this.#pageUrl = options.pageUrl;
+    this.#blocker = blocker;
+    this.#pageUrl = pageUrl;
   }
 
   /** Requests kept from loading so far. */

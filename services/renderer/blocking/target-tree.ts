@@ -27,17 +27,11 @@ export interface Target extends CommandTarget {
   readonly on: <E extends keyof TargetEvents>(event: E, listener: (payload: TargetEvents[E]) => void) => void;
 }
 
-/** How the targets of a page are prepared before they run. */
-export interface Preparation {
-  readonly frame: (target: Target) => Promise<unknown>;
-  readonly worker: (target: Target) => Promise<unknown>;
-}
-
 /** A frame or worker waits for this long to be prepared before it runs; then it goes on as it is. */
 const prepareTimeoutMs = 2000;
 
 /**
- * The targets of one page: the session it is made with and, where the browser isolates sites, one for each frame of
+ * The targets of one page: the session that it is attached to and, where the browser isolates sites, one for each frame of
  * another site, at any depth. Each is prepared before its first request, and so is each service worker.
  *
  * Frames are attached by nested messages: the flat sessions that replace those cannot be reached through a session of
@@ -45,20 +39,19 @@ const prepareTimeoutMs = 2000;
  */
 export class TargetTree {
   readonly #targets = new Set<Target>();
-  readonly #prepare: Preparation;
+  readonly #prepare: Readonly<Record<'frame' | 'worker', (target: Target) => Promise<unknown>>>;
 
-  private constructor(prepare: Preparation) {
+  /** @param prepare how a target with frames, and a worker, are prepared before they run */
+  constructor(prepare: Readonly<Record<'frame' | 'worker', (target: Target) => Promise<unknown>>>) {
     this.#prepare = prepare;
   }
 
-  /** Resolves when the page's own target is prepared; rejects when that failed. */
-  static async attach(session: CDPSession, prepare: Preparation): Promise<TargetTree> {
-    const tree = new TargetTree(prepare);
-    await tree.#add({
+  /** Follows the targets of a page. Resolves when the page's own is prepared; rejects when that failed. */
+  attach(session: CDPSession): Promise<void> {
+    return this.#add({
       send: session.send.bind(session),
       on: (event, listener) => session.on(event, listener as () => void),
     });
-    return tree;
   }
 
   /** The targets with frames that are there now, the page's own first. */

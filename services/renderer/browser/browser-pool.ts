@@ -1,22 +1,14 @@
 import { backoffMs, delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import type { LaunchedBrowser } from './launch.ts';
-import type { MemoryGuard } from './memory.ts';
-import { PagePool } from './page-pool.ts';
-import { BrowserLostError, type CapturePage, type PageEgress, type PageSetup } from './page.ts';
+import { type BrowserSource, PagePool } from './page-pool.ts';
+import { BrowserLostError, type CapturePage } from './page.ts';
 
-export interface BrowserPoolOptions {
-  readonly launch: () => Promise<LaunchedBrowser>;
-  readonly egress: PageEgress;
+export interface BrowserPoolOptions extends BrowserSource {
   readonly log: Logger;
-  readonly setup?: PageSetup;
   /** Pages kept warm: the captures that run at a time. */
   readonly warmPages: number;
   readonly capturesPerBrowser: number;
   readonly browserMemoryBytes: number;
-  readonly guard: MemoryGuard;
-  /** A browser that answers nothing for so many milliseconds is replaced. */
-  readonly livenessTimeoutMs: number;
 }
 
 export type BrowserState = 'up' | 'starting' | 'down';
@@ -117,21 +109,17 @@ export class BrowserPool {
   }
 
   async #launch(): Promise<PagePool> {
-    const { launch, egress, setup, warmPages, guard, livenessTimeoutMs, browserMemoryBytes, log } = this.#options;
+    const { launch, warmPages, browserMemoryBytes, log } = this.#options;
     const start = performance.now();
     const launched = await launch();
     let failure: unknown;
     const pool: PagePool = new PagePool({
+      ...this.#options,
       launched,
-      egress,
-      warmPages,
-      guard,
-      livenessTimeoutMs,
       onMemory: (bytes) => {
         if (pool !== this.#current || bytes <= browserMemoryBytes) return;
         this.#replace(`the browser holds ${Math.round(bytes / 1024 / 1024)} MiB of memory`);
       },
-      ...(setup && { setup }),
       onFailure: (reason, cause) => {
         failure = cause;
         if (pool !== this.#current) return;

@@ -7,7 +7,7 @@ import { readProcessTree, readStart } from './memory.ts';
 import { deadProxy } from './switches.ts';
 import { removeFolder } from './temp-folder.ts';
 
-export interface LaunchOptions {
+interface LaunchOptions {
   readonly executablePath: string;
   readonly sandbox: 'on' | 'off';
   readonly switches: readonly string[];
@@ -67,12 +67,15 @@ export async function launchBrowser(options: LaunchOptions): Promise<LaunchedBro
   }
 }
 
-function start(options: LaunchOptions, temp: string): Promise<Browser> {
+function start(
+  { executablePath, sandbox, switches, withoutSwitches = [] }: LaunchOptions,
+  temp: string,
+): Promise<Browser> {
   return chromium.launch({
-    executablePath: options.executablePath,
-    chromiumSandbox: options.sandbox === 'on',
-    args: [...options.switches],
-    ignoreDefaultArgs: [...(options.withoutSwitches ?? [])],
+    executablePath,
+    chromiumSandbox: sandbox === 'on',
+    args: [...switches],
+    ignoreDefaultArgs: [...withoutSwitches],
     proxy: { server: deadProxy },
     env: environment(temp),
     timeout: launchTimeoutMs,
@@ -153,21 +156,15 @@ function explainLaunchFailure(error: unknown, { executablePath, sandbox }: Launc
   return explained(`${executablePath} could not be started.`);
 }
 
-export interface LivenessOptions {
-  /** A browser that leaves a question unanswered for so many milliseconds hangs. */
-  readonly livenessTimeoutMs: number;
-  /** Called once. */
-  readonly onUnresponsive: () => void;
-}
-
 /** A question is checked for an answer so often while the time-out lasts. */
 const checksPerTimeout = 15;
 
 /**
- * Asks a browser again and again whether it is there, until the returned function is called. Time is counted in checks:
- * when it was this process that stood still, or had no processor, the browser gets the time that it had not.
+ * Asks a browser again and again whether it is there, until the returned function is called. One that leaves a question
+ * unanswered for `timeoutMs` hangs: `onUnresponsive` is called, once. Time is counted in checks: when it was this process
+ * that stood still, or had no processor, the browser gets the time that it had not.
  */
-export function watchLiveness(browser: Browser, { livenessTimeoutMs, onUnresponsive }: LivenessOptions): () => void {
+export function watchLiveness(browser: Browser, timeoutMs: number, onUnresponsive: () => void): () => void {
   const opening = browser.newBrowserCDPSession();
   // It may go away before anything is asked.
   opening.catch(() => undefined);
@@ -189,7 +186,7 @@ export function watchLiveness(browser: Browser, { livenessTimeoutMs, onUnrespons
     if (unanswered < checksPerTimeout) return;
     stop();
     onUnresponsive();
-  }, livenessTimeoutMs / checksPerTimeout);
+  }, timeoutMs / checksPerTimeout);
   timer.unref();
   const stop = () => clearInterval(timer);
   return stop;

@@ -1,25 +1,10 @@
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { watchLiveness, type LaunchedBrowser } from './launch.ts';
-import type { MemoryGuard } from './memory.ts';
-import { PagePool } from './page-pool.ts';
-import {
-  BrowserLostError,
-  closeWarmPage,
-  openWarmPage,
-  type CapturePage,
-  type PageEgress,
-  type PageSetup,
-  type WarmPage,
-} from './page.ts';
+import type { LaunchedBrowser } from './launch.ts';
+import { type BrowserSource, PagePool, watchBrowser } from './page-pool.ts';
+import { BrowserLostError, closeWarmPage, openWarmPage, type CapturePage, type WarmPage } from './page.ts';
 
-export interface OnDemandBrowserOptions {
-  readonly launch: () => Promise<LaunchedBrowser>;
-  readonly egress: PageEgress;
-  readonly guard: MemoryGuard;
-  /** A browser that answers nothing for so many milliseconds is replaced. */
-  readonly livenessTimeoutMs: number;
+interface OnDemandBrowserOptions extends BrowserSource {
   readonly log: Logger;
-  readonly setup: PageSetup;
   readonly capturesPerBrowser: number;
   /** The browser is closed after so many milliseconds without work. */
   readonly idleTimeoutMs: number;
@@ -66,15 +51,12 @@ export class OnDemandBrowser {
   }
 
   async #launch(): Promise<PagePool> {
-    const { launch, egress, guard, livenessTimeoutMs, setup, log } = this.#options;
+    const { launch, log } = this.#options;
     try {
       const launched = await launch();
       return new PagePool({
+        ...this.#options,
         launched,
-        egress,
-        guard,
-        livenessTimeoutMs,
-        setup,
         warmPages: 0,
         onFailure: (reason, cause) => {
           log.warn({ reason, err: cause, pid: launched.pid }, 'the browser for antiBot failed');
@@ -105,13 +87,7 @@ export class OnDemandBrowser {
   }
 }
 
-export interface DedicatedBrowsersOptions {
-  readonly launch: () => Promise<LaunchedBrowser>;
-  readonly egress: PageEgress;
-  readonly guard: MemoryGuard;
-  readonly setup?: PageSetup;
-  /** A browser that answers nothing for so many milliseconds is killed, and its capture fails. */
-  readonly livenessTimeoutMs: number;
+interface DedicatedBrowsersOptions extends BrowserSource {
   /** The spare browser is closed when nobody has wanted it for so many milliseconds. */
   readonly idleTimeoutMs: number;
 }
@@ -141,17 +117,11 @@ export class DedicatedBrowsers {
   async acquire(): Promise<CapturePage> {
     const browser = (await this.#takeSpare()) ?? (await this.#launch());
     const { launched, page } = browser;
-    const { guard, livenessTimeoutMs } = this.#options;
-    const stopGuard = guard.watch({ pid: launched.pid, busy: () => true });
-    const stopLivenessWatch = watchLiveness(launched.browser, {
-      livenessTimeoutMs,
-      onUnresponsive: () => launched.kill(),
-    });
+    const unwatch = watchBrowser(launched, this.#options, { busy: () => true, onUnresponsive: launched.kill });
     let closing: Promise<void> | undefined;
     const close = () => {
       this.#closeInUse.delete(close);
-      stopGuard();
-      stopLivenessWatch();
+      unwatch();
       return (closing ??= closeDedicated(browser));
     };
     this.#closeInUse.add(close);

@@ -1,6 +1,6 @@
 import type { Request } from 'playwright';
 import { watchLiveness, type LaunchedBrowser } from './launch.ts';
-import type { MemoryGuard } from './memory.ts';
+import type { MemoryGuard, Watched } from './memory.ts';
 import {
   BrowserLostError,
   closeWarmPage,
@@ -12,19 +12,38 @@ import {
   type WarmPage,
 } from './page.ts';
 
-export interface PagePoolOptions {
-  readonly launched: LaunchedBrowser;
+/** What browsers and their pages are opened with, whoever keeps them. */
+export interface BrowserSource {
+  readonly launch: () => Promise<LaunchedBrowser>;
   readonly egress: PageEgress;
   readonly setup?: PageSetup;
-  /** Pages kept warm ahead of need. */
-  readonly warmPages: number;
   readonly guard: MemoryGuard;
   /** A browser that answers nothing for so many milliseconds is killed: its captures need not wait for their own end. */
   readonly livenessTimeoutMs: number;
-  /** Hears what the processes of the browser hold, while it works. */
+}
+
+interface PagePoolOptions extends Omit<BrowserSource, 'launch'> {
+  readonly launched: LaunchedBrowser;
+  /** Pages kept warm ahead of need. */
+  readonly warmPages: number;
+  /** Gets the memory of the browser's processes, in bytes, while it works. */
   readonly onMemory?: (bytes: number) => void;
   /** The browser ended by itself, or does not do what it is told. Called once, and not once the pool retires. */
   readonly onFailure: (reason: string, cause?: unknown) => void;
+}
+
+/** Watches the memory of a browser, and whether it responds, until the returned function is called. */
+export function watchBrowser(
+  { browser, pid }: LaunchedBrowser,
+  { guard, livenessTimeoutMs }: Pick<BrowserSource, 'guard' | 'livenessTimeoutMs'>,
+  { onUnresponsive, ...watched }: Omit<Watched, 'pid'> & { readonly onUnresponsive: () => void },
+): () => void {
+  const stopGuard = guard.watch({ pid, ...watched });
+  const stopLivenessWatch = watchLiveness(browser, livenessTimeoutMs, onUnresponsive);
+  return () => {
+    stopGuard();
+    stopLivenessWatch();
+  };
 }
 
 /** So many captures in a row that timed out are the fault of the browser, or of one of its processes. */
@@ -46,23 +65,15 @@ export class PagePool {
 
   constructor(options: PagePoolOptions) {
     this.#options = options;
-    const { launched, guard, onMemory, livenessTimeoutMs } = options;
-    const stopGuard = guard.watch({
-      pid: launched.pid,
+    const { launched, onMemory } = options;
+    this.#unwatch = watchBrowser(launched, options, {
       busy: () => this.#busy > 0,
       ...(onMemory && { onTotal: onMemory }),
-    });
-    const stopLivenessWatch = watchLiveness(launched.browser, {
-      livenessTimeoutMs,
       onUnresponsive: () => {
         this.#fail('the browser does not respond');
         launched.kill();
       },
     });
-    this.#unwatch = () => {
-      stopGuard();
-      stopLivenessWatch();
-    };
     launched.browser.on('disconnected', () => {
       this.#unwatch();
       this.#fail('the browser exited');

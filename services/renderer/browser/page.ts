@@ -1,7 +1,7 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { BrowserContext, BrowserContextOptions, CDPSession, Page } from 'playwright';
 import type { EgressProxy } from '../egress/proxy.ts';
-import type { ProxySession } from '../egress/session.ts';
+import type { ProxySession } from '../egress/proxy.ts';
 import type { LaunchedBrowser } from './launch.ts';
 
 /** The browser went away while a page of it was in use. Whose fault it was is not known: it may be another page's. */
@@ -97,7 +97,7 @@ export async function closeWarmPage({ context, proxySession }: WarmPage): Promis
   }
 }
 
-/** A page lent to one capture. */
+/** A page while one capture uses it. */
 export interface CapturePage extends WarmPage {
   /** Whether the whole browser is gone, not only this page. */
   readonly browserLost: () => boolean;

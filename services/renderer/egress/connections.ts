@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { rangeOf } from '@webcapture/shared/egress/address-range.ts';
 import { connect } from '@webcapture/shared/egress/connect.ts';
 import type { Lookup, ResolvedAddress } from '@webcapture/shared/egress/lookup.ts';
-import { EgressFailure, type EgressPolicy, toEgressFailure } from '@webcapture/shared/egress/policy.ts';
+import { EgressFailure, type EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { EgressLimits, SessionCounters, SessionLimit } from './counters.ts';
 import { type Target, targetOfAuthority } from './target.ts';
@@ -87,7 +87,23 @@ function cut(connection: Connection): void {
   connection.socket.destroy(new EgressFailure('response-timeout', 'the answer did not begin in time'));
 }
 
-export interface DialerOptions {
+/**
+ * Calls `onTick` every `intervalMs` until the returned function is called. It is told by how much it comes late: for so long it
+ * was this process that stood still, or had no processor, and what others did meanwhile has not been seen yet.
+ */
+export function startTicker(intervalMs: number, onTick: (now: number, lateMs: number) => void): () => void {
+  let last = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    const lateMs = Math.max(0, now - last - intervalMs);
+    last = now;
+    onTick(now, lateMs);
+  }, intervalMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+interface DialerOptions {
   readonly policy: EgressPolicy;
   readonly lookup: Lookup | undefined;
   readonly limits: EgressLimits;
@@ -168,6 +184,12 @@ export class SessionDialer {
     this.#addresses.set(host, addresses);
     return addresses;
   }
+}
+
+/** Any thrown value as a failure: what is not one yet is a connection that broke. */
+export function toEgressFailure(thrown: unknown): EgressFailure {
+  if (thrown instanceof EgressFailure) return thrown;
+  return new EgressFailure('unreachable', 'the connection failed', { cause: thrown });
 }
 
 /** Linux takes 0.0.0.0 and :: for loopback. */

@@ -58,12 +58,8 @@ export class SessionCounters {
   readonly #failures = new Map<string, EgressFailureKind>();
   readonly #blockedHosts = new Set<string>();
   readonly #stalledHosts = new Set<string>();
-  #blockedRequests = 0;
-  #failedRequests = 0;
-  #stalledRequests = 0;
-  #connections = 0;
-  #bytesReceived = 0;
-  #bytesSent = 0;
+  readonly #bytes = { download: 0, upload: 0 };
+  readonly #counts = { blockedRequests: 0, failedRequests: 0, stalledRequests: 0, connections: 0 };
   #limitReached: EgressStats['limitReached'];
 
   failed(target: Target, kind: Exclude<EgressFailureKind, 'closed'>): void {
@@ -73,34 +69,25 @@ export class SessionCounters {
       this.#failures.set(target.key, kind);
     }
     if (kind === 'blocked') {
-      this.#blockedRequests += 1;
+      this.#counts.blockedRequests += 1;
       keep(this.#blockedHosts, target.host);
     } else if (kind === 'response-timeout') {
-      this.#stalledRequests += 1;
+      this.#counts.stalledRequests += 1;
       keep(this.#stalledHosts, target.host);
     } else {
-      this.#failedRequests += 1;
+      this.#counts.failedRequests += 1;
     }
   }
 
   connected(): void {
-    this.#connections += 1;
+    this.#counts.connections += 1;
   }
 
-  get bytesReceived(): number {
-    return this.#bytesReceived;
-  }
-
-  received(bytes: number): void {
-    this.#bytesReceived += bytes;
-  }
-
-  get bytesSent(): number {
-    return this.#bytesSent;
-  }
-
-  sent(bytes: number): void {
-    this.#bytesSent += bytes;
+  /** Counts bytes; whether it is with them that there are more than `max`. */
+  transferred(direction: 'download' | 'upload', bytes: number, max: number): boolean {
+    const before = this.#bytes[direction];
+    this.#bytes[direction] = before + bytes;
+    return before <= max && before + bytes > max;
   }
 
   /** Whether it is the first one. */
@@ -118,14 +105,11 @@ export class SessionCounters {
 
   stats(openConnections: number): EgressStats {
     return {
+      ...this.#counts,
       blockedHosts: [...this.#blockedHosts],
-      blockedRequests: this.#blockedRequests,
-      failedRequests: this.#failedRequests,
       stalledHosts: [...this.#stalledHosts],
-      stalledRequests: this.#stalledRequests,
       openConnections,
-      connections: this.#connections,
-      bytesReceived: this.#bytesReceived,
+      bytesReceived: this.#bytes.download,
       limitReached: this.#limitReached,
     };
   }

@@ -1,17 +1,20 @@
+import http from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
-import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { defaultLimits, type EgressLimits, type SessionLimit } from './counters.ts';
-import { ListeningSession, type EgressLog, type ProxySession } from './session.ts';
-import { startTicker } from './stalls.ts';
+import { EgressFailure, type EgressFailureKind, type EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { type Connection, SessionAgent, SessionConnections, SessionDialer, startTicker } from './connections.ts';
+import { defaultLimits, type EgressLimits, type EgressStats, SessionCounters, type SessionLimit } from './counters.ts';
+import { forward, maxHeaderSize, type ServingSession, tunnel } from './serve.ts';
+import { type Target, targetOfUrl } from './target.ts';
 
 export interface EgressProxyOptions {
   readonly policy: EgressPolicy;
-  readonly log: EgressLog;
+  readonly log: { debug(fields: object, message: string): void };
   /** What is left out is as in {@link defaultLimits}. */
   readonly limits?: Partial<EgressLimits>;
   /** Instead of the policy's own. */
   readonly lookup?: Lookup;
-  /** Hears of each session that meets a limit, once. */
+  /** Called for the first limit that each session meets. */
   readonly onLimit?: (limit: SessionLimit) => void;
 }
 
@@ -25,25 +28,14 @@ export interface EgressProxy {
 
 /** Starts the proxy. It listens on loopback, at one port for each session. */
 export async function startEgressProxy(options: EgressProxyOptions): Promise<EgressProxy> {
-  const { policy, log, limits, lookup, onLimit = () => undefined } = options;
   const sessions = new Set<ListeningSession>();
-  const all: EgressLimits = { ...defaultLimits, ...limits };
-  const isSessionPort = (port: number) => [...sessions].some((session) => session.port === port);
-  const stopTicker = startTicker(Math.max(20, Math.min(250, all.responseTimeoutMs / 4)), (now, lateMs) => {
+  const limits: EgressLimits = { ...defaultLimits, ...options.limits };
+  const stopTicker = startTicker(Math.max(20, Math.min(250, limits.responseTimeoutMs / 4)), (now, lateMs) => {
     for (const session of sessions) session.cutStalled(now, lateMs);
   });
-
   return {
     async openSession() {
-      const session = new ListeningSession({
-        policy,
-        limits: all,
-        log,
-        lookup,
-        onClose: (closed) => sessions.delete(closed),
-        onLimit,
-        isSessionPort,
-      });
+      const session = new ListeningSession({ ...options, limits }, sessions);
       await session.listen();
       sessions.add(session);
       return session;
@@ -53,4 +45,164 @@ export async function startEgressProxy(options: EgressProxyOptions): Promise<Egr
       await Promise.all([...sessions].map((session) => session.close()));
     },
   };
+}
+
+/** The way out of one browser context, through the proxy. */
+export interface ProxySession {
+  /** `http://127.0.0.1:<port>`, for the `proxy` option of the context. */
+  readonly server: string;
+  stats(): EgressStats;
+  /** Whether the policy refused a request to the host and port of a URL: a name, or where a redirect led to. */
+  wasBlocked(url: string): boolean;
+  /** How the last failed request to the host and port of a URL failed; undefined when none did. */
+  failureOf(url: string): EgressFailureKind | undefined;
+  /** From now on a server has so many milliseconds to begin its answer, instead of `responseTimeoutMs`. */
+  setResponseTimeout(ms: number): void;
+  /**
+   * Lets the server of a URL take longer to begin its answer: the main document may take as long as the navigation.
+   * It holds for all requests to that host and port, for `ms` or until the returned function is called.
+   */
+  expectSlow(url: string, ms: number): () => void;
+  /**
+   * Cuts the connections to the server of a URL that have been silent for so many milliseconds, for who knows that a
+   * response hangs inside of a tunnel. Returns how many were cut.
+   */
+  cutSilent(url: string, silentMs: number): number;
+  /** Destroys every connection at once. Close the browser context first: the port may be given to the next session. */
+  close(): Promise<void>;
+}
+
+/** One listener on a port of its own, so that what arrives there belongs to one capture. */
+class ListeningSession implements ProxySession, ServingSession {
+  readonly agent: SessionAgent;
+  readonly #counters = new SessionCounters();
+  readonly #connections: SessionConnections;
+  readonly #dialer: SessionDialer;
+  readonly #options: EgressProxyOptions & { readonly limits: EgressLimits };
+  readonly #sessions: Set<ListeningSession>;
+  readonly #closed = new AbortController();
+  readonly #clients = new Set<Socket>();
+  readonly #http = this.#createServer();
+  #port = 0;
+
+  /** @param sessions all that are open: this one leaves them when it closes */
+  constructor(options: EgressProxyOptions & { readonly limits: EgressLimits }, sessions: Set<ListeningSession>) {
+    const { policy, limits, lookup } = options;
+    this.#options = options;
+    this.#sessions = sessions;
+    this.#connections = new SessionConnections(limits.responseTimeoutMs);
+    this.#dialer = new SessionDialer({
+      policy,
+      lookup,
+      limits,
+      counters: this.#counters,
+      connections: this.#connections,
+      closed: this.#closed.signal,
+      reached: (limit) => this.#reached(limit),
+      isSessionPort: (port) => [...sessions].some((session) => session.#port === port),
+    });
+    this.agent = new SessionAgent(this.#dialer);
+  }
+
+  /** @throws Error when the system gives no port */
+  async listen(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#http.once('error', reject).listen(0, '127.0.0.1', resolve);
+    await promise;
+    this.#port = (this.#http.address() as AddressInfo).port;
+  }
+
+  get server(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  stats(): EgressStats {
+    return this.#counters.stats(this.#connections.size);
+  }
+
+  wasBlocked(url: string): boolean {
+    return this.failureOf(url) === 'blocked';
+  }
+
+  failureOf(url: string): EgressFailureKind | undefined {
+    return this.#counters.failureOf(url);
+  }
+
+  setResponseTimeout(ms: number): void {
+    this.#connections.responseTimeoutMs = ms;
+  }
+
+  expectSlow(url: string, ms: number): () => void {
+    const target = targetOfUrl(url);
+    return target ? this.#connections.expectSlow(target, ms) : () => undefined;
+  }
+
+  cutSilent(url: string, silentMs: number): number {
+    const target = targetOfUrl(url);
+    return target ? this.#connections.cutSilent(target, silentMs) : 0;
+  }
+
+  cutStalled(now: number, lateMs: number): void {
+    this.#connections.cutStalled(now, lateMs);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed.signal.aborted) return;
+    this.#sessions.delete(this);
+    const closed = new EgressFailure('closed', 'the proxy session is closed');
+    this.#closed.abort(closed);
+    this.agent.destroy();
+    this.#connections.destroyAll(closed);
+    for (const client of this.#clients) client.destroy();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#http.close(() => resolve());
+    await promise;
+  }
+
+  dial(target: Target): Promise<Connection> {
+    return this.#dialer.dial(target);
+  }
+
+  connectionOf(socket: Socket): Connection | undefined {
+    return this.#connections.of(socket);
+  }
+
+  failed(target: Target, failure: EgressFailure): void {
+    if (failure.kind === 'closed') return;
+    this.#counters.failed(target, failure.kind);
+    this.#options.log.debug(
+      { host: target.host, port: target.port, kind: failure.kind, err: failure },
+      'a request of a page failed in the egress proxy',
+    );
+  }
+
+  received(bytes: number): void {
+    this.#transferred('download', bytes, this.#options.limits.maxDownloadBytes);
+  }
+
+  sent(bytes: number): void {
+    this.#transferred('upload', bytes, this.#options.limits.maxUploadBytes);
+  }
+
+  #transferred(direction: 'download' | 'upload', bytes: number, max: number): void {
+    if (!this.#counters.transferred(direction, bytes, max)) return;
+    this.#reached(direction);
+    this.#dialer.stop(new EgressFailure('limit', `${direction} of more than ${max} bytes`));
+  }
+
+  #reached(limit: SessionLimit): void {
+    if (this.#counters.reached(limit)) this.#options.onLimit?.(limit);
+  }
+
+  #createServer(): http.Server {
+    // The browser is the only client and ends with the capture: it needs no time-outs.
+    const options = { maxHeaderSize, requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 };
+    const server = http.createServer(options, (request, response) => void forward(this, request, response));
+    server.on('connect', (request, client: Socket, head) => void tunnel(this, request, client, head));
+    server.on('connection', (client) => {
+      this.#clients.add(client);
+      client.once('close', () => this.#clients.delete(client));
+    });
+    return server;
+  }
 }

@@ -9,8 +9,8 @@ import http, {
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { EgressFailure, toEgressFailure, type EgressFailureKind } from '@webcapture/shared/egress/policy.ts';
-import type { Connection } from './connections.ts';
+import { EgressFailure, type EgressFailureKind } from '@webcapture/shared/egress/policy.ts';
+import { type Connection, toEgressFailure } from './connections.ts';
 import { parseAbsoluteForm, targetOfAuthority, type PlainRequest, type Target } from './target.ts';
 
 /** What serving a request needs of the proxy session that it came in. */

@@ -1,18 +1,6 @@
 import type { Page, Request } from 'playwright';
-import type { ProxySession } from './session.ts';
-
-export interface StallWatchOptions {
-  /** For each script and stylesheet to begin, in ms. */
-  readonly responseTimeoutMs: number;
-  /** For the main document, and whatever else, in ms: that of the navigation. */
-  readonly navigationTimeoutMs: number;
-}
-
-export interface StallWatch {
-  /** Whether something was cut: then the page got where it is without it. */
-  readonly gaveUp: boolean;
-  stop(): void;
-}
+import { startTicker } from './connections.ts';
+import type { ProxySession } from './proxy.ts';
 
 /** What keeps a page from being parsed or painted at all. Images and fonts only make it late. */
 const blockingTypes = new Set(['stylesheet', 'script']);
@@ -25,9 +13,16 @@ const maxSilentMs = 1000;
  * shared. A script or stylesheet that does not begin in time is cut, so that a hanging one in the head does not hold the
  * page; all else has the time of the navigation, the documents of the main frame each for itself, redirects and later
  * navigations included.
+ *
+ * @param timeouts in milliseconds: for each script and stylesheet to begin, and for all else, that of the navigation
+ * @returns `gaveUp`: whether something was cut, so that the page got where it is without it
  */
-export function watchStalls(page: Page, session: ProxySession, options: StallWatchOptions): StallWatch {
-  const { responseTimeoutMs, navigationTimeoutMs } = options;
+export function watchStalls(
+  page: Page,
+  session: ProxySession,
+  timeouts: { readonly responseTimeoutMs: number; readonly navigationTimeoutMs: number },
+) {
+  const { responseTimeoutMs, navigationTimeoutMs } = timeouts;
   const silentMs = Math.min(maxSilentMs, responseTimeoutMs / 4);
   const pending = new Map<Request, number>();
   const slow = new Map<Request, () => void>();
@@ -38,12 +33,12 @@ export function watchStalls(page: Page, session: ProxySession, options: StallWat
     if (isMainDocument(page, request)) slow.set(request, session.expectSlow(request.url(), navigationTimeoutMs));
     else if (blockingTypes.has(request.resourceType())) pending.set(request, performance.now());
   };
-  const settled = (request: Request) => {
+  const responded = (request: Request) => {
     pending.delete(request);
     slow.get(request)?.();
     slow.delete(request);
   };
-  const onResponse = (response: { request(): Request }) => settled(response.request());
+  const onResponse = (response: { request(): Request }) => responded(response.request());
   const stopTicker = startTicker(silentMs / 2, (now, lateMs) => {
     for (const [request, since] of pending) {
       const begun = Math.min(now, since + lateMs);
@@ -53,7 +48,11 @@ export function watchStalls(page: Page, session: ProxySession, options: StallWat
     }
   });
 
-  page.on('request', onRequest).on('response', onResponse).on('requestfailed', settled).on('requestfinished', settled);
+  page
+    .on('request', onRequest)
+    .on('response', onResponse)
+    .on('requestfailed', responded)
+    .on('requestfinished', responded);
   return {
     get gaveUp() {
       return gaveUp;
@@ -61,7 +60,7 @@ export function watchStalls(page: Page, session: ProxySession, options: StallWat
     stop() {
       stopTicker();
       page.off('request', onRequest).off('response', onResponse);
-      page.off('requestfailed', settled).off('requestfinished', settled);
+      page.off('requestfailed', responded).off('requestfinished', responded);
       for (const release of slow.values()) release();
     },
   };
@@ -74,20 +73,4 @@ function isMainDocument(page: Page, request: Request): boolean {
     // A frame that the driver has not met yet: not the one of this page.
     return false;
   }
-}
-
-/**
- * Calls `onTick` every `intervalMs` until the returned function is called. It is told by how much it comes late: for so long it
- * was this process that stood still, or had no processor, and what others did meanwhile has not been seen yet.
- */
-export function startTicker(intervalMs: number, onTick: (now: number, lateMs: number) => void): () => void {
-  let last = performance.now();
-  const timer = setInterval(() => {
-    const now = performance.now();
-    const lateMs = Math.max(0, now - last - intervalMs);
-    last = now;
-    onTick(now, lateMs);
-  }, intervalMs);
-  timer.unref();
-  return () => clearInterval(timer);
 }

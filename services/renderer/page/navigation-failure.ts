@@ -1,6 +1,6 @@
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { BrowserLostError, hasLostProxy } from '../browser/page.ts';
-import type { ProxySession } from '../egress/session.ts';
+import type { ProxySession } from '../egress/proxy.ts';
 
 /** What Chromium says of a navigation that came to nothing, in a client's words. `{host}` is filled in. */
 const sentences: readonly (readonly [RegExp, string])[] = [

@@ -1,6 +1,6 @@
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { Frame, Page, Request } from 'playwright';
-import type { ProxySession } from '../egress/session.ts';
+import type { ProxySession } from '../egress/proxy.ts';
 
 /** For so long nothing may happen; the same as Playwright's `networkidle`. */
 const quietMs = 500;

@@ -6,7 +6,7 @@ import type { Browsers } from '../browser/browsers.ts';
 import { BrowserLostError, type CapturePage } from '../browser/page.ts';
 import type { Size } from '../browser/stealth.ts';
 import { windowSize } from '../browser/switches.ts';
-import type { ProxySession } from '../egress/session.ts';
+import type { ProxySession } from '../egress/proxy.ts';
 import type { CaptureDeadline } from './deadline.ts';
 import { MainDocument } from './main-document.ts';
 import { watchNetwork, type NetworkWatch } from './network.ts';

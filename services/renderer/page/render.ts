@@ -3,7 +3,7 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import type { Blocker } from '../blocking/blocker.ts';
-import { BlockingSession } from '../blocking/session.ts';
+import { BlockingSession } from '../blocking/blocking-session.ts';
 import type { Browsers } from '../browser/browsers.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { watchStalls } from '../egress/stalls.ts';

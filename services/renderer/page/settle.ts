@@ -1,7 +1,7 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
-import type { BlockingSession } from '../blocking/session.ts';
+import type { BlockingSession } from '../blocking/blocking-session.ts';
 import { fitFullPage, type FullPage, scrollPage, showFullPage } from './full-page.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';

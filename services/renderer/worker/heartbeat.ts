@@ -48,30 +48,24 @@ const windowMs = 5 * 60_000;
 /** Failures that say something about this service, not about the page that was asked for. */
 const ourFailures: ReadonlySet<ErrorCode> = new Set(['CAPTURE_FAILED', 'STORAGE_FAILED', 'INTERNAL_ERROR']);
 
-interface Ended {
-  readonly at: number;
-  readonly failedByUs: boolean;
+interface EndedCapture {
+  readonly failure: ErrorCode | null;
+  /** Null for a background capture: nobody waits for it, so its time in the queue tells nothing. */
   readonly queueWaitMs: number | null;
   readonly renderMs: number;
 }
 
 /** The captures of the last five minutes, for the heartbeat. */
 export class RecentCaptures {
-  #ended: Ended[] = [];
+  #ended: (EndedCapture & { readonly at: number })[] = [];
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** `queueWaitMs` is null for a background capture: nobody waits for it, so its time in the queue tells nothing. */
-  add(capture: { failure: ErrorCode | null; queueWaitMs: number | null; renderMs: number }): void {
-    this.#ended.push({
-      at: this.#now(),
-      failedByUs: capture.failure !== null && ourFailures.has(capture.failure),
-      queueWaitMs: capture.queueWaitMs,
-      renderMs: capture.renderMs,
-    });
+  add(capture: EndedCapture): void {
+    this.#ended.push({ ...capture, at: this.#now() });
   }
 
   summary(): RendererHeartbeat['recent'] {
@@ -82,7 +76,7 @@ export class RecentCaptures {
     return {
       ended: this.#ended.length,
       ...(this.#ended.length === 0 ? {} : { meanRenderMs: Math.round(spent / this.#ended.length) }),
-      failedByUs: this.#ended.filter(({ failedByUs }) => failedByUs).length,
+      failedByUs: this.#ended.filter(({ failure }) => failure !== null && ourFailures.has(failure)).length,
       queueWaitP95Ms: Math.round(waits[Math.ceil(waits.length * 0.95) - 1] ?? 0),
     };
   }

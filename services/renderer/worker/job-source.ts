@@ -95,7 +95,7 @@ export class JobSource {
     this.ask();
   }
 
-  /** Asks no more. What is on its way all the same goes back to the queue. */
+  /** Asks no more. What is on its way all the same is returned. */
   close(): void {
     this.#isOpen = false;
     clearInterval(this.#silenceTimer);

@@ -12,7 +12,7 @@ export interface DeliveredJob {
   readonly takenAt: number;
 }
 
-/** Tells how jobs ended: for good in the queue of results, and at once to the front that waits. */
+/** Publishes how jobs ended: for good in the queue of results, and at once to the front that waits. */
 export class ResultPublisher {
   readonly #session: NatsSession;
   readonly #pod: string;
@@ -24,13 +24,13 @@ export class ResultPublisher {
 
   /**
    * Publishes the result of a job, with awaited confirmation, again and again until `deadline` (Unix ms, by this process's
-   * clock) or until the signal aborts; and tells whoever waits. Throws what NATS answers. After that the job is done,
+   * clock) or until the signal aborts; and replies to whoever waits. Throws what NATS answers. After that the job is done,
    * whatever becomes of this renderer.
    */
   async publish(delivered: DeliveredJob, outcome: JobOutcome, deadline: number, signal?: AbortSignal): Promise<void> {
     const { uuid, revision, region, reply, resultTtlSeconds: ttl } = delivered.job;
-    // A completed capture has been told with its file already.
-    if (outcome.kind !== 'completed' && reply?.wants !== 'start') this.tell(delivered, outcome);
+    // The reply for a completed capture has been sent with its file already.
+    if (outcome.kind !== 'completed' && reply?.wants !== 'start') this.reply(delivered, outcome);
     const id = `${uuid}:${revision}`;
     const publishedAt = performance.now();
     await retryTransient(
@@ -38,7 +38,7 @@ export class ResultPublisher {
         const waitedMs = performance.now() - publishedAt;
         const now = outcome.kind === 'completed' ? { ...outcome, ageMs: outcome.ageMs + waitedMs } : outcome;
         return this.#session.js.publish(resultSubject(region, uuid), JSON.stringify(this.#resultOf(delivered, now)), {
-          // A job that was given back will have another result.
+          // A job that was returned will have another result.
           msgID: outcome.kind === 'returned' ? `${id}:returned:${this.#pod}:${delivered.takenAt}` : id,
           timeout,
           expect: { streamName: streamNames.results },
@@ -50,10 +50,10 @@ export class ResultPublisher {
   }
 
   /**
-   * Tells whoever waits, if anybody does; core NATS, so it may get lost. `bytes`: the file, where it is wanted and fits.
+   * Replies to whoever waits, if anybody does; core NATS, so it may get lost. `bytes`: the file, where it is wanted and fits.
    * Never throws: the result that counts is published as well.
    */
-  tell(delivered: DeliveredJob, outcome: JobOutcome, bytes: Buffer | null = null): void {
+  reply(delivered: DeliveredJob, outcome: JobOutcome, bytes: Buffer | null = null): void {
     const { reply } = delivered.job;
     if (reply === undefined || (reply.wants === 'start') !== (outcome.kind === 'started')) return;
     const { nc } = this.#session;

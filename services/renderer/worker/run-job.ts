@@ -20,7 +20,7 @@ import type { DeliveredJob, ResultPublisher } from './publish-result.ts';
 import type { Work } from './slots.ts';
 
 /** After a lost browser the next renderer may have the job at once. */
-const handBackDelayMs = 10;
+const nakDelayMs = 10;
 
 const oldVersionDelayMs = 5000;
 
@@ -34,8 +34,8 @@ const ackTimeoutMs = 2000;
 /** A result is published for so long after the deadline while NATS is unavailable; then the job is delivered again. */
 const publishGraceMs = 10 * 60_000;
 
-/** A page is closed when its capture is answered, or after this: a store that is slow must not keep pages running. */
-const maxPageHoldMs = 250;
+/** A page is closed when the reply was sent, or after this: a store that is slow must not keep pages running. */
+const maxPageOpenMs = 250;
 
 export interface JobDeps {
   readonly engine: RenderEngine;
@@ -77,21 +77,25 @@ export function runJob(message: PulledMessage, signal: AbortSignal, deps: JobDep
   return { rendered: rendered.promise, done };
 }
 
-/** Gives a job back that was not rendered: a trusted service queues it again, and it does not count as an attempt. */
-export async function giveBack(message: PulledMessage, reason: ReturnReason, deps: JobDeps): Promise<void> {
+/** Returns a job that was not rendered: a trusted service queues it again, and it does not count as an attempt. */
+export async function returnJob(message: PulledMessage, reason: ReturnReason, deps: JobDeps): Promise<void> {
   try {
-    const job = parseJob(message.data);
-    await returnJob(job, message, reason, deps);
+    await publishReturn(parseJob(message.data), message, reason, deps);
   } catch (error) {
     deps.log.warn({ err: error, reason }, 'returning a job failed; it will be delivered again');
-    message.handBack(handBackDelayMs);
+    message.nak(nakDelayMs);
   }
 }
 
-async function returnJob(job: JobEnvelope, message: PulledMessage, reason: ReturnReason, deps: JobDeps): Promise<void> {
+async function publishReturn(
+  job: JobEnvelope,
+  message: PulledMessage,
+  reason: ReturnReason,
+  deps: JobDeps,
+): Promise<void> {
   if (typeof job.ticket !== 'string') {
     // Of version 0.1: the leader makes a job of this version of it.
-    message.handBack(oldVersionDelayMs);
+    message.nak(oldVersionDelayMs);
     return;
   }
   const delivered = { job, delivery: message.delivery, takenAt: performance.now() };
@@ -102,7 +106,7 @@ async function returnJob(job: JobEnvelope, message: PulledMessage, reason: Retur
 async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, onRendered: () => void): Promise<void> {
   const job = read(message, deps.log);
   if (job === null) return;
-  if ('isUnknown' in job) return giveBack(message, 'unknown_version', deps);
+  if ('isUnknown' in job) return returnJob(message, 'unknown_version', deps);
   const log = deps.log.child({ uuid: job.uuid, account: job.account });
   const delivered = { job, delivery: message.delivery, takenAt: performance.now() };
   const limits = limitsOf(job, message, deps);
@@ -113,13 +117,13 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
     outcome = await capture(delivered, limits, signal, deps, onRendered);
   } catch (thrown) {
     onRendered();
-    if (signal.aborted) return returnJob(job, message, 'shutting_down', deps);
+    if (signal.aborted) return publishReturn(job, message, 'shutting_down', deps);
     if (isCollateral(thrown) && message.delivery < jobMaxDeliveries) {
       log.warn(
         { err: thrown, delivery: message.delivery },
-        'the browser was lost; handing the job back for another attempt',
+        'the browser was lost during a capture; its job will be delivered again',
       );
-      message.handBack(handBackDelayMs);
+      message.nak(nakDelayMs);
       return;
     }
     outcome = failureOf(thrown);
@@ -134,7 +138,7 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
   deps.onEnd({ job, failure: outcome.kind === 'failed' ? outcome.code : null, queueMs: limits.queueMs, renderMs });
 }
 
-/** Renders, uploads, and tells whoever waits; throws why it failed. `onRendered`: the slot is free for the next job. */
+/** Renders, uploads, and replies to whoever waits; throws why it failed. `onRendered`: the slot is free for the next job. */
 async function capture(
   delivered: DeliveredJob & { readonly job: CaptureJob },
   { deadline, queueMs }: Limits,
@@ -144,7 +148,7 @@ async function capture(
 ): Promise<JobOutcome> {
   const { job, delivery } = delivered;
   const { engine, results, log } = deps;
-  if (job.reply?.wants === 'start') results.tell(delivered, { kind: 'started' });
+  if (job.reply?.wants === 'start') results.reply(delivered, { kind: 'started' });
   const answered = Promise.withResolvers<void>();
   let latest: NodeJS.Timeout | undefined;
   try {
@@ -161,18 +165,18 @@ async function capture(
     const capturedAt = performance.now();
     // What follows takes time at a distance, but no processor.
     onRendered();
-    latest = setTimeout(answered.resolve, maxPageHoldMs);
+    latest = setTimeout(answered.resolve, maxPageOpenMs);
     const { sent, stored } = upload(rendering, job, deadline, deps);
     const completed = (uploaded: Upload): JobOutcome => {
       const ageMs = performance.now() - capturedAt;
       return { kind: 'completed', upload: uploaded, report: reportOf(rendering, queueMs, ageMs), ageMs };
     };
-    // Whoever waits is told as early as possible; the result that counts follows when the file is there for good.
-    results.tell(delivered, completed(await sent), rendering.bytes);
+    // Whoever waits gets the reply as early as possible; the result that counts follows when the file is there for good.
+    results.reply(delivered, completed(await sent), rendering.bytes);
     const outcome = completed(await stored);
     log.info(
       { uuid: job.uuid, region: job.region, format: job.options.format, ...rendering.report.timings },
-      'captured',
+      'a page was captured and its file stored',
     );
     return outcome;
   } finally {

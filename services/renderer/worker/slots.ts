@@ -12,9 +12,9 @@ export interface SlotsOptions {
   readonly count: number;
   /** Takes a job to its end, whatever that is. */
   readonly run: (message: PulledMessage, signal: AbortSignal) => Work;
-  /** Gives a job back for which there is no slot. */
-  readonly giveBack: (message: PulledMessage, reason: 'shutting_down' | 'no_free_slot') => Promise<void>;
-  /** False while the browser is not up: then no slot counts as free, and what comes is given back. */
+  /** Returns a job for which there is no slot. */
+  readonly returnJob: (message: PulledMessage, reason: 'shutting_down' | 'no_free_slot') => Promise<void>;
+  /** False while the browser is not up: then no slot counts as free, and what comes is returned. */
   readonly ready: () => boolean;
   /** A slot has become free. */
   readonly onFree: () => void;
@@ -69,11 +69,11 @@ export class Slots {
   }
 
   take(message: PulledMessage): void {
-    const { run, giveBack, count, onFree, onTaken, ready } = this.#options;
+    const { run, returnJob, count, onFree, onTaken, ready } = this.#options;
     if (this.#isDraining || this.#busy >= count || !ready()) {
       // What was requested is used up: it is asked for again as soon as it is ready, however soon that is.
       if (!ready()) this.#wasReady = false;
-      this.#track(giveBack(message, this.#isDraining ? 'shutting_down' : 'no_free_slot'));
+      this.#track(returnJob(message, this.#isDraining ? 'shutting_down' : 'no_free_slot'));
       return;
     }
     this.#busy++;
@@ -92,7 +92,7 @@ export class Slots {
     );
   }
 
-  /** Takes no more, lets what runs end within `graceMs`, then aborts it: aborted jobs go back to the queue. */
+  /** Takes no more, lets what runs end within `graceMs`, then aborts it: aborted jobs are returned. */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
     clearInterval(this.#watch);

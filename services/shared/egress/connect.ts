@@ -3,7 +3,7 @@ import type { ResolvedAddress } from './lookup.ts';
 import { EgressFailure } from './policy.ts';
 
 /** More addresses than these are not tried: by then whoever waits has given up. */
-const mostAddresses = 4;
+const maxAddresses = 4;
 
 /**
  * Connects to the first address that answers, in their order, by number: nothing is looked up here. Each try gets its
@@ -18,7 +18,7 @@ export async function connect(
   signal: AbortSignal,
 ): Promise<Socket> {
   const deadline = performance.now() + timeoutMs;
-  const tried = addresses.slice(0, mostAddresses);
+  const tried = addresses.slice(0, maxAddresses);
   let failure = new EgressFailure('unreachable', 'there is no address');
   for (const [index, address] of tried.entries()) {
     const share = (deadline - performance.now()) / (tried.length - index);
@@ -40,13 +40,13 @@ function connectOnce(to: ResolvedAddress, port: number, timeoutMs: number, signa
     () => socket.destroy(new EgressFailure('connect-timeout', `no connection within ${Math.round(timeoutMs)} ms`)),
     timeoutMs,
   );
-  const settle = () => {
+  const stopWaiting = () => {
     clearTimeout(timer);
     signal.removeEventListener('abort', abort);
     socket.off('error', fail).off('connect', succeed);
   };
   const fail = (error: Error) => {
-    settle();
+    stopWaiting();
     // The socket is dead, but a late error on it without a listener would end the process.
     socket.on('error', () => undefined);
     reject(
@@ -54,7 +54,7 @@ function connectOnce(to: ResolvedAddress, port: number, timeoutMs: number, signa
     );
   };
   const succeed = () => {
-    settle();
+    stopWaiting();
     resolve(socket);
   };
   socket.on('error', fail).on('connect', succeed);

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay } from '../runtime/deadline.ts';
 
 export interface ResolvedAddress {
   readonly address: string;
@@ -74,7 +74,7 @@ async function ask(resolver: Resolver, name: string): Promise<readonly ResolvedA
   try {
     const four = (await resolver.resolve4(name)).map((address) => ({ address, family: 4 as const }));
     const grace = new AbortController();
-    const late = delay(graceMs, [], { signal: grace.signal, ref: false }).catch(() => []);
+    const late = delay(graceMs, grace.signal).then(() => []);
     const both = [...four, ...(await Promise.race([six, late]))];
     grace.abort();
     return both;
@@ -135,29 +135,4 @@ function parseSearch(lines: readonly (readonly string[])[]): readonly string[] {
     .slice(1, 7)
     .map((domain) => domain.toLowerCase().replace(/\.$/, ''))
     .filter((domain) => domain !== '');
-}
-
-/**
- * Runs a task that may hang. The signal handed to it aborts at the deadline and with the caller's; the promise rejects
- * then with the reason, whether or not the task heeds the signal.
- */
-export async function bounded<T>(
-  task: (signal: AbortSignal) => Promise<T>,
-  timeoutMs: number,
-  signal?: AbortSignal,
-): Promise<T> {
-  const controller = new AbortController();
-  const abort = () => controller.abort(signal?.reason);
-  const timer = setTimeout(() => controller.abort(new Error(`timed out after ${timeoutMs} ms`)), timeoutMs);
-  if (signal?.aborted) abort();
-  signal?.addEventListener('abort', abort, { once: true });
-  try {
-    const given = Promise.withResolvers<never>();
-    controller.signal.addEventListener('abort', () => given.reject(controller.signal.reason), { once: true });
-    controller.signal.throwIfAborted();
-    return await Promise.race([task(controller.signal), given.promise]);
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', abort);
-  }
 }

@@ -1,10 +1,11 @@
 import { isIP } from 'node:net';
 import type ipaddr from 'ipaddr.js';
+import { withTimeout } from '../runtime/deadline.ts';
 import type { EnvReader } from '../runtime/env.ts';
 import { ServiceError } from '../runtime/errors.ts';
 import { parsedVariable } from '../runtime/variables.ts';
 import { type Address, holds, metadataAddresses, parseCidrs, rangeOf } from './address-range.ts';
-import { bounded, createSystemLookup, type Lookup, type ResolvedAddress } from './lookup.ts';
+import { createSystemLookup, type Lookup, type ResolvedAddress } from './lookup.ts';
 
 /** Why something outside could not be reached, or did not answer: for a page's requests, and for webhooks. */
 export type EgressFailureKind =
@@ -18,9 +19,9 @@ export type EgressFailureKind =
   | 'connect-timeout'
   /** The connection stood, but the answer did not begin in time. */
   | 'response-timeout'
-  /** The lane has its most connections or bytes. */
+  /** The proxy session has reached a limit of its connections or bytes. */
   | 'limit'
-  /** The lane is closed. */
+  /** The proxy session is closed. */
   | 'closed';
 
 export class EgressFailure extends Error {
@@ -31,12 +32,6 @@ export class EgressFailure extends Error {
     this.name = 'EgressFailure';
     this.kind = kind;
   }
-}
-
-/** Any thrown value as a failure: what is not one yet is a connection that broke. */
-export function toEgressFailure(thrown: unknown): EgressFailure {
-  if (thrown instanceof EgressFailure) return thrown;
-  return new EgressFailure('unreachable', 'the connection failed', { cause: thrown });
 }
 
 /**
@@ -52,8 +47,7 @@ const fetchBadPorts = [
 
 const commandPorts = [445, 873, 1433, 1521, 2181, 3306, 3389, 4222, 5432, 5672, 6222, 6379, 9042, 9092, 11_211, 27_017];
 
-/** The ports that the egress policy refuses unless it is told otherwise. */
-const refusedPorts: readonly number[] = [...fetchBadPorts, ...commandPorts];
+const refusedPorts: ReadonlySet<number> = new Set([...fetchBadPorts, ...commandPorts]);
 
 /** The host of an address bar: an IP address in canonical form, or a name in lower case without its trailing dot. */
 export type Host =
@@ -156,8 +150,6 @@ export interface EgressPolicyOptions {
   readonly allow: readonly string[];
   /** CIDR blocks closed by the operator, whatever else holds: a cluster that uses public addresses inside. */
   readonly deny?: readonly string[];
-  /** Ports refused; by default {@link refusedPorts}. */
-  readonly refusedPorts?: readonly number[];
   /** How names become addresses; by default the system's hosts file and name servers. */
   readonly lookup?: Lookup;
 }
@@ -201,7 +193,6 @@ export interface EgressPolicy {
  */
 export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
   const judge = createJudge(options.allow, options.deny ?? []);
-  const ports = new Set(options.refusedPorts ?? refusedPorts);
   const systemLookup = options.lookup ?? createSystemLookup();
 
   const openLoopback = (name: string): readonly ResolvedAddress[] => {
@@ -218,13 +209,14 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
   return {
     checkAddress: judge,
 
-    allowsPort: (port) => !ports.has(port),
+    allowsPort: (port) => !refusedPorts.has(port),
 
     checkLiteral(url) {
       if (url.protocol !== 'http:' && url.protocol !== 'https:') {
         throw blocked(`Only http and https addresses are captured, not ${url.protocol}`);
       }
-      if (url.port !== '' && ports.has(Number(url.port))) throw blocked(`Port ${url.port} is not a port of the web.`);
+      if (url.port !== '' && refusedPorts.has(Number(url.port)))
+        throw blocked(`Port ${url.port} is not a port of the web.`);
       const host = parseHost(url.hostname);
       if (host === undefined) throw blocked('The host of the address is not a valid name or IP address.');
       if (host.kind === 'address') requireOpen(host.address);
@@ -261,7 +253,7 @@ async function lookUp(
   signal: AbortSignal | undefined,
 ): Promise<readonly ResolvedAddress[]> {
   try {
-    const addresses = await bounded((inner) => lookup(name, inner), timeoutMs, signal);
+    const addresses = await withTimeout((inner) => lookup(name, inner), timeoutMs, signal);
     if (addresses.length > 0) return addresses;
   } catch (cause) {
     throw new ServiceError('NAVIGATION_FAILED', `The name "${name}" could not be resolved.`, { cause });
@@ -292,10 +284,10 @@ export const egressVariables = {
 };
 
 /** The CIDR ranges opened to captures and webhooks. */
-export const readEgressAllow = (env: EnvReader): readonly string[] => egressVariables.allow.read(env) ?? [];
+export const readEgressAllow = (env: EnvReader): readonly string[] => egressVariables.allow.read(env);
 
 /** The CIDR ranges closed to captures and webhooks, whatever else opens them. */
-export const readEgressDeny = (env: EnvReader): readonly string[] => egressVariables.deny.read(env) ?? [];
+export const readEgressDeny = (env: EnvReader): readonly string[] => egressVariables.deny.read(env);
 
 function parseRanges(value: string): readonly string[] {
   const listed = value.split(',').flatMap((range) => range.trim() || []);

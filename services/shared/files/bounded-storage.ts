@@ -77,7 +77,7 @@ export async function removeObject(
 /** Nothing moved on a connection for too long. */
 class SilenceError extends Error {
   constructor(ms: number) {
-    super(`nothing was heard for ${ms} ms`);
+    super(`the connection was silent for ${ms} ms`);
     this.name = 'SilenceError';
   }
 }

@@ -2,9 +2,6 @@ import type { StoredMsg } from '@nats-io/jetstream';
 import type { Region } from '../runtime/regions.ts';
 import type { ListedFile, StoredFile } from './file-store.ts';
 
-/** Bytes of a part: well below the smallest max_payload, and 0.5 ms for a file of 300 KB. */
-export const partSize = 256 * 1024;
-
 /** Parts outlive their head by this, so that a reading that has begun can end. */
 export const partGraceSeconds = 300;
 
@@ -22,7 +19,7 @@ export interface Head extends StoredFile {
   readonly parts: number;
   readonly location: PartsLocation;
   /** What this file replaced: its parts are kept until the next replacement, for those who are reading them. */
-  readonly previous?: PartsLocation;
+  readonly previous?: PartsLocation | undefined;
 }
 
 /** As the version before this one wrote it. */
@@ -42,8 +39,8 @@ export function headOf(message: StoredMsg | null, now: number): Head | null {
 
 function headOfFormer({ generation, previousGeneration, ...head }: FormerHead): Head {
   const location = { object: head.name, generation };
-  if (previousGeneration === undefined) return { ...head, location };
-  return { ...head, location, previous: { object: head.name, generation: previousGeneration } };
+  const previous = previousGeneration === undefined ? undefined : { object: head.name, generation: previousGeneration };
+  return { ...head, location, previous };
 }
 
 /** As a listing shows the file of a head that is there. */

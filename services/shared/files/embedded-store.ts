@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { NatsSession } from '../nats/connect.ts';
-import { retryTransient } from '../nats/retry.ts';
-import { backoffMs, DeadlineError, delay, localDeadline, withDeadline } from '../runtime/deadline.ts';
-import { ServiceError } from '../runtime/errors.ts';
+import { DeadlineError, localDeadline, withDeadline } from '../runtime/deadline.ts';
+import { toServiceError } from '../runtime/errors.ts';
 import {
   formerHeadSubject,
   type Head,
@@ -17,14 +16,13 @@ import {
   objectFilters,
   parseUploadObject,
   partsFilter,
-  partSize,
   type PartsLocation,
   partSubject,
   versionOf,
 } from './embedded-head.ts';
 import { EmbeddedUploader } from './embedded-uploader.ts';
-import { FileMessages } from './file-messages.ts';
-import { uuidOf } from './file-name.ts';
+import { FileMessages, partSize, untilFound } from './file-messages.ts';
+import { uuidOfFileName } from './file-name.ts';
 import {
   type AcceptedFile,
   type ByteRange,
@@ -37,7 +35,8 @@ import {
   type StoredFile,
   type Upload,
 } from './file-store.ts';
-import { isSamePicture, mayShowSame } from './same-picture.ts';
+import { placementOf, showSame, untilPlaced } from './placement.ts';
+import { mayShowSame } from './same-picture.ts';
 import { expiryToleranceMs, signatureBytes, UploadRejectedError, verifyClaim, verifySignature } from './upload.ts';
 
 /** Parts read ahead of the reader. */
@@ -48,8 +47,8 @@ const writeTimeoutMs = 30_000;
 /** A result may be quicker than the parts of its file, which another stream stores. */
 const partsTimeoutMs = 2000;
 
-/** Whoever replaces a file at the same time is another delivery of the job, or a job of somebody else. */
-const maxAttempts = 5;
+/** How a file is to be kept. */
+type Wanted = Pick<ExpectedUpload, 'name' | 'expiresAt' | 'cacheSeconds'>;
 
 /** A file in place, and what a compare-and-set of its head must name. */
 interface Place {
@@ -102,13 +101,20 @@ export class EmbeddedStore implements FileStore {
       early?.catch(() => undefined);
       let isSame = false;
       const file = await this.#place(upload, location, expected, deadline, async (head) => {
-        if (isSameLocation(head?.location, location)) return 'keep';
-        if (head !== null && !expected.isRefresh) return 'keep';
+        if (head !== null && (isSameLocation(head.location, location) || !expected.isRefresh)) return 'keep';
         const isCompared = head !== null && upload.etag !== head.etag && mayShowSame(head, upload);
         const bytes = await (early ?? this.#verify(upload, location, { ...expected, deadline }, isCompared));
-        isSame = head !== null && (upload.etag === head.etag || (bytes !== null && (await this.#shows(head, bytes))));
-        if (!isSame || head === null) return 'write';
-        return head.expiresAt === expected.expiresAt && head.cacheSeconds === expected.cacheSeconds ? 'keep' : 'extend';
+        isSame =
+          head !== null &&
+          (upload.etag === head.etag ||
+            (bytes !== null &&
+              (await showSame(
+                head,
+                upload,
+                () => buffer(this.read(head)),
+                async () => bytes,
+              ))));
+        return placementOf(head, expected, isSame);
       });
       return { file, isSame };
     }, limits);
@@ -118,7 +124,7 @@ export class EmbeddedStore implements FileStore {
     return this.#call(async () => {
       const [region, object] = upload.object.split('/');
       const parsed = parseUploadObject(upload.object, { region, object } as Pick<NewFile, 'region' | 'object'>);
-      if (parsed === null || uuidOf(parsed.location.object) !== uuidOf(name)) return;
+      if (parsed === null || uuidOfFileName(parsed.location.object) !== uuidOfFileName(name)) return;
       const { head } = await this.#placeOf(name, limits?.deadline ?? this.#now() + writeTimeoutMs);
       const { location } = parsed;
       if (isSameLocation(head?.location, location) || isSameLocation(head?.previous, location)) return;
@@ -181,11 +187,11 @@ export class EmbeddedStore implements FileStore {
   async #place(
     upload: Upload,
     location: PartsLocation,
-    wanted: Pick<ExpectedUpload, 'name' | 'expiresAt'> & { readonly cacheSeconds?: number | undefined },
+    wanted: Wanted,
     deadline: number,
     decide: (head: Head | null) => 'keep' | 'write' | 'extend' | Promise<'keep' | 'write' | 'extend'>,
   ): Promise<Head> {
-    for (let attempt = 1; ; attempt++) {
+    const attempt = async (): Promise<Head | null> => {
       const place = await this.#placeOf(wanted.name, deadline);
       const { head } = place;
       const decision = await decide(head);
@@ -195,15 +201,11 @@ export class EmbeddedStore implements FileStore {
           ? await this.#rewrite(head, location, wanted)
           : newHead(upload, location, wanted, head, this.#now());
       const sequence = await this.#writeHead(next, place, deadline);
-      if (sequence !== null) {
-        if (place.version > 0 || head !== null) await this.#dropFormer(next, sequence, head?.previous);
-        return next;
-      }
-      if (attempt === maxAttempts || this.#now() >= deadline)
-        throw new Error('others replaced the file again and again');
-      // Another write of the head may be under way, which the next reading does not show yet.
-      await delay(backoffMs(attempt, 50, 1000));
-    }
+      if (sequence === null) return null;
+      if (place.version > 0 || head !== null) await this.#dropFormer(next, sequence, head?.previous);
+      return next;
+    };
+    return untilPlaced(attempt, () => this.#now() >= deadline);
   }
 
   async #placeOf(name: string, deadline: number): Promise<Place> {
@@ -251,17 +253,12 @@ export class EmbeddedStore implements FileStore {
   }
 
   /** The bytes of a file once more, to be kept for as long as is wanted now. */
-  async #rewrite(
-    head: Head,
-    { region, object }: PartsLocation,
-    { expiresAt, cacheSeconds }: { expiresAt: number; cacheSeconds?: number | undefined },
-  ): Promise<Head> {
+  async #rewrite(head: Head, { region, object }: PartsLocation, wanted: Wanted): Promise<Head> {
     if (region === undefined) throw new Error('an upload has a region');
     const bytes = await buffer(this.read(head));
-    const { cacheSeconds: _, ...kept } = head;
-    const file = { ...kept, object, region, account: '', bytes, expiresAt };
+    const file = { ...head, object, region, account: '', bytes, expiresAt: wanted.expiresAt };
     const upload = await this.#uploader.upload(file).stored;
-    return newHead(upload, locationOf(upload, file), { name: head.name, expiresAt, cacheSeconds }, head, this.#now());
+    return newHead(upload, locationOf(upload, file), wanted, head, this.#now());
   }
 
   /**
@@ -301,18 +298,9 @@ export class EmbeddedStore implements FileStore {
   }
 
   async #partOf(location: PartsLocation, part: number, limits: { missingUntil: number; deadline: number }) {
-    for (let attempt = 1; ; attempt++) {
-      const message = await retryTransient(() => this.#messages.last(partSubject(location, part)), limits);
-      if (message !== null) return message;
-      if (Date.now() >= limits.missingUntil) throw new UploadRejectedError('missing', `its part ${part} is not there`);
-      await delay(backoffMs(attempt, 20, 200));
-    }
-  }
-
-  /** Whether the file in place shows the same as an upload. One that cannot be read is of no use. */
-  async #shows(head: Head, bytes: Buffer): Promise<boolean> {
-    const present = await buffer(this.read(head)).catch(() => null);
-    return present !== null && (await isSamePicture(head.contentType, bytes, present));
+    const message = await untilFound(() => this.#messages.last(partSubject(location, part)), limits);
+    if (message === null) throw new UploadRejectedError('missing', `its part ${part} is not there`);
+    return message;
   }
 
   /** Makes a call within its limits, and errors those of the store. */
@@ -323,8 +311,7 @@ export class EmbeddedStore implements FileStore {
       if (leftMs <= 0) throw new DeadlineError('what came before', 0);
       return await withDeadline(call(), leftMs, 'the store');
     } catch (error) {
-      if (error instanceof UploadRejectedError) throw error;
-      throw new ServiceError('STORAGE_FAILED', undefined, { cause: error });
+      throw toServiceError(error, 'STORAGE_FAILED');
     }
   }
 
@@ -337,7 +324,7 @@ export class EmbeddedStore implements FileStore {
 function newHead(
   { contentType, size, etag, width, height }: Upload,
   location: PartsLocation,
-  { name, expiresAt, cacheSeconds }: { name: string; expiresAt: number; cacheSeconds?: number | undefined },
+  { name, expiresAt, cacheSeconds }: Wanted,
   replaced: Head | null,
   now: number,
 ): Head {
@@ -350,10 +337,10 @@ function newHead(
     expiresAt,
     width,
     height,
-    ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
+    cacheSeconds,
     parts: Math.ceil(size / partSize),
     location,
-    ...(replaced === null ? {} : { previous: replaced.location }),
+    previous: replaced?.location,
   };
 }
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { ServiceError } from '../runtime/errors.ts';
 import { localDeadline } from '../runtime/deadline.ts';
+import { toServiceError } from '../runtime/errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { partGraceSeconds, partSize, partSubject, uploadObject, type PartsLocation } from './embedded-head.ts';
-import { FileMessages } from './file-messages.ts';
-import type { FileUploader, NewFile, Upload } from './file-store.ts';
+import { partGraceSeconds, partSubject, uploadObject, type PartsLocation } from './embedded-head.ts';
+import { FileMessages, partSize } from './file-messages.ts';
+import { type FileUploader, type NewFile, type Upload } from './file-store.ts';
 import { contentTag, uploadOf } from './upload.ts';
 
 const writeTimeoutMs = 30_000;
@@ -32,9 +32,7 @@ export class EmbeddedUploader implements FileUploader {
     const writing = this.#write(location, file);
     const stored = writing.then(
       () => upload,
-      (error: unknown) => {
-        throw new ServiceError('STORAGE_FAILED', undefined, { cause: error });
-      },
+      (error: unknown) => Promise.reject(toServiceError(error, 'STORAGE_FAILED')),
     );
     // Whoever waits for `sent` alone must not be ended by what becomes of the rest.
     stored.catch(() => undefined);
@@ -48,11 +46,6 @@ export class EmbeddedUploader implements FileUploader {
     const ttlSeconds = Math.max(1, Math.ceil((expiresAt - now) / 1000)) + partGraceSeconds;
     // A renderer far away needs the time that its line takes (2 MB/s); what got lost must be sent again before the deadline.
     const timeout = Math.max(1, Math.min(5000 + bytes.length / 2048, (deadline - Date.now()) / 3));
-    const writing: Promise<unknown>[] = [];
-    for (let part = 0; part * partSize < bytes.length; part++) {
-      const slice = bytes.subarray(part * partSize, (part + 1) * partSize);
-      writing.push(this.#messages.create(partSubject(location, part), slice, { ttlSeconds, deadline, timeout }));
-    }
-    await Promise.all(writing);
+    await this.#messages.createParts((part) => partSubject(location, part), bytes, { ttlSeconds, deadline, timeout });
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { StoredMsg } from '@nats-io/jetstream';
-import { DeadlineError } from '../runtime/deadline.ts';
+import { backoffMs, DeadlineError, delay } from '../runtime/deadline.ts';
 import { isSubjectTaken, isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { isTombstone } from '../nats/entries.ts';
@@ -8,6 +8,9 @@ import { getMessage, type MessageReader } from '../nats/get-message.ts';
 import { readBatch } from '../nats/read-many.ts';
 import { retryTransient } from '../nats/retry.ts';
 import { streamNames } from '../nats/streams.ts';
+
+/** Bytes of a part: well below the smallest max_payload, and 0.5 ms for a file of 300 KB. */
+export const partSize = 256 * 1024;
 
 /** The messages of the stream of files, by subject. Each is written once and never changed. Errors are those of the client. */
 export class FileMessages {
@@ -66,6 +69,19 @@ export class FileMessages {
     await retryTransient(attempt, { deadline, attemptTimeoutMs });
   }
 
+  /** Publishes bytes in parts of {@link partSize}, each as {@link create} does; they are on their way when the call returns. */
+  async createParts(
+    subjectOf: (part: number) => string,
+    bytes: Buffer,
+    limits: Parameters<FileMessages['create']>[2],
+  ): Promise<void> {
+    const writing: Promise<void>[] = [];
+    for (let part = 0; part * partSize < bytes.length; part++) {
+      writing.push(this.create(subjectOf(part), bytes.subarray(part * partSize, (part + 1) * partSize), limits));
+    }
+    await Promise.all(writing);
+  }
+
   /**
    * Publishes when the last message of the subjects that match `filter` still is that of the sequence `expected` (0: when
    * there is none). Returns the sequence; null when that is not so, or when an earlier attempt of this very call has
@@ -96,8 +112,8 @@ export class FileMessages {
    * The messages of the subjects that match a filter, written after that stream sequence, in their order: at most so
    * many, and none when there are no more. Any replica may answer, perhaps without the newest.
    */
-  after(sequence: number, filter: string, most: number): Promise<StoredMsg[]> {
-    return readBatch(this.#session, streamNames.files, { seq: sequence + 1, next_by_subj: filter, batch: most });
+  after(sequence: number, filter: string, limit: number): Promise<StoredMsg[]> {
+    return readBatch(this.#session, streamNames.files, { seq: sequence + 1, next_by_subj: filter, batch: limit });
   }
 
   /** @param before the sequence of the first message that stays; by default none does */
@@ -109,5 +125,20 @@ export class FileMessages {
   async #ask(reader: MessageReader<{ last_by_subj: string }>, filter: string): Promise<StoredMsg | null> {
     const message = await getMessage(reader, streamNames.files, { last_by_subj: filter });
     return message === null || isTombstone(message.header) ? null : message;
+  }
+}
+
+/**
+ * The message that `read` finds: asked for again and again while there is none, until `missingUntil`, and while the server is
+ * away, each time until `deadline` (both Unix ms). Null: there is none.
+ */
+export async function untilFound(
+  read: () => Promise<StoredMsg | null>,
+  { missingUntil, deadline }: { readonly missingUntil: number; readonly deadline: number },
+): Promise<StoredMsg | null> {
+  for (let attempt = 1; ; attempt++) {
+    const message = await retryTransient(read, { deadline });
+    if (message !== null || Date.now() >= missingUntil) return message;
+    await delay(backoffMs(attempt, 20, 400));
   }
 }

@@ -26,11 +26,7 @@ export function isFileName(name: string): boolean {
 }
 
 /** The uuid of the capture that a name of ours belongs to. */
-export function uuidOfFileName(name: string): string {
-  return name.slice(0, 36);
-}
-
-const uuidLength = 36;
+export const uuidOfFileName = (name: string): string => name.slice(0, 36);
 
 /** `capture-<uuid>.<format>`: the random part of the file's name is nobody's business on a disk. */
 export function downloadName(uuid: string, format: Format): string {
@@ -42,16 +38,13 @@ function formatOf(mimeType: StoredFile['contentType']): Format {
   return (found?.[0] ?? 'png') as Format;
 }
 
-/** The capture that a file of ours is of. */
-export const uuidOf = (fileName: string) => fileName.slice(0, uuidLength);
-
 /** The Content-Disposition header of a file: shown in place, and saved under {@link downloadName}. */
 export function contentDisposition({ name, contentType }: Pick<StoredFile, 'name' | 'contentType'>): string {
-  return `inline; filename="${downloadName(uuidOf(name), formatOf(contentType))}"`;
+  return `inline; filename="${downloadName(uuidOfFileName(name), formatOf(contentType))}"`;
 }
 
 /** A year: no cache keeps anything for longer. */
-const mostSeconds = 31_536_000;
+const maxSeconds = 31_536_000;
 
 /**
  * The Cache-Control header of a file that is sent at `now` (Unix ms): copies end with it. One that may be replaced is
@@ -62,6 +55,6 @@ export function cacheControl(
   now: number,
 ): string {
   const secondsLeft = Math.max(0, Math.floor((expiresAt - now) / 1000));
-  if (cacheSeconds === undefined) return `public, max-age=${Math.min(secondsLeft, mostSeconds)}`;
+  if (cacheSeconds === undefined) return `public, max-age=${Math.min(secondsLeft, maxSeconds)}`;
   return `public, max-age=${Math.min(secondsLeft, cacheSeconds)}, must-revalidate`;
 }

@@ -31,7 +31,7 @@ export interface StoredFile {
    * For so many seconds caches may keep a copy without asking for a newer one: the file may be replaced. Absent: it
    * never is, and copies are good until it ends.
    */
-  readonly cacheSeconds?: number;
+  readonly cacheSeconds?: number | undefined;
 }
 
 export interface NewFile {
@@ -49,7 +49,7 @@ export interface NewFile {
   readonly width: number;
   readonly height: number;
   /** As in {@link StoredFile}. */
-  readonly cacheSeconds?: number;
+  readonly cacheSeconds?: number | undefined;
   /** Unix milliseconds: until when writing is tried again. By default 30 seconds from now. */
   readonly deadline?: number;
 }
@@ -94,7 +94,7 @@ export interface ExpectedUpload {
   readonly contentType: MimeType;
   /** Unix milliseconds. The upload's may be up to ten minutes off. */
   readonly expiresAt: number;
-  readonly cacheSeconds?: number;
+  readonly cacheSeconds?: number | undefined;
   /** Whether it replaces the file that is there. */
   readonly isRefresh: boolean;
   /** By default 512 MiB. */

@@ -9,6 +9,8 @@ import { GcsError, type GcsOperation, toGcsError } from './gcs-error.ts';
 
 export interface GcsClientOptions {
   readonly bucket: string;
+  /** Of the names of all files in it: `captures/`. By default none. */
+  readonly prefix?: string;
   /** Opens Google's library with credentials as they are then. */
   readonly open: () => Storage;
   readonly log: Logger;
@@ -49,6 +51,7 @@ const mebibyte = 1024 * 1024;
 /** Calls of a bucket by Google's library, each with an end and with the one policy of retries that there is. */
 export class GcsClient {
   readonly bucket: string;
+  readonly prefix: string;
   readonly silenceMs: number;
   readonly maxRequestBytes: number;
   readonly backoffMs: number;
@@ -59,6 +62,7 @@ export class GcsClient {
 
   constructor(options: GcsClientOptions) {
     this.bucket = options.bucket;
+    this.prefix = options.prefix ?? '';
     this.silenceMs = options.silenceMs ?? 8000;
     this.maxRequestBytes = options.maxRequestBytes ?? 8 * mebibyte;
     this.backoffMs = options.backoffMs ?? 400;
@@ -76,7 +80,7 @@ export class GcsClient {
     { deadline, signal: end }: GcsLimits,
     attempt: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    if (Date.now() >= deadline) throw tooLate(operation, new Error('nothing was tried'));
+    if (Date.now() >= deadline) throw tooLate(operation, new Error('no attempt was made'));
     const { log } = this.#options;
     const timeUp = AbortSignal.timeout(Math.max(1, deadline - Date.now()));
     const signal = end === undefined ? timeUp : AbortSignal.any([timeUp, end]);
@@ -207,7 +211,7 @@ async function headOf(body: Readable): Promise<Pick<Download, 'status' | 'header
 }
 
 function tooLate(operation: GcsOperation, cause: unknown): GcsError {
-  const detail = `the time was up; before: ${cause instanceof Error ? cause.message : String(cause)}`;
+  const detail = `the deadline has passed; the last error was: ${cause instanceof Error ? cause.message : String(cause)}`;
   return new GcsError(operation, { failure: 'connection', detail, transient: true }, { cause });
 }
 

@@ -32,7 +32,7 @@ export class GcsError extends Error {
   ) {
     const detail = facts.detail.replace(secretPart, '-…');
     const answer = facts.status === undefined ? '' : ` (${[facts.status, facts.reason].join(' ').trim()})`;
-    super(`the bucket did not do objects.${operation}${answer}: ${detail}`, options);
+    super(`the call objects.${operation} of the bucket failed${answer}: ${detail}`, options);
     this.name = 'GcsError';
     this.operation = operation;
     this.failure = facts.failure;
@@ -78,7 +78,7 @@ interface Complaint {
 }
 
 function errorOfAnswer(operation: GcsOperation, status: number, { reason, message }: Complaint): GcsError {
-  const detail = (message ?? '').trim().slice(0, 1000) || 'no more was said';
+  const detail = (message ?? '').trim().slice(0, 1000) || 'the answer has no message';
   const isTooMuch = status === 429 || (status === 403 && tooMuch.includes(reason ?? ''));
   const transient = status === 408 || isTooMuch || status >= 500;
   return new GcsError(operation, { failure: 'status', status, reason, detail, transient });

@@ -3,8 +3,8 @@ import { buffer } from 'node:stream/consumers';
 import type { Bucket } from '@google-cloud/storage';
 import { untilAborted } from '../runtime/deadline.ts';
 import { readStream, removeObject } from './bounded-storage.ts';
-import { cacheControl, contentDisposition, uuidOf } from './file-name.ts';
-import type { ExpectedUpload, StoredFile, Upload } from './file-store.ts';
+import { cacheControl, contentDisposition, uuidOfFileName } from './file-name.ts';
+import type { ExpectedUpload, StoredFile } from './file-store.ts';
 import type { GcsClient, GcsLimits } from './gcs-client.ts';
 import { GcsError, type GcsOperation, isObjectMissing, mayBeMissing } from './gcs-error.ts';
 import { UploadRejectedError, verifyExpiry } from './upload.ts';
@@ -28,7 +28,7 @@ export async function orMissing<T>(client: GcsClient, attempt: Promise<T>, signa
 /** What an object is described by; null when it is not there. Throws a GcsError. */
 export function getObject(client: GcsClient, name: string, limits: GcsLimits): Promise<ObjectResource | null> {
   return client.retry('get', limits, async (signal) => {
-    const asking = client.attempt('get', signal, (bucket) => bucket.file(name).getMetadata());
+    const asking = client.attempt('get', signal, (bucket) => bucket.file(client.prefix + name).getMetadata());
     const answer = await orMissing(client, asking, signal);
     return answer === null ? null : resourceIn('get', answer[0]);
   });
@@ -44,7 +44,7 @@ export function readHead(
   const range = { start: 0, end: length - 1 };
   return client.retry('get', limits, async (signal) => {
     const asking = client.attempt('get', signal, (bucket) =>
-      buffer(readStream(bucket.file(name, { generation }), range)),
+      buffer(readStream(bucket.file(client.prefix + name, { generation }), range)),
     );
     try {
       return await orMissing(client, asking, signal);
@@ -59,9 +59,10 @@ export function readHead(
 /** Deletes an object, of that generation if one is named; what is not there is no error. Throws a GcsError. */
 export function deleteObject(
   client: GcsClient,
-  object: { readonly name: string; readonly generation?: string },
+  { name, ...rest }: { readonly name: string; readonly generation?: string },
   limits: GcsLimits,
 ): Promise<void> {
+  const object = { ...rest, name: client.prefix + name };
   return client.retry('delete', limits, async (signal) => {
     const deleting = client.attempt('delete', signal, (bucket, authorization) =>
       removeObject(bucket, authorization, object),
@@ -77,7 +78,7 @@ export function deleteObject(
 type BucketRequest = Parameters<Bucket['request']>[0];
 
 export interface ObjectCopy {
-  /** The object to be copied, prefix and all, and the generation that it must have. */
+  /** The object to be copied, and the generation that it must have. */
   readonly source: string;
   readonly sourceGeneration: string;
   readonly destination: string;
@@ -108,7 +109,8 @@ export function copyObject(
           request: (options) =>
             ({ ...options, qs: { ...options.qs, ...conditions }, json: description }) as BucketRequest,
         });
-        return bucket.file(source, { generation: sourceGeneration }).copy(bucket.file(destination));
+        const from = bucket.file(client.prefix + source, { generation: sourceGeneration });
+        return from.copy(bucket.file(client.prefix + destination));
       });
       return resourceIn('create', (answer as { readonly resource?: unknown }).resource);
     } catch (error) {
@@ -124,31 +126,33 @@ export function copyObject(
 export type ListedObject = Pick<ObjectResource, 'name' | 'size' | 'timeCreated' | 'customTime' | 'metadata'>;
 
 /** The most that a bucket lists at a time. */
-const mostAtOnce = 1000;
+const maxListed = 1000;
 
 /**
- * At most `limit` objects of a prefix by name, `from` that name on, and the name of the first one after them, null when
+ * At most `limit` objects by name, `from` that name on, and the name of the first one after them, null when
  * there is none. The bucket may answer with fewer than it was asked for, though there are more.
  */
 export async function listObjects(
   client: GcsClient,
-  { prefix, from, limit }: { readonly prefix: string; readonly from: string; readonly limit: number },
+  { from, limit }: { readonly from: string; readonly limit: number },
   limits: GcsLimits,
 ): Promise<{ readonly objects: readonly ListedObject[]; readonly next: string | null }> {
+  const { prefix } = client;
   const objects: ListedObject[] = [];
   let pageToken: string | undefined;
   do {
     const query = {
       autoPaginate: false,
       prefix,
-      ...(from === prefix ? {} : { startOffset: from }),
-      maxResults: Math.min(limit + 1 - objects.length, mostAtOnce),
+      ...(from === '' ? {} : { startOffset: prefix + from }),
+      maxResults: Math.min(limit + 1 - objects.length, maxListed),
       fields: 'items(name,size,timeCreated,customTime,metadata),nextPageToken',
       ...(pageToken === undefined ? {} : { pageToken }),
     };
     const [files, next] = await client.call('list', limits, (bucket) => bucket.getFiles(query));
     // Where fields are named, the library hands on what the bucket says.
-    objects.push(...(files as unknown as readonly ListedObject[]));
+    const listed = files as unknown as readonly ListedObject[];
+    objects.push(...listed.map((object) => ({ ...object, name: object.name.slice(prefix.length) })));
     ({ pageToken } = (next ?? {}) as { pageToken?: string });
   } while (pageToken !== undefined && pageToken !== '' && objects.length <= limit);
   return { objects: objects.slice(0, limit), next: objects[limit]?.name ?? null };
@@ -206,7 +210,7 @@ export function describeObject(file: Described, now: number, upload?: string) {
     cacheControl: cacheControl(file, now),
     customTime: new Date(expiresAt).toISOString(),
     metadata: {
-      uuid: uuidOf(name),
+      uuid: uuidOfFileName(name),
       account: accountTag(account),
       etag,
       width: String(width),
@@ -221,8 +225,8 @@ export function describeObject(file: Described, now: number, upload?: string) {
 /** Whose file an object is, in its description. */
 const accountTag = (account: string) => createHash('sha256').update(account).digest('hex').slice(0, 32);
 
-/** The file that an object is; null when it is none of ours. `prefix`: of the names of all files in the bucket. */
-export function fileOfObject(object: ObjectResource, prefix: string): GcsFile | null {
+/** The file that an object is; null when it is none of ours. */
+export function fileOfObject({ prefix }: GcsClient, object: ObjectResource): GcsFile | null {
   const { metadata = {}, md5Hash, contentType } = object;
   const { etag, width, height, 'expires-at': expiresAt } = metadata;
   if (etag === undefined || expiresAt === undefined) return null;
@@ -236,7 +240,7 @@ export function fileOfObject(object: ObjectResource, prefix: string): GcsFile | 
     expiresAt: Number(expiresAt),
     width: Number(width),
     height: Number(height),
-    ...(cacheSeconds === undefined ? {} : { cacheSeconds: Number(cacheSeconds) }),
+    cacheSeconds: cacheSeconds === undefined ? undefined : Number(cacheSeconds),
     generation: object.generation,
     md5: md5Hash ?? null,
     upload: metadata['upload'] ?? null,
@@ -251,30 +255,31 @@ const cacheToleranceSeconds = 600;
  * likes, and under the address of a CDN a page of its own would be served as one of ours: so the description must be the
  * one that we would have given. Throws an {@link UploadRejectedError}.
  */
-export function verifyObject(object: ObjectResource, upload: Upload, expected: ExpectedUpload): void {
-  const { metadata = {}, contentType, contentEncoding, contentDisposition: disposition } = object;
+export function verifyObject(
+  object: ObjectResource,
+  upload: Omit<StoredFile, 'name' | 'storedAt'>,
+  expected: ExpectedUpload,
+): void {
+  const { metadata = {}, contentType, contentEncoding } = object;
+  const { name, account, cacheSeconds } = expected;
   if (contentType !== expected.contentType || (contentEncoding ?? '') !== '') {
     throw new UploadRejectedError('wrong_type', `the object is described as ${contentType} ${contentEncoding ?? ''}`);
   }
   if (Number(object.size) !== upload.size) {
     throw new UploadRejectedError('wrong_size', `the object has ${object.size} bytes, not ${upload.size}`);
   }
+  const ours = describeObject({ ...upload, contentType, name, account, cacheSeconds }, Date.parse(object.timeCreated));
   const described: Readonly<Record<string, string | undefined>> = {
-    uuid: uuidOf(expected.name),
-    account: accountTag(expected.account),
-    etag: upload.etag,
-    width: String(upload.width),
-    height: String(upload.height),
-    'expires-at': String(upload.expiresAt),
-    'cache-seconds': expected.cacheSeconds === undefined ? undefined : String(expected.cacheSeconds),
+    'cache-seconds': undefined,
     upload: undefined,
+    ...ours.metadata,
   };
   for (const [field, value] of Object.entries(described)) {
     if (metadata[field] === value) continue;
     const reason = field === 'width' || field === 'height' ? 'wrong_size' : 'foreign';
     throw new UploadRejectedError(reason, `the object says another ${field}`);
   }
-  if (disposition !== contentDisposition({ name: expected.name, contentType })) {
+  if (object.contentDisposition !== ours.contentDisposition) {
     throw new UploadRejectedError('foreign', 'the object says another Content-Disposition');
   }
   if (!isOurCacheControl(object, upload))
@@ -285,7 +290,10 @@ export function verifyObject(object: ObjectResource, upload: Upload, expected: E
 }
 
 /** It is ours but for the time that was left when the renderer wrote it. */
-function isOurCacheControl({ cacheControl: shown = '', timeCreated }: ObjectResource, file: Upload): boolean {
+function isOurCacheControl(
+  { cacheControl: shown = '', timeCreated }: ObjectResource,
+  file: Pick<StoredFile, 'expiresAt' | 'cacheSeconds'>,
+): boolean {
   const longest = cacheControl(file, Date.parse(timeCreated) - cacheToleranceSeconds * 1000);
   const seconds = /^public, max-age=(\d+)/.exec(shown)?.[1];
   const most = Number(/max-age=(\d+)/.exec(longest)?.[1]);

@@ -2,29 +2,21 @@ import { createHash } from 'node:crypto';
 import { backoffMs, delay, untilAborted, withDeadline } from '../runtime/deadline.ts';
 import { readStream } from './bounded-storage.ts';
 import { type ByteRange, type CallLimits, FileReplacedError } from './file-store.ts';
-import type { Download, GcsClient } from './gcs-client.ts';
+import type { GcsClient } from './gcs-client.ts';
 import { GcsError } from './gcs-error.ts';
 import { type GcsFile, orMissing } from './gcs-objects.ts';
 
 /** A reader that gets no byte for so long, whatever is tried, is told so. */
 const stalledMs = 30_000;
 
-interface Reading {
-  readonly download: Download;
-  readonly parts: AsyncIterator<Uint8Array>;
-  readonly first: Uint8Array;
-}
-
 /**
  * The bytes of one generation of an object, as fast as they are taken. A connection that breaks is followed by another
  * one that goes on where it broke. Whole files are held against their MD5 before their last bytes are handed out.
  *
- * @param name of the object
  * @throws FileReplacedError when that generation is gone; GcsError
  */
 export async function* readObject(
   client: GcsClient,
-  name: string,
   file: GcsFile,
   { range, deadline = Infinity }: { readonly range?: ByteRange | undefined } & CallLimits = {},
 ): AsyncIterable<Uint8Array> {
@@ -33,14 +25,19 @@ export async function* readObject(
   let at = start;
   for (let opened = 0; at <= end; opened++) {
     if (opened > 0) await delay(backoffMs(opened, client.backoffMs / 4, 1000));
-    const { download, parts, first } = await openAt(client, { name, file, start: at, end, deadline });
+    const part = { file, start: at, end };
+    // The time limit is that of the first bytes: only they tell that it is being read. The rest takes as long as the reader does.
+    const limits = { deadline: Math.min(deadline, Date.now() + stalledMs) };
+    const reading = await client.retry('get', limits, (signal) => tryOpen(client, part, signal));
+    if (reading === null) throw new FileReplacedError();
+    const { download, parts, first } = reading;
     try {
       for (
-        let part: Uint8Array | null = first;
-        part !== null && at <= end;
-        part = await nextPart(client, parts, deadline)
+        let next: Uint8Array | null = first;
+        next !== null && at <= end;
+        next = await nextPart(client, parts, deadline)
       ) {
-        const bytes = part.subarray(0, end - at + 1);
+        const bytes = next.subarray(0, end - at + 1);
         hash?.update(bytes);
         at += bytes.length;
         // The last part is held back until all of it is known to be right: without it nobody takes this for the file.
@@ -53,34 +50,18 @@ export async function* readObject(
   }
 }
 
-/** Opens the object from a byte on and waits for the first bytes: only they tell that it is being read. */
-async function openAt(
-  client: GcsClient,
-  object: {
-    readonly name: string;
-    readonly file: GcsFile;
-    readonly start: number;
-    readonly end: number;
-    readonly deadline: number;
-  },
-): Promise<Reading> {
-  const limits = { deadline: Math.min(object.deadline, Date.now() + stalledMs) };
-  // The time limit is that of the first bytes; the rest takes as long as the reader does.
-  const reading = await client.retry('get', limits, (signal) => tryOpen(client, object, signal));
-  if (reading === null) throw new FileReplacedError();
-  return reading;
-}
-
-/** One attempt; null when the generation is gone. */
+/** One attempt to open an object from a byte on; null when the generation is gone. */
 async function tryOpen(
   client: GcsClient,
-  { name, file, start, end }: { name: string; file: GcsFile; start: number; end: number },
+  { file, start, end }: { file: GcsFile; start: number; end: number },
   signal: AbortSignal,
-): Promise<Reading | null> {
-  const { generation, size } = file;
+) {
+  const { name, generation, size } = file;
   const isWhole = start === 0 && end === size - 1;
   const range = isWhole ? {} : { start, end };
-  const opening = client.open('get', signal, (bucket) => readStream(bucket.file(name, { generation }), range));
+  const opening = client.open('get', signal, (bucket) =>
+    readStream(bucket.file(client.prefix + name, { generation }), range),
+  );
   const download = await orMissing(client, opening, signal);
   if (download === null) return null;
   try {

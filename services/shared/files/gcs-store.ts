@@ -1,18 +1,18 @@
 import { buffer } from 'node:stream/consumers';
-import { backoffMs, delay, localDeadline, withDeadline } from '../runtime/deadline.ts';
-import { ServiceError } from '../runtime/errors.ts';
-import { isFileName, uuidOf, withoutSuffix } from './file-name.ts';
-import type {
-  AcceptedFile,
-  ByteRange,
-  CallLimits,
-  ExpectedUpload,
-  FilePage,
-  FileStore,
-  ListedFile,
-  NewFile,
-  StoredFile,
-  Upload,
+import { localDeadline, withDeadline } from '../runtime/deadline.ts';
+import { toServiceError } from '../runtime/errors.ts';
+import { isFileName, uuidOfFileName, withoutSuffix } from './file-name.ts';
+import {
+  type AcceptedFile,
+  type ByteRange,
+  type CallLimits,
+  type ExpectedUpload,
+  type FilePage,
+  type FileStore,
+  type ListedFile,
+  type NewFile,
+  type StoredFile,
+  type Upload,
 } from './file-store.ts';
 import type { GcsClient, GcsLimits } from './gcs-client.ts';
 import {
@@ -30,35 +30,27 @@ import {
 } from './gcs-objects.ts';
 import { readObject } from './gcs-read.ts';
 import { createObject } from './gcs-uploader.ts';
-import { isSamePicture, mayShowSame } from './same-picture.ts';
+import { placementOf, showSame, untilPlaced } from './placement.ts';
 import { hashesOf, signatureBytes, UploadRejectedError, verifyClaim, verifySignature } from './upload.ts';
 
 /** Until when a call is tried again where nobody says otherwise. */
 const writeTimeoutMs = 30_000;
 const readTimeoutMs = 15_000;
 
-/** How often a file is put in place that others replace, or write and remove, at the same time. */
-const maxAttempts = 5;
-
 /** A cursor of the embedded store, which was in use before: the listing begins anew. */
 const foreignCursor = /^\d+$/;
 
 /** V4 links hold for seven days at most. */
-const longestLinkMs = 7 * 86_400_000;
+const maxLinkMs = 7 * 86_400_000;
 
 /** Files as objects of a bucket of Google Cloud Storage, below a prefix. */
 export class GcsStore implements FileStore {
   readonly client: GcsClient;
-  readonly #prefix: string;
   readonly #now: () => number;
 
-  /**
-   * @param prefix of the names of all files: `captures/`, or empty
-   * @param now Unix milliseconds
-   */
-  constructor(client: GcsClient, prefix: string, now: () => number = Date.now) {
+  /** @param now Unix milliseconds */
+  constructor(client: GcsClient, now: () => number = Date.now) {
     this.client = client;
-    this.#prefix = prefix;
     this.#now = now;
   }
 
@@ -66,23 +58,19 @@ export class GcsStore implements FileStore {
     return orStorageFailed(async () => {
       const limits = this.#limitsOf({ ...file, signal }, writeTimeoutMs);
       const { object: name } = file;
-      const [prefix, hashes] = [this.#prefix, hashesOf(file.bytes)];
+      const hashes = hashesOf(file.bytes);
       let expected = '0';
-      for (let turn = 1; ; turn++) {
-        const creation = { file, object: name, prefix, hashes, expected, now: this.#now() };
+      const write = async () => {
+        const creation = { file, object: name, hashes, expected, now: this.#now() };
         const written = this.#described(await createObject(this.client, creation, limits));
         if (written !== null) return written;
-        // One is there: of an attempt whose answer was lost, or of somebody else.
+        // One is there: of an attempt whose answer was lost, or of somebody else. Or it went meanwhile, or its time is over
+        // and nobody has removed it yet.
         const object = await this.#get(name, limits);
-        const present = this.#fileOf(object);
-        if (present !== null) return present;
-        // It went meanwhile, or its time is over and nobody has removed it yet.
-        if (turn === maxAttempts || Date.now() >= limits.deadline) {
-          throw new Error('others wrote and removed the file again and again');
-        }
         expected = object?.generation ?? '0';
-        await delay(backoffMs(turn, 50, 1000), signal);
-      }
+        return this.#fileOf(object);
+      };
+      return untilPlaced(write, () => Date.now() >= limits.deadline, signal);
     });
   }
 
@@ -94,21 +82,18 @@ export class GcsStore implements FileStore {
         throw new UploadRejectedError('foreign', 'it is not the object that was asked for');
       }
       const within = this.#limitsOf(limits, writeTimeoutMs);
-      for (let turn = 1; ; turn++) {
-        const accepted = await this.#tryAccept(upload, source, expected, within);
-        if (accepted !== null) return accepted;
-        if (turn === maxAttempts || Date.now() >= within.deadline) {
-          throw new Error('others replaced the file again and again');
-        }
-        await delay(backoffMs(turn, 50, 1000), within.signal);
-      }
+      return untilPlaced(
+        () => this.#tryAccept(upload, source, expected, within),
+        () => Date.now() >= within.deadline,
+        within.signal,
+      );
     });
   }
 
   discard(name: string, upload: Upload, limits: CallLimits = {}): Promise<void> {
     return orStorageFailed(async () => {
       const source = sourceOf(upload);
-      if (source === null || source.object === name || uuidOf(source.object) !== uuidOf(name)) return;
+      if (source === null || source.object === name || uuidOfFileName(source.object) !== uuidOfFileName(name)) return;
       await this.#deleteSource(source, this.#limitsOf(limits, writeTimeoutMs));
     });
   }
@@ -121,37 +106,29 @@ export class GcsStore implements FileStore {
 
   async *read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array> {
     try {
-      yield* readObject(this.client, this.#prefix + file.name, file as GcsFile, { range, ...limits });
+      yield* readObject(this.client, file as GcsFile, { range, ...limits });
     } catch (error) {
-      throw asStorageFailed(error);
+      throw toServiceError(error, 'STORAGE_FAILED');
     }
   }
 
   remove(name: string, limits: CallLimits = {}): Promise<void> {
-    return orStorageFailed(() =>
-      deleteObject(this.client, { name: this.#prefix + name }, this.#limitsOf(limits, writeTimeoutMs)),
-    );
+    return orStorageFailed(() => deleteObject(this.client, { name }, this.#limitsOf(limits, writeTimeoutMs)));
   }
 
   /** In the order of their names; `next` is the first name of the next page, so it never grows old. */
   list(after: string | null, limit: number, limits: CallLimits = {}): Promise<FilePage> {
     return orStorageFailed(async () => {
-      const prefix = this.#prefix;
-      const from = prefix + (after === null || foreignCursor.test(after) ? '' : after);
-      const { objects, next } = await listObjects(
-        this.client,
-        { prefix, from, limit },
-        this.#limitsOf(limits, writeTimeoutMs),
-      );
+      const from = after === null || foreignCursor.test(after) ? '' : after;
+      const { objects, next } = await listObjects(this.client, { from, limit }, this.#limitsOf(limits, writeTimeoutMs));
       const files = objects.flatMap(({ name, size, timeCreated, customTime, metadata }): ListedFile[] => {
-        const own = name.slice(this.#prefix.length);
         // An emulator loses the custom time of an object with its copy.
         const end = customTime ?? metadata?.['expires-at'];
-        if (!isFileName(withoutSuffix(own)) || end === undefined) return [];
+        if (!isFileName(withoutSuffix(name)) || end === undefined) return [];
         const expiresAt = customTime === undefined ? Number(end) : Date.parse(customTime);
-        return [{ name: own, size: Number(size), storedAt: Date.parse(timeCreated), expiresAt }];
+        return [{ name, size: Number(size), storedAt: Date.parse(timeCreated), expiresAt }];
       });
-      return { files, next: next === null ? null : cursorOf(next.slice(prefix.length)) };
+      return { files, next: next === null ? null : cursorOf(next) };
     });
   }
 
@@ -164,8 +141,8 @@ export class GcsStore implements FileStore {
     return orStorageFailed(() => {
       const { credentials } = this.client;
       if (credentials.isAnonymous) throw new Error('an endpoint that asks for no credentials has none to sign with');
-      const until = Math.min(expiresAt, file.expiresAt, Date.now() + longestLinkMs);
-      const link = credentials.signLink(this.#prefix + file.name, until);
+      const until = Math.min(expiresAt, file.expiresAt, Date.now() + maxLinkMs);
+      const link = credentials.signLink(this.client.prefix + file.name, until);
       return withDeadline(link, readTimeoutMs, 'signing a link');
     });
   }
@@ -197,23 +174,28 @@ export class GcsStore implements FileStore {
     }
     verifyObject(object, upload, expected);
     verifySignature(upload, signature);
-    const file = fileOfObject(object, this.#prefix);
+    const file = this.#described(object);
     if (file === null) throw new UploadRejectedError('foreign', 'the object is not described as a file');
     if (isInPlace) return { file, isSame: false };
 
     const kept = { ...file, name, account: expected.account, expiresAt, cacheSeconds };
-    if (present !== null && placed !== null) {
-      // Of another delivery of the job. Nobody may have verified it yet.
-      if (!isRefresh && (await this.#isSound(placed, present, expected, limits)))
-        return { file: present, isSame: false };
-      if (isRefresh && (await this.#isSame(file, present, limits))) {
-        if (present.expiresAt === expiresAt && present.cacheSeconds === cacheSeconds)
-          return { file: present, isSame: true };
-        const { etag, width, height } = present;
-        const from = { object: name, generation: present.generation };
-        const extended = await this.#copy(from, { ...kept, etag, width, height }, present.generation, upload, limits);
-        return extended === null ? null : { file: extended, isSame: true };
-      }
+    // Nobody may have verified yet what another delivery of the job has created in its place.
+    const isSound =
+      placed !== null && present !== null && (isRefresh || (await this.#isSound(placed, present, expected, limits)));
+    const standing = isSound ? present : null;
+    const isSame = standing !== null && isRefresh && (await this.#isSame(file, standing, limits));
+    const placement = placementOf(standing, expected, isSame);
+    if (standing !== null && placement === 'keep') return { file: standing, isSame };
+    if (standing !== null && placement === 'extend') {
+      const { etag, width, height, generation } = standing;
+      const extended = await this.#copy(
+        { object: name, generation },
+        { ...kept, etag, width, height },
+        generation,
+        upload,
+        limits,
+      );
+      return extended === null ? null : { file: extended, isSame };
     }
     const replaced = await this.#copy(source, kept, placed?.generation ?? '0', upload, limits);
     if (replaced === null) return null;
@@ -225,48 +207,42 @@ export class GcsStore implements FileStore {
   /** Copies an object into the place of a file. Null when the place has another generation than expected. */
   async #copy(
     source: UploadSource,
-    file: Omit<Described, 'cacheSeconds'> & { readonly cacheSeconds?: number | undefined },
+    file: Described,
     expected: string,
     upload: Upload,
     limits: GcsLimits,
   ): Promise<GcsFile | null> {
-    const { cacheSeconds, ...rest } = file;
-    const described = cacheSeconds === undefined ? rest : { ...rest, cacheSeconds };
     const copy = await copyObject(
       this.client,
       {
-        source: this.#prefix + source.object,
+        source: source.object,
         sourceGeneration: source.generation,
-        destination: this.#prefix + file.name,
+        destination: file.name,
         expected,
-        description: describeObject(described, this.#now(), upload.object),
+        description: describeObject(file, this.#now(), upload.object),
       },
       limits,
     );
     return typeof copy === 'string' ? null : this.#described(copy);
   }
 
-  /** Whether a refresh shows what the file in place shows. One that cannot be read is of no use. */
+  /** Whether a refresh shows what the file in place shows. */
   async #isSame(file: GcsFile, present: GcsFile, limits: GcsLimits): Promise<boolean> {
     const { contentType, etag, size, md5 } = file;
     if (contentType === present.contentType && etag === present.etag && size === present.size && md5 === present.md5) {
       return true;
     }
-    if (!mayShowSame(file, present)) return false;
-    const read = (each: GcsFile) =>
-      buffer(readObject(this.client, this.#prefix + each.name, each, limits)).catch(() => null);
-    const [next, old] = await Promise.all([read(file), read(present)]);
-    return next !== null && old !== null && (await isSamePicture(contentType, next, old));
+    const read = (each: GcsFile) => () => buffer(readObject(this.client, each, limits));
+    return showSame(file, present, read(file), read(present));
   }
 
   /** Whether an object that another delivery created in its place is a file as it was asked for. */
   async #isSound(object: ObjectResource, file: GcsFile, expected: ExpectedUpload, limits: GcsLimits): Promise<boolean> {
-    const upload = { ...file, object: '' };
     try {
-      if (file.upload === null) verifyObject(object, upload, expected);
+      if (file.upload === null) verifyObject(object, file, expected);
       const signature = await this.#signatureOf({ object: file.name, generation: file.generation }, limits);
       if (signature === null) return false;
-      verifySignature(upload, signature);
+      verifySignature(file, signature);
       return true;
     } catch (error) {
       if (error instanceof UploadRejectedError) return false;
@@ -276,16 +252,16 @@ export class GcsStore implements FileStore {
 
   /** The first bytes of an object; null when it is not there. */
   #signatureOf({ object, generation }: UploadSource, limits: GcsLimits): Promise<Buffer | null> {
-    return readHead(this.client, { name: this.#prefix + object, generation }, signatureBytes, limits);
+    return readHead(this.client, { name: object, generation }, signatureBytes, limits);
   }
 
   #deleteSource({ object, generation }: UploadSource, limits: GcsLimits): Promise<void> {
-    return deleteObject(this.client, { name: this.#prefix + object, generation }, limits);
+    return deleteObject(this.client, { name: object, generation }, limits);
   }
 
   /** The file that an object is; null when there is none, or it is none of ours. */
   #described(object: ObjectResource | null): GcsFile | null {
-    return object === null ? null : fileOfObject(object, this.#prefix);
+    return object === null ? null : fileOfObject(this.client, object);
   }
 
   /** The file that an object is; null when there is none, or its time is over. */
@@ -301,7 +277,7 @@ export class GcsStore implements FileStore {
   }
 
   #get(name: string, limits: GcsLimits): Promise<ObjectResource | null> {
-    return getObject(this.client, this.#prefix + name, limits);
+    return getObject(this.client, name, limits);
   }
 }
 
@@ -325,9 +301,6 @@ async function orStorageFailed<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    throw asStorageFailed(error);
+    throw toServiceError(error, 'STORAGE_FAILED');
   }
 }
-
-const asStorageFailed = (error: unknown) =>
-  error instanceof ServiceError ? error : new ServiceError('STORAGE_FAILED', undefined, { cause: error });

@@ -1,8 +1,8 @@
 import type { Bucket, PreconditionOptions } from '@google-cloud/storage';
 import { localDeadline } from '../runtime/deadline.ts';
-import { ServiceError } from '../runtime/errors.ts';
+import { toServiceError } from '../runtime/errors.ts';
 import { withSuffix } from './file-name.ts';
-import type { FileUploader, NewFile, Upload } from './file-store.ts';
+import { type FileUploader, type NewFile, type Upload } from './file-store.ts';
 import type { GcsClient, GcsLimits } from './gcs-client.ts';
 import { GcsError, isOverwriteRefused } from './gcs-error.ts';
 import { describeObject, type ObjectResource, resourceIn } from './gcs-objects.ts';
@@ -10,9 +10,8 @@ import { type ContentHashes, hashesOf, uploadOf } from './upload.ts';
 
 export interface ObjectCreation {
   readonly file: NewFile;
-  /** The object's, without the prefix. */
+  /** The object's name. */
   readonly object: string;
-  readonly prefix: string;
   /** Of the bytes of the file. */
   readonly hashes: ContentHashes;
   /** The generation that the object must have now; `0`: there must be none. */
@@ -22,7 +21,7 @@ export interface ObjectCreation {
 }
 
 /** A 400 for bytes that were damaged on their way looks like one for a request that is wrong, which stays wrong. */
-const mostRefusals = 2;
+const maxRefusals = 2;
 
 /** A resumable upload is gone: it expired, or the bucket lost it. */
 const sessionGone = [404, 410];
@@ -35,13 +34,13 @@ const sessionGone = [404, 410];
  */
 export async function createObject(
   client: GcsClient,
-  { file, object, prefix, hashes, expected, now }: ObjectCreation,
+  { file, object, hashes, expected, now }: ObjectCreation,
   limits: GcsLimits,
 ): Promise<ObjectResource | null> {
   const { bytes } = file;
   const isLarge = bytes.length > client.maxRequestBytes;
   const what: Sending = {
-    name: prefix + object,
+    name: client.prefix + object,
     bytes,
     metadata: { md5Hash: hashes.md5, ...describeObject({ ...file, name: object, etag: hashes.etag }, now) },
     preconditionOpts: { ifGenerationMatch: expected },
@@ -73,7 +72,7 @@ export async function createObject(
       if (error.status === 400) {
         // The session has failed, and the next attempt sends all bytes anew.
         session = null;
-        if (++refusals <= mostRefusals) throw asPassing(error);
+        if (++refusals <= maxRefusals) throw asPassing(error);
       }
       throw error;
     }
@@ -138,13 +137,11 @@ const maxNames = 5;
 /** Uploads into a bucket with the right to create objects (`roles/storage.objectCreator`), and no other one. */
 export class GcsUploader implements FileUploader {
   readonly client: GcsClient;
-  readonly #prefix: string;
   readonly #now: () => number;
 
-  /** @param prefix of the names of all files: `captures/`, or empty */
-  constructor(client: GcsClient, prefix: string, now: () => number = Date.now) {
+  /** @param now Unix milliseconds */
+  constructor(client: GcsClient, now: () => number = Date.now) {
     this.client = client;
-    this.#prefix = prefix;
     this.#now = now;
   }
 
@@ -158,10 +155,10 @@ export class GcsUploader implements FileUploader {
     try {
       const now = this.#now();
       const limits = { deadline: localDeadline(file.deadline ?? now + writeTimeoutMs, now) };
-      const [prefix, hashes] = [this.#prefix, hashesOf(file.bytes)];
+      const hashes = hashesOf(file.bytes);
       let { object } = file;
       for (let count = 1; count <= maxNames; count++) {
-        const creation = { file, object, prefix, hashes, expected: '0', now: this.#now() };
+        const creation = { file, object, hashes, expected: '0', now: this.#now() };
         const created = await createObject(this.client, creation, limits);
         if (created !== null) return uploadOf(file, `${created.generation}/${object}`, hashes.etag);
         // There is an object of that name, which may come of this very call, its answer lost.
@@ -169,7 +166,7 @@ export class GcsUploader implements FileUploader {
       }
       throw new Error('all names for the object are taken');
     } catch (error) {
-      throw new ServiceError('STORAGE_FAILED', undefined, { cause: error });
+      throw toServiceError(error, 'STORAGE_FAILED');
     }
   }
 }

@@ -1,85 +1,40 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type {
-  AcceptedFile,
-  ByteRange,
-  CallLimits,
-  ExpectedUpload,
-  FilePage,
-  FileStore,
-  FileUploader,
-  NewFile,
-  StoredFile,
-  Upload,
-} from './file-store.ts';
+import type { FileStore, FileUploader } from './file-store.ts';
 import { type GcsFailure, type GcsOperation, gcsOperations } from './gcs-error.ts';
 import { UploadRejectedError, type UploadRejection, uploadRejections } from './upload.ts';
 
 /** A store whose calls are measured. */
-export class MeasuredStore implements FileStore {
-  readonly #store: FileStore;
-  readonly #metrics: StoreMetrics;
-
-  constructor(store: FileStore, metrics: StoreMetrics) {
-    this.#store = store;
-    this.#metrics = metrics;
-  }
-
-  create(file: NewFile): Promise<StoredFile> {
-    return this.#measure('create', () => this.#store.create(file));
-  }
-
-  accept(upload: Upload, expected: ExpectedUpload, limits?: CallLimits): Promise<AcceptedFile> {
-    return this.#measure('accept', () => this.#store.accept(upload, expected, limits));
-  }
-
-  discard(name: string, upload: Upload, limits?: CallLimits): Promise<void> {
-    return this.#measure('discard', () => this.#store.discard(name, upload, limits));
-  }
-
-  stat(name: string, limits?: CallLimits): Promise<StoredFile | null> {
-    return this.#measure('stat', () => this.#store.stat(name, limits));
-  }
-
-  async *read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array> {
-    const parts = this.#store.read(file, range, limits)[Symbol.asyncIterator]();
-    try {
-      // The pace of the rest is the reader's.
-      const first = await this.#measure('read', () => parts.next());
-      for (let part = first; part.done !== true; part = await parts.next()) yield part.value;
-    } finally {
-      await parts.return?.();
-    }
-  }
-
-  remove(name: string, limits?: CallLimits): Promise<void> {
-    return this.#measure('remove', () => this.#store.remove(name, limits));
-  }
-
-  list(after: string | null, limit: number): Promise<FilePage> {
-    return this.#measure('list', () => this.#store.list(after, limit));
-  }
-
-  #measure<T>(operation: StoreOperation, call: () => Promise<T>): Promise<T> {
-    return measure(this.#metrics, operation, call);
-  }
+export function measuredStore(store: FileStore, metrics: StoreMetrics): FileStore {
+  return {
+    create: (...file) => measure(metrics, 'create', () => store.create(...file)),
+    accept: (...upload) => measure(metrics, 'accept', () => store.accept(...upload)),
+    discard: (...upload) => measure(metrics, 'discard', () => store.discard(...upload)),
+    stat: (...name) => measure(metrics, 'stat', () => store.stat(...name)),
+    async *read(...file) {
+      const parts = store.read(...file)[Symbol.asyncIterator]();
+      try {
+        // The pace of the rest is the reader's.
+        const first = await measure(metrics, 'read', () => parts.next());
+        for (let part = first; part.done !== true; part = await parts.next()) yield part.value;
+      } finally {
+        await parts.return?.();
+      }
+    },
+    remove: (...name) => measure(metrics, 'remove', () => store.remove(...name)),
+    list: (...page) => measure(metrics, 'list', () => store.list(...page)),
+  };
 }
 
 /** An uploader whose calls are measured. */
-export class MeasuredUploader implements FileUploader {
-  readonly #uploader: FileUploader;
-  readonly #metrics: StoreMetrics;
-
-  constructor(uploader: FileUploader, metrics: StoreMetrics) {
-    this.#uploader = uploader;
-    this.#metrics = metrics;
-  }
-
-  upload(file: NewFile): ReturnType<FileUploader['upload']> {
-    const upload = this.#uploader.upload(file);
-    const stored = measure(this.#metrics, 'upload', () => upload.stored);
-    stored.catch(() => undefined);
-    return { sent: upload.sent, stored };
-  }
+export function measuredUploader(uploader: FileUploader, metrics: StoreMetrics): FileUploader {
+  return {
+    upload(file) {
+      const { sent, stored } = uploader.upload(file);
+      const measured = measure(metrics, 'upload', () => stored);
+      measured.catch(() => undefined);
+      return { sent, stored: measured };
+    },
+  };
 }
 
 async function measure<T>(metrics: StoreMetrics, operation: StoreOperation, call: () => Promise<T>): Promise<T> {
@@ -98,7 +53,7 @@ async function measure<T>(metrics: StoreMetrics, operation: StoreOperation, call
 }
 
 const storeOperations = ['upload', 'create', 'accept', 'discard', 'stat', 'read', 'remove', 'list'] as const;
-export type StoreOperation = (typeof storeOperations)[number];
+type StoreOperation = (typeof storeOperations)[number];
 
 export interface StoreMetrics {
   called(operation: StoreOperation, outcome: 'ok' | 'failed', ms: number): void;

@@ -10,19 +10,15 @@ import type { FileStore, FileUploader, StoredFile } from './file-store.ts';
 import { type BucketNeed, GcsClient } from './gcs-client.ts';
 import { GcsStore } from './gcs-store.ts';
 import { GcsUploader } from './gcs-uploader.ts';
-import { createStoreMetrics, MeasuredStore, MeasuredUploader, type StoreMetrics } from './measured-store.ts';
+import { createStoreMetrics, measuredStore, measuredUploader, type StoreMetrics } from './measured-store.ts';
 
-interface OpenContext {
+/** What a store is opened with. */
+interface Context {
   readonly session: NatsSession;
   readonly log: Logger;
   readonly metrics: Registry;
   /** Unix milliseconds, of the clock that the times of captures are told by. By default that of this process. */
   readonly now?: () => number;
-}
-
-export interface OpenStoreContext extends OpenContext {
-  /** What this service does with files. */
-  readonly needs: readonly BucketNeed[];
 }
 
 /** Makes a link that opens a file until `expiresAt` (Unix ms), or until the file ends. */
@@ -38,51 +34,42 @@ interface Opened {
   close(): void;
 }
 
-export interface OpenedStore extends Opened {
-  readonly store: FileStore;
-  /** Of a bucket. */
-  readonly signLink?: SignLink;
-}
-
-export interface OpenedUploader extends Opened, FileUploader {}
-
-/** The store that a trusted service is told to use: the bucket, or the embedded one in NATS. */
-export async function openStore({ bucket }: StorageConfig, context: OpenStoreContext): Promise<OpenedStore> {
-  const { session, log, needs, now } = context;
-  const metrics = createStoreMetrics(context.metrics);
-  if (bucket === undefined) {
-    const store = new MeasuredStore(new EmbeddedStore(session, now), metrics);
-    return { store, ready: () => Promise.resolve(), close: () => undefined };
-  }
+/** The store that a trusted service is told to use: the bucket, or the embedded one in NATS. `needs`: what it does with files. */
+export async function openStore(
+  { bucket }: StorageConfig,
+  { session, log, needs, now, metrics: registry }: Context & { readonly needs: readonly BucketNeed[] },
+): Promise<Opened & { readonly store: FileStore; readonly signLink?: SignLink }> {
+  const metrics = createStoreMetrics(registry);
+  if (bucket === undefined) return { store: measuredStore(new EmbeddedStore(session, now), metrics), ...alwaysReady };
   const client = await openClient(bucket, { log, metrics });
-  const files = new GcsStore(client, bucket.prefix, now);
+  const files = new GcsStore(client, now);
   return {
-    store: new MeasuredStore(files, metrics),
+    store: measuredStore(files, metrics),
     signLink: (file, options) => files.signedUrl(file, options),
-    // By this process's own clock: the server's is not known yet.
-    ready: (options) => bucketReady(new GcsStore(client, bucket.prefix), needs, { ...options, log }),
-    close: () => client.close(),
+    ...openedBucket(client, needs, log),
   };
 }
 
 /** The same store for a service that may create files and do nothing else. */
-export async function openUploader({ bucket }: StorageConfig, context: OpenContext): Promise<OpenedUploader> {
-  const { session, log, now } = context;
-  const metrics = createStoreMetrics(context.metrics);
-  const open = (uploader: FileUploader, rest: Opened): OpenedUploader => {
-    const measured = new MeasuredUploader(uploader, metrics);
-    return { ...rest, upload: (file) => measured.upload(file) };
-  };
-  if (bucket === undefined) {
-    const uploader = new EmbeddedUploader(session, now);
-    return open(uploader, { ready: () => Promise.resolve(), close: () => undefined });
-  }
+export async function openUploader(
+  { bucket }: StorageConfig,
+  { session, log, now, metrics: registry }: Context,
+): Promise<Opened & FileUploader> {
+  const metrics = createStoreMetrics(registry);
+  if (bucket === undefined) return { ...measuredUploader(new EmbeddedUploader(session, now), metrics), ...alwaysReady };
   const client = await openClient(bucket, { log, metrics });
-  return open(new GcsUploader(client, bucket.prefix, now), {
-    ready: (options) => bucketReady(new GcsStore(client, bucket.prefix), ['create'], { ...options, log }),
-    close: () => client.close(),
-  });
+  const uploader = new GcsUploader(client, now);
+  return { ...measuredUploader(uploader, metrics), ...openedBucket(client, ['create'], log) };
 }
+
+/** The embedded store has no connections of its own. */
+const alwaysReady: Opened = { ready: () => Promise.resolve(), close: () => undefined };
+
+const openedBucket = (client: GcsClient, needs: readonly BucketNeed[], log: Logger): Opened => ({
+  // By this process's own clock: the server's is not known yet.
+  ready: (options) => bucketReady(new GcsStore(client), needs, { ...options, log }),
+  close: () => client.close(),
+});
 
 interface OpenBucketDeps {
   readonly log: Logger;
@@ -91,7 +78,7 @@ interface OpenBucketDeps {
 
 /** The client of a bucket; nothing has been asked of it yet. */
 async function openClient(
-  { bucket, endpoint, project }: BucketConfig,
+  { bucket, prefix, endpoint, project }: BucketConfig,
   { log, metrics }: OpenBucketDeps,
 ): Promise<GcsClient> {
   const newStorage = await loadStorage();
@@ -101,6 +88,7 @@ async function openClient(
   };
   return new GcsClient({
     bucket,
+    prefix,
     open: () => newStorage(options),
     log,
     onRetry: (operation, failure) => metrics?.retried(operation, failure),
@@ -109,5 +97,5 @@ async function openClient(
 
 /** The bucket of a configuration; nothing has been asked of it yet. */
 export async function openBucket(config: BucketConfig, deps: OpenBucketDeps): Promise<GcsStore> {
-  return new GcsStore(await openClient(config, deps), config.prefix);
+  return new GcsStore(await openClient(config, deps));
 }

@@ -37,10 +37,11 @@ const comparable: readonly MimeType[] = ['image/png', 'application/pdf'];
 /** Larger files are not compared with each other: both would be held in memory. */
 const maxComparedBytes = 64 * 1024 * 1024;
 
-type Described = Pick<StoredFile, 'contentType' | 'width' | 'height' | 'size'>;
+/** What is known of a file without its bytes. */
+export type ComparableFile = Pick<StoredFile, 'contentType' | 'width' | 'height' | 'size'>;
 
 /** Whether it is worth while to compare the bytes of two files that are described so. */
-export const mayShowSame = (a: Described, b: Described): boolean =>
+export const mayShowSame = (a: ComparableFile, b: ComparableFile): boolean =>
   a.contentType === b.contentType &&
   a.width === b.width &&
   a.height === b.height &&

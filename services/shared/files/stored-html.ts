@@ -1,16 +1,11 @@
 import type { StoredMsg } from '@nats-io/jetstream';
 import type { Region } from '../runtime/regions.ts';
 import { ServiceError } from '../runtime/errors.ts';
-import { backoffMs, delay } from '../runtime/deadline.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { getMessage } from '../nats/get-message.ts';
 import type { Reading } from '../nats/entries.ts';
-import { retryTransient } from '../nats/retry.ts';
 import { streamNames } from '../nats/streams.ts';
-import { FileMessages } from './file-messages.ts';
-
-/** Bytes of a part: well below the smallest max_payload. */
-const partSize = 256 * 1024;
+import { FileMessages, partSize, untilFound } from './file-messages.ts';
 
 const writeTimeoutMs = 10_000;
 
@@ -61,11 +56,7 @@ export async function storeHtml(
   };
   const head: Head = { parts: Math.ceil(bytes.length / partSize), size: bytes.length };
   try {
-    await Promise.all(
-      Array.from({ length: head.parts }, (_, part) =>
-        messages.create(subjectOf(address, part), bytes.subarray(part * partSize, (part + 1) * partSize), limits),
-      ),
-    );
+    await messages.createParts((part) => subjectOf(address, part), bytes, limits);
     await messages.create(subjectOf(address, 'head'), JSON.stringify(head), limits);
   } catch (error) {
     // What is there of it would stay for as long as the whole was to.
@@ -152,14 +143,14 @@ export async function removeHtml(session: NatsSession, name: string): Promise<vo
 async function readMessage({ jsm }: NatsSession, subject: string, reading: Reading): Promise<StoredMsg> {
   const isLagging = reading === 'by-subject';
   const reader = isLagging ? jsm.direct : jsm.streams;
-  const ask = () => getMessage(reader, streamNames.files, { last_by_subj: subject });
-  const lagUntil = Date.now() + (isLagging ? lagTimeoutMs : 0);
-  for (let attempt = 1; ; attempt++) {
-    const message = await retryTransient(ask, { deadline: Date.now() + readTimeoutMs });
-    if (message !== null && message.data.length > 0) return message;
-    if (Date.now() >= lagUntil) throw new PartMissingError(`nothing is stored under ${subject}`);
-    await delay(backoffMs(attempt, 50, 400));
-  }
+  const missingUntil = Date.now() + (isLagging ? lagTimeoutMs : 0);
+  const read = async () => {
+    const message = await getMessage(reader, streamNames.files, { last_by_subj: subject });
+    return message === null || message.data.length === 0 ? null : message;
+  };
+  const message = await untilFound(read, { missingUntil, deadline: missingUntil + readTimeoutMs });
+  if (message === null) throw new PartMissingError(`nothing is stored under ${subject}`);
+  return message;
 }
 
 const subjectOf = ({ region, name }: StoredHtmlAddress, part: number | 'head' | '>') =>

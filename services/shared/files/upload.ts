@@ -23,16 +23,8 @@ export const hashesOf = (bytes: Uint8Array): ContentHashes => ({
 /** What an uploader tells of a file that lies under `object`. */
 export function uploadOf(file: NewFile, object: string, etag: string): Upload {
   const { bytes, contentType, width, height, expiresAt, cacheSeconds } = file;
-  return {
-    object,
-    contentType,
-    size: bytes.length,
-    etag,
-    width,
-    height,
-    expiresAt,
-    ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
-  };
+  const upload = { object, contentType, size: bytes.length, etag, width, height, expiresAt };
+  return cacheSeconds === undefined ? upload : { ...upload, cacheSeconds };
 }
 
 /** Why an upload is not put in place. `foreign`: it is not the object that was asked for, or not described like it. */
@@ -102,7 +94,10 @@ const signatures: Readonly<Record<MimeType, (head: Buffer) => boolean>> = {
 export const hasSignature = (contentType: MimeType, head: Buffer): boolean => signatures[contentType](head);
 
 /** Holds the first {@link signatureBytes} of an upload against its description. Throws an {@link UploadRejectedError}. */
-export function verifySignature({ contentType, width, height }: Upload, head: Buffer): void {
+export function verifySignature(
+  { contentType, width, height }: Pick<Upload, 'contentType' | 'width' | 'height'>,
+  head: Buffer,
+): void {
   if (!hasSignature(contentType, head))
     throw new UploadRejectedError('wrong_type', `it does not begin like ${contentType}`);
   if (contentType !== 'image/png' || head.length < 24) return;

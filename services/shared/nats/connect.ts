@@ -1,5 +1,6 @@
 import { jetstream, type JetStreamClient, jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
-import type { Status } from '@nats-io/nats-core';
+import { AuthorizationError, type Status } from '@nats-io/nats-core';
+import { compare, parseSemVer } from '@nats-io/nats-core/internal';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { backoffMs, delay, withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -70,7 +71,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsSession> {
       });
       return await openSession(nc, options);
     } catch (error) {
-      if (error instanceof UnfitServerError || isAuthorizationError(error)) throw error;
+      if (error instanceof UnfitServerError || error instanceof AuthorizationError) throw error;
       log.warn({ err: error, server: options.url }, 'waiting for NATS');
       await delay(backoffMs(attempt, 200, 5000), signal);
     }
@@ -95,10 +96,20 @@ async function openSession(
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   let connected = true;
   const listeners = new Set<(status: Status) => void>();
-  void followStatus(nc, log, (now, status) => {
-    connected = now;
-    if (status !== null) for (const listener of listeners) listener(status);
-  });
+  const followStatus = async () => {
+    for await (const status of nc.status()) {
+      if (status.type === 'disconnect') {
+        connected = false;
+        log.warn('the connection to NATS was lost; reconnecting');
+      } else if (status.type === 'reconnect') {
+        connected = true;
+        log.info('the connection to NATS stands again');
+      }
+      for (const listener of listeners) listener(status);
+    }
+    connected = false;
+  };
+  void followStatus();
   return {
     nc,
     js,
@@ -114,39 +125,13 @@ async function openSession(
   };
 }
 
-async function followStatus(
-  nc: NatsConnection,
-  log: Logger,
-  onStatus: (connected: boolean, status: Status | null) => void,
-): Promise<void> {
-  let connected = true;
-  for await (const status of nc.status()) {
-    if (status.type === 'disconnect') {
-      connected = false;
-      log.warn('lost the connection to NATS; reconnecting');
-    } else if (status.type === 'reconnect') {
-      connected = true;
-      log.info('connected to NATS again');
-    }
-    onStatus(connected, status);
-  }
-  onStatus(false, null);
-}
-
-/** Whether the dotted version `a` comes before `b`; what is no version counts as older. */
+/** Whether the version `a` comes before `b`; what is no version counts as older. */
 export function olderThan(a: string, b: string): boolean {
-  const parse = (version: string) => version.split('-')[0]?.split('.').map(Number) ?? [];
-  const [left, right] = [parse(a), parse(b)];
-  if (left.length < 3 || left.some(Number.isNaN)) return true;
-  for (let index = 0; index < 3; index++) {
-    const difference = (left[index] ?? 0) - (right[index] ?? 0);
-    if (difference !== 0) return difference < 0;
+  try {
+    return compare(parseSemVer(a), parseSemVer(b)) < 0;
+  } catch {
+    return true;
   }
-  return false;
-}
-
-function isAuthorizationError(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AuthorizationError';
 }
 
 /** What is still to be sent is sent in no time, where there is somebody to send it to. */

@@ -9,7 +9,7 @@ const samplesAtOnce = 5;
 const sampleTimeoutMs = 2000;
 
 /** The clocks of two machines go apart by some milliseconds an hour. */
-const measureEveryMs = 60_000;
+const measureIntervalMs = 60_000;
 
 /** A local clock that is off by more is worth a line in the log. */
 const notableMs = 1000;
@@ -22,7 +22,7 @@ export async function measureClock({ nc, clock }: Pick<NatsSession, 'nc' | 'cloc
     const message = await nc.request(`$JS.API.STREAM.INFO.${streamNames.live}`, '', { timeout: sampleTimeoutMs });
     const receivedAt = clock.monotonic();
     const answer = message.json<{ readonly ts?: string; readonly error?: ApiError }>();
-    if (answer.ts === undefined) throw new Error(answer.error?.description ?? 'the server did not tell the time');
+    if (answer.ts === undefined) throw new Error(answer.error?.description ?? 'the NATS server sent no time');
     samples.push({ serverTimeMs: Date.parse(answer.ts), sentAt, receivedAt });
   }
   clock.measure(samples);
@@ -36,15 +36,14 @@ export async function followServerClock(
   session: NatsSession,
   { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
 ): Promise<void> {
-  let wake = () => undefined as void;
+  let reconnected = new AbortController();
   let noted = false;
   const unsubscribe = session.onStatus(({ type }) => {
-    if (type === 'reconnect') wake();
+    if (type === 'reconnect') reconnected.abort();
   });
   for (let failures = 0; !signal.aborted;) {
-    // A reconnection meanwhile is not missed.
-    const reconnected = new AbortController();
-    wake = () => reconnected.abort();
+    // A reconnection during the measurement is not missed.
+    reconnected = new AbortController();
     try {
       await measureClock(session);
       failures = 0;
@@ -60,7 +59,7 @@ export async function followServerClock(
       failures++;
       log.debug({ err: error }, 'the clock of the NATS server could not be read; trying again');
     }
-    const waitMs = failures === 0 ? measureEveryMs : backoffMs(failures, 250, 5000);
+    const waitMs = failures === 0 ? measureIntervalMs : backoffMs(failures, 250, 5000);
     await delay(waitMs, AbortSignal.any([signal, reconnected.signal]));
   }
   unsubscribe();

@@ -64,7 +64,7 @@ export class PullInbox {
     return !this.#isClosed && this.#session.connected() && !nc.isClosed() && !nc.isDraining();
   }
 
-  /** Closes all that asks over it. Messages that are on their way are handed back. */
+  /** Closes all that asks over it. Messages that are on their way are nak'd. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -114,12 +114,12 @@ export class PullInbox {
   }
 
   #receive(message: Msg): void {
-    if (isDelivery(message)) {
-      const { stream, consumer } = parseAckSubject(message.reply ?? '');
+    // What else comes to an inbox is an answer of the server to a request.
+    if (message.reply?.startsWith('$JS.ACK.') === true) {
       const pulled = pulledMessage(this.#session.nc, message);
-      const puller = this.#pullers.get(nameOf(stream, consumer));
+      const puller = this.#pullers.get(nameOf(pulled.stream, pulled.consumer));
       // For one that has left: whoever comes next may have it.
-      if (puller === undefined) pulled.handBack(1);
+      if (puller === undefined) pulled.nak(1);
       else puller.delivered(pulled);
       return;
     }
@@ -177,54 +177,6 @@ function drain(subscription: Subscription): void {
   subscription.drain().catch(() => undefined);
 }
 
-/** A message that this process holds until it is acknowledged, handed back, or its ack wait runs out. */
-export interface PulledMessage {
-  readonly subject: string;
-  readonly data: Uint8Array;
-  /** 1 on the first delivery. */
-  readonly delivery: number;
-  /** Sequence in the stream. */
-  readonly sequence: number;
-  /** What this delivery is called by its consumer. */
-  readonly consumer: string;
-  readonly consumerSequence: number;
-  /** When the server stored it, in Unix milliseconds by its clock. */
-  readonly timestamp: number;
-  /** How many more messages waited for this consumer when this one was delivered. */
-  readonly pending: number;
-  /** Keeps it from being delivered again for another ack wait. */
-  working(): void;
-  /** Done with it. Awaits the server's word: an ack that nobody confirmed may be lost when the server dies. */
-  ack(timeoutMs?: number): Promise<void>;
-  /** Hands it back; delivered again after the delay. (Without a delay, deliveries burn up at once.) */
-  handBack(delayMs: number): void;
-  /** Never deliver it again; the server tells why in an advisory. */
-  terminate(reason: string): void;
-}
-
-/** Wraps a message that a pull request brought; see the server's ADR-4 and ADR-13 for the reply subject and the words. */
-export function pulledMessage(nc: NatsConnection, message: Msg): PulledMessage {
-  const reply = message.reply ?? '';
-  const { consumer, delivery, sequence, consumerSequence, timestamp, pending } = parseAckSubject(reply);
-  return {
-    subject: message.subject,
-    data: message.data,
-    delivery,
-    sequence,
-    consumer,
-    consumerSequence,
-    timestamp,
-    pending,
-    working: () => nc.publish(reply, '+WPI'),
-    ack: async (timeoutMs = 2000) => {
-      await nc.request(reply, '+ACK', { timeout: timeoutMs });
-    },
-    // The server takes a fraction of a nanosecond for no delay at all.
-    handBack: (delayMs) => nc.publish(reply, `-NAK ${JSON.stringify({ delay: nanos(Math.ceil(delayMs)) })}`),
-    terminate: (reason) => nc.publish(reply, `+TERM ${reason}`),
-  };
-}
-
 /** What the server says of a delivery in the subject of its acknowledgement. */
 export interface Delivery {
   readonly stream: string;
@@ -233,11 +185,43 @@ export interface Delivery {
   readonly delivery: number;
   /** Sequence in the stream. */
   readonly sequence: number;
+  /** What this delivery is called by its consumer. */
   readonly consumerSequence: number;
-  /** When it was stored, Unix milliseconds. */
+  /** When the server stored the message, in Unix milliseconds by its clock. */
   readonly timestamp: number;
-  /** Messages that were still to be delivered. */
+  /** How many more messages waited for this consumer when this one was delivered. */
   readonly pending: number;
+}
+
+/** A message that this process has until it is acknowledged, nak'd, or its ack wait runs out. */
+export interface PulledMessage extends Delivery {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  /** Keeps it from being delivered again for another ack wait. */
+  working(): void;
+  /** Done with it. Awaits the server's confirmation: an ack that was not confirmed may be lost when the server dies. */
+  ack(timeoutMs?: number): Promise<void>;
+  /** Has it delivered again after the delay. (Without a delay, deliveries burn up at once.) */
+  nak(delayMs: number): void;
+  /** Never deliver it again; the server publishes the reason in an advisory. */
+  terminate(reason: string): void;
+}
+
+/** Wraps a message that a pull request brought; see the server's ADR-4 and ADR-13 for the reply subject and its bodies. */
+export function pulledMessage(nc: NatsConnection, message: Msg): PulledMessage {
+  const reply = message.reply ?? '';
+  return {
+    ...parseAckSubject(reply),
+    subject: message.subject,
+    data: message.data,
+    working: () => nc.publish(reply, '+WPI'),
+    ack: async (timeoutMs = 2000) => {
+      await nc.request(reply, '+ACK', { timeout: timeoutMs });
+    },
+    // The server takes a fraction of a nanosecond for no delay at all.
+    nak: (delayMs) => nc.publish(reply, `-NAK ${JSON.stringify({ delay: nanos(Math.ceil(delayMs)) })}`),
+    terminate: (reason) => nc.publish(reply, `+TERM ${reason}`),
+  };
 }
 
 /**
@@ -258,6 +242,3 @@ export function parseAckSubject(subject: string): Delivery {
     pending: Number(pending),
   };
 }
-
-/** Whether a message was delivered by a consumer: what else comes to an inbox is the server's word about a request. */
-const isDelivery = (message: Msg): boolean => message.reply?.startsWith('$JS.ACK.') === true;

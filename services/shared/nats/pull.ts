@@ -31,7 +31,7 @@ const problemEvery = 20;
 const gatherMs = 10;
 
 /** A request that would wait for less on the server ends later than those before it. */
-const shortestMs = 2000;
+const minWaitMs = 2000;
 
 /** What is left of requests so long after their end is not known to the server any more. */
 const overdueMs = 3000;
@@ -151,7 +151,7 @@ export class PullSubscription {
     }
   }
 
-  /** Takes all requests back. What is delivered all the same is handed back at once. */
+  /** Takes all requests back. What is delivered all the same is nak'd at once. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -173,7 +173,7 @@ export class PullSubscription {
     const now = performance.now();
     this.#cohorts = this.#cohorts.filter(({ asked }) => asked > 0);
     let cohort = this.#cohorts.at(-1);
-    if (cohort === undefined || cohort.endsAt - now < Math.min(shortestMs, this.#expiresMs / 4)) {
+    if (cohort === undefined || cohort.endsAt - now < Math.min(minWaitMs, this.#expiresMs / 4)) {
       cohort = { id: this.#nextId++, endsAt: now + this.#expiresMs, asked: 0 };
       this.#cohorts.push(cohort);
     }

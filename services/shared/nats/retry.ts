@@ -17,15 +17,15 @@ export interface RetryLimits {
 export type CallLimits = Partial<RetryLimits>;
 
 /** A server that restarts does not answer what it was asked before: asking again is quicker than waiting. */
-const usualAttemptMs = 3000;
+const defaultAttemptTimeoutMs = 3000;
 
 /** How long a write may take when its caller does not say. */
-const usualCallMs = 10_000;
+const defaultCallTimeoutMs = 10_000;
 
 /** Less than this is no time for a request. */
-const leastMs = 5;
+const minAttemptMs = 5;
 
-const usualDelay = (attempt: number) => backoffMs(attempt, 50, 1000);
+const transientDelay = (attempt: number) => backoffMs(attempt, 50, 1000);
 
 /** Of many who write at the same time one succeeds each time, so the others need not wait for long. */
 const conflictDelay = (attempt: number) => Math.random() * Math.min(attempt * 4, 200);
@@ -38,7 +38,7 @@ const conflictDelay = (attempt: number) => Math.random() * Math.min(attempt * 4,
  * @throws DeadlineError when the deadline had passed before the first attempt
  */
 export function retryTransient<T>(call: (timeoutMs: number) => Promise<T>, limits: RetryLimits): Promise<T> {
-  return attempts(call, limits, (error, attempt) => (isTransient(error) ? usualDelay(attempt) : null));
+  return attempts(call, limits, (error, attempt) => (isTransient(error) ? transientDelay(attempt) : null));
 }
 
 /**
@@ -48,18 +48,22 @@ export function retryTransient<T>(call: (timeoutMs: number) => Promise<T>, limit
 export function compareAndSet<T>(call: (timeoutMs: number) => Promise<T>, limits: CallLimits = {}): Promise<T> {
   return attempts(call, withDefaultDeadline(limits), (error, attempt) => {
     if (isWriteConflict(error)) return conflictDelay(attempt);
-    return isTransient(error) ? usualDelay(attempt) : null;
+    return isTransient(error) ? transientDelay(attempt) : null;
   });
 }
 
-function withDefaultDeadline({ now = Date.now, deadline = now() + usualCallMs, ...rest }: CallLimits): RetryLimits {
+function withDefaultDeadline({
+  now = Date.now,
+  deadline = now() + defaultCallTimeoutMs,
+  ...rest
+}: CallLimits): RetryLimits {
   return { ...rest, now, deadline };
 }
 
 /** @param delayAfter how long to wait after an error; null when there is no sense in trying again */
 async function attempts<T>(
   call: (timeoutMs: number) => Promise<T>,
-  { deadline, signal, attemptTimeoutMs = usualAttemptMs, now = Date.now }: RetryLimits,
+  { deadline, signal, attemptTimeoutMs = defaultAttemptTimeoutMs, now = Date.now }: RetryLimits,
   delayAfter: (error: unknown, attempt: number) => number | null,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -69,7 +73,7 @@ async function attempts<T>(
       return await withDeadline(call(timeoutMs), timeoutMs, 'a call of NATS');
     } catch (error) {
       const waitMs = delayAfter(error, attempt);
-      if (waitMs === null || signal?.aborted === true || deadline - now() < waitMs + leastMs) throw error;
+      if (waitMs === null || signal?.aborted === true || deadline - now() < waitMs + minAttemptMs) throw error;
       if (!(await delay(waitMs, signal))) throw error;
     }
   }

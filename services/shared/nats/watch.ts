@@ -3,6 +3,9 @@ import { backoffMs, delay, withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { NatsSession } from './connect.ts';
 
+/** How often a watch is checked for a connection that has changed, and for silence. */
+const checkIntervalMs = 250;
+
 /** A value that was written, or null when it was deleted or has expired; `revision` tells one write from another. */
 export type Change<T> = { readonly key: string; readonly value: T | null; readonly revision: number };
 
@@ -12,6 +15,11 @@ export type Change<T> = { readonly key: string; readonly value: T | null; readon
  * what is gone meanwhile can be forgotten. Never throws: a watch that breaks is set up again, also after each
  * reconnection, and when a bucket that is written all the time has been silent for `maxSilenceMs`. A value that is no
  * JSON, or longer than `maxBytes`, is left out: it must not end the watch for all others.
+ *
+ * A watch can die in silence. Its consumer lives in the memory of one server: when that server restarts, the client notices
+ * after two missed heartbeats of 30 s, and on a stream that was made anew never, since it waits for a sequence that is far
+ * off. So a watch does not outlive its connection; and where something is written all the time, one that had brought
+ * something and then falls silent (another server of the cluster held it) is dead as well.
  */
 export async function watchKeys<T>(
   session: NatsSession,
@@ -25,33 +33,35 @@ export async function watchKeys<T>(
   },
   on: { reset: () => void; change: (change: Change<T>) => void; malformed?: (key: string) => void },
 ): Promise<void> {
-  for (let attempt = 1; !options.signal.aborted; attempt++) {
+  const { bucket, filter, log, signal, maxSilenceMs = Infinity } = options;
+  for (let attempt = 1; !signal.aborted; attempt++) {
     try {
-      const guard = guardWatch(session, options.maxSilenceMs);
-      const watch = await openWatch(session, options, Math.min(mostOpenMs, openMs * attempt));
+      const connection = connectionId(session);
+      const watch = await openWatch(session, options, Math.min(maxOpenTimeoutMs, openTimeoutMs * attempt));
+      let heardAt: number | null = null;
+      const isSilent = () => heardAt !== null && performance.now() - heardAt > maxSilenceMs && session.connected();
+      const timer = setInterval(() => {
+        if (connectionId(session) !== connection || isSilent()) watch.stop();
+      }, checkIntervalMs);
       const stop = () => watch.stop();
-      options.signal.addEventListener('abort', stop, { once: true });
-      guard.start(stop);
+      signal.addEventListener('abort', stop, { once: true });
       try {
         on.reset();
         attempt = 1;
         for await (const entry of watch) {
-          guard.heard();
+          heardAt = performance.now();
           const value = valueOf<T>(entry, options.maxBytes);
           if (value === undefined) on.malformed?.(entry.key);
           else on.change({ key: entry.key, value, revision: entry.revision });
         }
       } finally {
-        guard.end();
-        options.signal.removeEventListener('abort', stop);
+        clearInterval(timer);
+        signal.removeEventListener('abort', stop);
       }
     } catch (error) {
-      options.log.warn(
-        { err: error, bucket: options.bucket, filter: options.filter },
-        'a watch broke; starting it again',
-      );
+      log.warn({ err: error, bucket, filter }, 'a watch of a key-value bucket broke; starting it again');
     }
-    await delay(backoffMs(attempt, 100, 5000), options.signal);
+    await delay(backoffMs(attempt, 100, 5000), signal);
   }
 }
 
@@ -70,8 +80,8 @@ function valueOf<T>(entry: KvEntry, maxBytes = Infinity): T | null | undefined {
  * A server that restarts does not answer while it reads its streams: asking again is quicker than waiting for what will
  * not come. One that is only slow gets longer each time.
  */
-const openMs = 1000;
-const mostOpenMs = 5000;
+const openTimeoutMs = 1000;
+const maxOpenTimeoutMs = 5000;
 
 async function openWatch(session: NatsSession, { bucket, filter }: { bucket: string; filter: string }, ms: number) {
   const open = async () => (await new Kvm(session.js).open(bucket)).watch({ key: filter });
@@ -83,43 +93,6 @@ async function openWatch(session: NatsSession, { bucket, filter }: { bucket: str
     opening.then((late) => late.stop()).catch(() => undefined);
     throw error;
   }
-}
-
-interface WatchGuard {
-  /** Begins to watch the watch; `stop` ends it, so that it can be set up anew. */
-  start(stop: () => void): void;
-  /** The watch brought something. */
-  heard(): void;
-  end(): void;
-}
-
-const checkEveryMs = 250;
-
-/**
- * Finds out that a watch has died in silence. Its consumer lives in the memory of one server: when that server restarts,
- * the client notices after two missed heartbeats of 30 s, and on a stream that was made anew never, since it waits for a
- * sequence that is far off. So a watch does not outlive its connection; and where something is written all the time, one
- * that had brought something and then falls silent (another server of the cluster held it) is dead as well.
- */
-function guardWatch(session: NatsSession, maxSilenceMs: number | undefined): WatchGuard {
-  const begun = connectionId(session);
-  let heardAt: number | null = null;
-  let timer: NodeJS.Timeout | undefined;
-  const isSilent = () =>
-    maxSilenceMs !== undefined && heardAt !== null && session.connected() && performance.now() - heardAt > maxSilenceMs;
-  return {
-    start(stop) {
-      timer = setInterval(() => {
-        if (connectionId(session) !== begun || isSilent()) stop();
-      }, checkEveryMs);
-    },
-    heard() {
-      heardAt = performance.now();
-    },
-    end() {
-      clearInterval(timer);
-    },
-  };
 }
 
 /** Differs from one connection of the session to the next. */

@@ -21,8 +21,6 @@ export interface CommonConfig {
   readonly regions: readonly InstalledRegion[];
 }
 
-export const defaultRegions = 'us-east:1,eu-west:1';
-
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
 /** What every service reads. */
@@ -37,7 +35,7 @@ export const commonVariables = {
   natsPassword: optionalVariable('WEBCAPTURE_NATS_PASSWORD', { meaning: 'Password of the NATS user.' }),
   regions: parsedVariable('WEBCAPTURE_REGIONS', {
     type: 'list such as `us-east:1,eu-west:2`',
-    default: defaultRegions,
+    default: 'us-east:1,eu-west:1',
     parse: parseRegions,
     meaning:
       'The installed regions, each with the number of renderers that it always keeps. A region with 0 may have no renderer; its captures then wait for one. Set it to the same value on all services.',
@@ -81,7 +79,7 @@ export function readCommonConfig(env: EnvReader, defaults: { opsPort: number }):
     ops: { host: commonVariables.opsHost.read(env), port: commonVariables.opsPort.read(env, defaults.opsPort) },
     logLevel: commonVariables.logLevel.read(env),
     pod,
-    regions: commonVariables.regions.read(env) ?? [],
+    regions: commonVariables.regions.read(env),
   };
 }
 

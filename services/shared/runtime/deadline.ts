@@ -57,3 +57,18 @@ export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal):
     signal.removeEventListener('abort', abort);
   }
 }
+
+/**
+ * The result of a task that may hang: its signal aborts after `ms` and with the caller's, and the promise then rejects with
+ * the reason, whether or not the task heeds the signal.
+ */
+export async function withTimeout<T>(
+  task: (signal: AbortSignal) => Promise<T>,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<T> {
+  const timeUp = AbortSignal.timeout(ms);
+  const end = signal === undefined ? timeUp : AbortSignal.any([timeUp, signal]);
+  end.throwIfAborted();
+  return untilAborted(task(end), end);
+}

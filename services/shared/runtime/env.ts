@@ -37,59 +37,6 @@ export class EnvReader {
     return value ?? '';
   }
 
-  /** A secret of at least `minLength` characters; never printed. */
-  secret(name: string, minLength: number): string | undefined {
-    const value = this.#value(name);
-    if (value !== undefined && value.length < minLength) {
-      this.problem(name, `must have at least ${minLength} characters`);
-    }
-    return value;
-  }
-
-  integer(name: string, fallback: number, bounds: { min: number; max: number }): number {
-    const value = this.#value(name);
-    if (value === undefined) return fallback;
-    const number = Number(value);
-    if (!/^-?\d+$/.test(value) || number < bounds.min || number > bounds.max) {
-      this.problem(name, `must be an integer from ${bounds.min} to ${bounds.max}, not "${value}"`);
-      return fallback;
-    }
-    return number;
-  }
-
-  port(name: string, fallback: number): number {
-    return this.integer(name, fallback, { min: 0, max: 65_535 });
-  }
-
-  oneOf<const T extends readonly string[]>(name: string, values: T, fallback: T[number]): T[number] {
-    const value = this.#value(name);
-    if (value === undefined) return fallback;
-    if (!values.includes(value)) this.problem(name, `must be one of ${values.join(', ')}, not "${value}"`);
-    return value;
-  }
-
-  /** An absolute http or https address without a slash at its end. */
-  httpUrl(name: string, fallback: string): string {
-    const value = this.#value(name);
-    if (value === undefined) return fallback;
-    const url = URL.parse(value);
-    if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-      this.problem(name, `must be an absolute http or https address, not "${value}"`);
-      return fallback;
-    }
-    return value.replace(/\/+$/, '');
-  }
-
-  /** A value that `parse` understands; what it throws becomes the rule that was broken. */
-  parsed<T>(name: string, fallback: string, parse: (value: string) => T): T | undefined {
-    try {
-      return parse(this.#value(name) ?? fallback);
-    } catch (error) {
-      this.problem(name, error instanceof Error ? error.message : String(error));
-      return undefined;
-    }
-  }
-
   problem(name: string, rule: string): void {
     this.#problems.push(`${name} ${rule}`);
   }

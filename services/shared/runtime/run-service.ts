@@ -1,9 +1,11 @@
 import process from 'node:process';
+import type { CommonConfig } from './config.ts';
 import { ConfigError, type Environment } from './env.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { Shutdown } from './shutdown.ts';
+import manifest from '../package.json' with { type: 'json' };
 
-export interface ServiceDefinition<Config extends { readonly logLevel: string; readonly pod: string }> {
+interface Service<Config extends ServiceConfig> {
   readonly name: string;
   readonly readConfig: (env: Environment) => Config;
   /** Builds and starts everything; what it starts registers its stop with `shutdown`, in the order of starting. */
@@ -12,14 +14,14 @@ export interface ServiceDefinition<Config extends { readonly logLevel: string; r
   readonly drainMs: (config: Config) => number;
 }
 
+type ServiceConfig = Pick<CommonConfig, 'logLevel' | 'pod'>;
+
 /**
  * The life of a process: read the configuration, start, wait for SIGTERM or SIGINT, drain in reverse order, exit.
  * Exit code 0 after a drain, 1 when the start failed or something broke that nobody handled, 78 when the configuration
  * is refused.
  */
-export async function runService<Config extends { readonly logLevel: string; readonly pod: string }>(
-  service: ServiceDefinition<Config>,
-): Promise<void> {
+export async function runService<Config extends ServiceConfig>(service: Service<Config>): Promise<void> {
   const config = readConfigOrExit(service);
   const log = createLogger({ service: service.name, pod: config.pod, level: config.logLevel });
   const shutdown = new Shutdown(log, service.drainMs(config));
@@ -50,9 +52,7 @@ export async function runService<Config extends { readonly logLevel: string; rea
   }
 }
 
-function readConfigOrExit<Config extends { readonly logLevel: string; readonly pod: string }>(
-  service: ServiceDefinition<Config>,
-): Config {
+function readConfigOrExit<Config extends ServiceConfig>(service: Service<Config>): Config {
   try {
     return service.readConfig(process.env);
   } catch (error) {
@@ -69,8 +69,6 @@ function exitAfterFlush(log: Logger, code: number): void {
 
 /** A process that refuses its configuration ends with this (EX_CONFIG of sysexits.h): starting it again does not help. */
 export const configExitCode = 78;
-
-import manifest from '../package.json' with { type: 'json' };
 
 /** The version of the software, the same for all services. */
 export const version: string = manifest.version;

@@ -29,19 +29,18 @@ export function integerVariable(
 ): Variable<number> {
   const { min, max, unit } = spec;
   const range = max === undefined ? `${min} or more` : `${min} to ${max}`;
-  return {
-    ...described(name, spec),
-    type: ['integer', ...(unit === undefined ? [] : [unit]), range].join(', '),
-    read: (env, fallback = spec.default) => env.integer(name, fallback, { min, max: max ?? Number.MAX_SAFE_INTEGER }),
-  };
+  const type = ['integer', ...(unit === undefined ? [] : [unit]), range].join(', ');
+  return variable(name, type, spec, (value) => parseInteger(value, min, max ?? Number.MAX_SAFE_INTEGER));
 }
 
 export function portVariable(name: string, spec: WithDefault<number>): Variable<number> {
-  return {
-    ...described(name, spec),
-    type: 'port',
-    read: (env, fallback = spec.default) => env.port(name, fallback),
-  };
+  return variable(name, 'port', spec, (value) => parseInteger(value, 0, 65_535));
+}
+
+function parseInteger(value: string, min: number, max: number): number {
+  const number = Number(value);
+  if (/^-?\d+$/.test(value) && number >= min && number <= max) return number;
+  throw new Error(`must be an integer from ${min} to ${max}, not "${value}"`);
 }
 
 export function choiceVariable<const T extends readonly string[]>(
@@ -49,33 +48,27 @@ export function choiceVariable<const T extends readonly string[]>(
   values: T,
   spec: WithDefault<T[number]>,
 ): Variable<T[number]> {
-  return {
-    ...described(name, spec),
-    type: values.map((value) => `\`${value}\``).join(', '),
-    read: (env, fallback = spec.default) => env.oneOf(name, values, fallback),
-  };
+  return variable(name, values.map((value) => `\`${value}\``).join(', '), spec, (value) => {
+    if (values.includes(value)) return value;
+    throw new Error(`must be one of ${values.join(', ')}, not "${value}"`);
+  });
 }
 
 /** An absolute http or https address; read without a slash at its end. */
 export function urlVariable(name: string, spec: WithDefault<string>): Variable<string> {
-  return {
-    ...described(name, spec),
-    type: 'http or https address',
-    read: (env, fallback = spec.default) => env.httpUrl(name, fallback),
-  };
+  return variable(name, 'http or https address', spec, (value) => {
+    if (['http:', 'https:'].includes(URL.parse(value)?.protocol ?? '')) return value.replace(/\/+$/, '');
+    throw new Error(`must be an absolute http or https address, not "${value}"`);
+  });
 }
 
 export function textVariable(name: string, spec: WithDefault<string>): Variable<string> {
-  return {
-    ...described(name, spec),
-    type: 'string',
-    read: (env, fallback = spec.default) => env.string(name, fallback),
-  };
+  return variable(name, 'string', spec, (value) => value);
 }
 
 /** A string that is undefined when the variable is not set. */
 export function optionalVariable(name: string, spec: Description): Variable<string | undefined> {
-  return { ...described(name, spec), type: 'string', read: (env) => env.string(name) };
+  return variable(name, 'string', { ...spec, default: undefined }, (value) => value);
 }
 
 /** A string of at least `minLength` characters that no message shows. */
@@ -84,26 +77,41 @@ export function secretVariable(
   spec: Description & { readonly minLength: number },
 ): Variable<string | undefined> {
   const { minLength } = spec;
-  return {
-    ...described(name, spec),
-    type: `string, ${minLength} characters or more`,
-    read: (env) => env.secret(name, minLength),
-  };
+  return variable(name, `string, ${minLength} characters or more`, { ...spec, default: undefined }, (value) => {
+    if (value.length >= minLength) return value;
+    throw new Error(`must have at least ${minLength} characters`);
+  });
 }
 
-/** Undefined when `parse` throws: the start is refused then. */
+/** A value that `parse` makes of a text, the default's too; the message of what it throws is the rule that was broken. */
 export function parsedVariable<T>(
   name: string,
   spec: WithDefault<string> & { readonly type: string; readonly parse: (value: string) => T },
-): Variable<T | undefined> {
+): Variable<T> {
+  const { meaning, defaultText = inCode(spec.default), type, parse } = spec;
+  return variable(name, type, { meaning, defaultText, default: parse(spec.default) }, parse);
+}
+
+/** @param parse throws an Error whose message is the rule that the text breaks; the default stands in then */
+function variable<T>(name: string, type: string, spec: WithDefault<T>, parse: (text: string) => T): Variable<T> {
+  const { meaning, defaultText = inCode(spec.default) } = spec;
   return {
-    ...described(name, spec),
-    type: spec.type,
-    read: (env) => env.parsed(name, spec.default, spec.parse),
+    name,
+    type,
+    meaning,
+    defaultText,
+    read(env, fallback = spec.default) {
+      const text = env.string(name);
+      if (text === undefined) return fallback;
+      try {
+        return parse(text);
+      } catch (error) {
+        env.problem(name, (error as Error).message);
+        return fallback;
+      }
+    },
   };
 }
 
-function described(name: string, spec: Description & { readonly default?: string | number }) {
-  const { meaning, default: value = '' } = spec;
-  return { name, meaning, defaultText: spec.defaultText ?? (value === '' ? '' : `\`${value}\``) };
-}
+const inCode = (value: unknown) =>
+  typeof value === 'number' || (typeof value === 'string' && value !== '') ? `\`${value}\`` : '';

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { startNats } from '../../../deploy/local/nats.ts';
 import { startProcess } from '../../../deploy/local/process.ts';
@@ -12,6 +11,7 @@ import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { ServicePart } from '../../harness/part.ts';
 import { until } from '../../harness/until.ts';
+import { provision } from '../../../services/controller/streams.ts';
 
 /** The key of the account `demo` in every front that is measured. */
 export const benchKey = 'a-key-for-measuring-only';

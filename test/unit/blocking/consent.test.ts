@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Blocker } from '../../../services/renderer/blocking/blocker.ts';
-import { BlockingSession } from '../../../services/renderer/blocking/session.ts';
+import { BlockingSession } from '../../../services/renderer/blocking/blocking-session.ts';
 import { fastest, timeOf } from '../../harness/fastest.ts';
 import { builtInBlocker, fullChromium, headlessShell, launch, openBlocked } from './support/browser.ts';
 import { consentFrame, consentPages, onetrustScript, plainPage } from './support/consent-pages.ts';

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import { regions, type Region } from '@webcapture/shared/runtime/regions.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
 import { resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { readControllerConfig } from '../../../services/controller/config.ts';
@@ -16,6 +15,7 @@ import { freePort } from '../../harness/free-port.ts';
 import { chartFolder, envOf, find, helm, helmDeadlineMs, podOf, render, type KubeObject } from '../../harness/helm.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { permissions } from '../../harness/nats-users.ts';
+import { provision } from '../../../services/controller/streams.ts';
 
 const file = (name: string) => readFile(join(chartFolder, name), 'utf8');
 const production = parse(await file('examples/production.yaml')) as object;

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { streamConfigs } from '@webcapture/shared/nats/streams.ts';
 import { readControllerConfig } from '../../../services/controller/config.ts';
 import { readFrontConfig } from '../../../services/front/config.ts';
 import { readRendererConfig } from '../../../services/renderer/config.ts';
+import { streamConfigs } from '../../../services/controller/streams.ts';
 
 type Environment = Readonly<Record<string, string>>;
 

@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
 import {
   backgroundShards,
   captureDurable,
@@ -22,6 +21,7 @@ import { pullOne } from '../../harness/pull-one.ts';
 import { until } from '../../harness/until.ts';
 import { queueCapture } from './support/jobs.ts';
 import { TcpGate } from './support/tcp-gate.ts';
+import { provision } from '../../../services/controller/streams.ts';
 
 let nats: TestNats;
 beforeAll(async () => {

@@ -53,7 +53,7 @@ describe('dead letters', () => {
     const written = async () => (await on().session.jsm.streams.info(streamNames.dead)).state.last_seq;
     const before = await written();
     await until('the job to be given up', async () => {
-      (await pullOne(on().session.nc, streamNames.captures, from, 100))?.handBack(10);
+      (await pullOne(on().session.nc, streamNames.captures, from, 100))?.nak(10);
       return (await written()) > before;
     });
   };
@@ -93,7 +93,7 @@ describe('dead letters', () => {
     expect(message?.delivery).toBe(1);
     expect(JSON.parse(new TextDecoder().decode(message?.data))).toMatchObject({ uuid: capture.job.uuid, version: 2 });
     fleet = [heartbeat('new', { instance: 'one' })];
-    message?.handBack(10);
+    message?.nak(10);
     await exhaust();
     stop = lead();
     expect(await settlement(capture)).toEqual(failedWith('The page brought its renderer down three times.'));

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
 import { Fleet, type HeartbeatFault } from '@webcapture/shared/queue/fleet.ts';
@@ -10,6 +9,7 @@ import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { TestBroker } from './support/broker.ts';
 import { heartbeat } from './support/facts.ts';
+import { provision } from '../../../services/controller/streams.ts';
 
 describe('the fleet in memory', () => {
   const clock = { ms: 0 };

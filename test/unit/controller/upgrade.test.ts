@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Registry } from 'prom-client';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
-import { backgroundShards, captureDurable, streamConfigs, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { backgroundShards, captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { backgroundShardOf, Captures } from '@webcapture/shared/captures/captures.ts';
 import { begin, startRefresh } from '@webcapture/shared/captures/transitions.ts';
@@ -16,7 +15,7 @@ import { createFront } from '../../../services/front/front.ts';
 import type { RenderSource } from '../../../services/renderer/page/engine.ts';
 import { JobSource } from '../../../services/renderer/worker/job-source.ts';
 import { ResultPublisher } from '../../../services/renderer/worker/publish-result.ts';
-import { giveBack, runJob, type JobDeps } from '../../../services/renderer/worker/run-job.ts';
+import { returnJob, runJob, type JobDeps } from '../../../services/renderer/worker/run-job.ts';
 import { Slots } from '../../../services/renderer/worker/slots.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';
@@ -27,6 +26,7 @@ import { orderOf } from './support/refresh-order.ts';
 import { completeCapture } from './support/settling.ts';
 import { TestController } from './support/test-controller.ts';
 import { provisionVersion01, putOldHtml, queueOldJob, storeOldFile } from './support/version-01.ts';
+import { provision, streamConfigs } from '../../../services/controller/streams.ts';
 
 const region = 'us-east';
 const stateOf = async ({ jsm }: NatsSession, stream: string) => (await jsm.streams.info(stream)).state;
@@ -112,7 +112,7 @@ function startRenderer(session: NatsSession) {
   const slots: Slots = new Slots({
     count: 4,
     run: (message, signal) => runJob(message, signal, deps),
-    giveBack: (message, reason) => giveBack(message, reason, deps),
+    returnJob: (message, reason) => returnJob(message, reason, deps),
     ready: () => true,
     onFree: () => source.ask(),
   });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { deadProxy, egressSwitches } from '../../../services/renderer/browser/switches.ts';
-import type { ProxySession } from '../../../services/renderer/egress/session.ts';
+import type { ProxySession } from '../../../services/renderer/egress/proxy.ts';
 import { startEgressProxy, type EgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { watchStalls } from '../../../services/renderer/egress/stalls.ts';
 import { listen, publicAddress, startSite, type Site } from './sites.ts';

@@ -1,7 +1,7 @@
 import { afterEach } from 'vitest';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
-import type { ProxySession } from '../../../services/renderer/egress/session.ts';
+import type { ProxySession } from '../../../services/renderer/egress/proxy.ts';
 import type { EgressLimits } from '../../../services/renderer/egress/counters.ts';
 import { startEgressProxy, type EgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { innerAddress, publicAddress, startSite, startTcp } from './sites.ts';

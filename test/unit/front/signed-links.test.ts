@@ -137,7 +137,7 @@ test('a file that is replaced between the look at it and the reading of it is se
   const stat = vi.spyOn(store, 'stat').mockImplementationOnce(async (name) => {
     const seen = await store.stat(name);
     await replaceFile(
-      { store, uploader: new GcsUploader(store.client, 'p/') },
+      { store, uploader: new GcsUploader(store.client) },
       newFile(0, { name, bytes: next, expiresAt: file.expiresAt }),
     );
     return seen;

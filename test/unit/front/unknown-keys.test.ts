@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
 import { hashKey, Keys } from '../../../services/front/auth/keys.ts';
 import { scopes } from '@webcapture/shared/api/api-key.ts';
@@ -11,6 +10,7 @@ import { UnknownKeys } from '../../../services/front/auth/unknown-keys.ts';
 import { startTestNats, streamSettings, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { presetKey, startStand } from './stand.ts';
+import { provision } from '../../../services/controller/streams.ts';
 
 let nats: TestNats;
 beforeAll(async () => {

@@ -57,7 +57,7 @@ async function deliver(delivery: number, { changes = {}, render, stops = false, 
       },
     },
     results: {
-      tell: () => undefined,
+      reply: () => undefined,
       publish: async (_: unknown, outcome: JobOutcome) => {
         outcomes.push(outcome);
         const detail =
@@ -73,7 +73,7 @@ async function deliver(delivery: number, { changes = {}, render, stops = false, 
   const message = delivered({ ...jobOf(newRecord(changes)), ticket: 'a.b' }, delivery, {
     ...(data === undefined ? {} : { data }),
     ack: async () => void seen.push('acknowledged'),
-    handBack: (delayMs) => void seen.push(delayMs < 1000 ? 'handed back at once' : 'handed back later'),
+    nak: (delayMs) => void seen.push(delayMs < 1000 ? 'handed back at once' : 'handed back later'),
     terminate: () => void seen.push('terminated'),
   });
   await runJob(message, stop.signal, deps).done;
@@ -171,7 +171,7 @@ test('a job that runs is told of several times within the ack wait of 30 s, and 
   let told = 0;
   const deps = {
     engine: { render: () => rendering.promise.then(() => Promise.reject(browserLost)) },
-    results: { tell: () => undefined, publish: async () => undefined },
+    results: { reply: () => undefined, publish: async () => undefined },
     clock: { now: () => Date.now(), isKnown: true },
     onEnd: () => undefined,
     log: silentLog,

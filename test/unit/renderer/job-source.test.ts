@@ -2,7 +2,6 @@ import { randomUUIDv7 } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import {
   backgroundShards,
@@ -18,6 +17,7 @@ import { Slots } from '../../../services/renderer/worker/slots.ts';
 import { silentLog, startTestNats, streamSettings, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { rendersIn, TestQueue, TestRenderer, type TestRendererOptions, uuidOf } from './support/renderer.ts';
+import { provision } from '../../../services/controller/streams.ts';
 
 let nats: TestNats;
 beforeAll(async () => {
@@ -77,7 +77,7 @@ class Pod {
           .finally(() => clearInterval(working));
         return { rendered: done, done };
       },
-      giveBack: async (message) => message.handBack(1),
+      returnJob: async (message) => message.nak(1),
       ready: () => session.connected(),
       onFree: () => this.#source?.ask(),
     });

@@ -43,7 +43,7 @@ test.each([
   ['result', 1000, null],
 ] as const)('who wants the %s of a file of %i bytes is told, with %s of them', async (wants, size, comes) => {
   const { heard, delivered: job } = await delivered(wants);
-  publisher.tell(job, completed, Buffer.alloc(size, 1));
+  publisher.reply(job, completed, Buffer.alloc(size, 1));
   await until('the reply', () => heard.length === 1);
   expect(heard[0]?.bytes?.length ?? null).toBe(comes);
   expect(heard[0]?.result).toMatchObject({ ticket: 'a.b', pod: 'pod', delivery: 2, outcome: { kind: 'completed' } });
@@ -59,7 +59,7 @@ test.each([
   ['result', failed, 1],
 ] as const)('who wants the %s is told of %o: %i times', async (wants, outcome, times) => {
   const { heard, delivered: job } = await delivered(wants);
-  publisher.tell(job, outcome);
+  publisher.reply(job, outcome);
   await nats.session.nc.flush();
   expect(heard).toHaveLength(times);
 });

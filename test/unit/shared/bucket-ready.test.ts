@@ -20,8 +20,8 @@ const isOfFile = ({ url }: SeenRequest) => url.pathname.includes('/captures%2F')
 
 const storeOn = (endpoint: string, changes: Partial<GcsClientOptions> = {}) => {
   const open = () => newStorage({ apiEndpoint: endpoint });
-  const options = { bucket: on().bucket.bucket, open, log: silentLog, backoffMs: 20, ...changes };
-  return new GcsStore(new GcsClient(options), 'captures/');
+  const options = { bucket: on().bucket.bucket, prefix: 'captures/', open, log: silentLog, backoffMs: 20, ...changes };
+  return new GcsStore(new GcsClient(options));
 };
 
 async function ready(needs: readonly BucketNeed[], store = storeOn(on().proxy.url)): Promise<GcsStore> {

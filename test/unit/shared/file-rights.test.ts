@@ -4,17 +4,17 @@ import type { StoredMsg, StreamConfig } from '@nats-io/jetstream';
 import { headers } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
-import { streamConfigs, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
-import type { StoredFile } from '@webcapture/shared/files/file-store.ts';
+import type { StoredFile, Upload } from '@webcapture/shared/files/file-store.ts';
 import { storeHtml, removeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { startNats, type NatsServer } from '../../../deploy/local/nats.ts';
 import { silentLog, startTestNats, streamSettings } from '../../harness/nats-session.ts';
 import { asRefresh, expectedOf, placeFile } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
 import { bytesOf } from './support/store-suite.ts';
+import { provision, streamConfigs } from '../../../services/controller/streams.ts';
 
 /** All that the renderers of a region need for files. */
 const rights = (region: string) => ({
@@ -147,7 +147,7 @@ describe('the user of the renderers of a region', () => {
       () => own.list(null, 10),
       () => own.remove(file.name),
       () => bytesOf(own, found),
-      () => own.accept({ ...found, object: 'x' }, expectedOf(file)),
+      () => own.accept({ ...found, object: 'x' } as Upload, expectedOf(file)),
     ]) {
       await expect(call()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
     }

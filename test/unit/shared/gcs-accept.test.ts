@@ -270,7 +270,7 @@ describe('with the role storage.objectCreator', () => {
     // By the credentials of a trusted service.
     const { file: placed } = await direct.accept(upload, expectedOf(file));
     expect((await bytesOf(direct, placed)).equals(file.bytes)).toBe(true);
-    const own = new GcsStore(on().uploader.client, '');
+    const own = new GcsStore(on().uploader.client);
     const refresh = asRefresh(another(old));
     const refreshed = await on().uploader.upload(refresh).stored;
     for (const call of [
@@ -291,7 +291,7 @@ describe('with the role storage.objectCreator', () => {
     const before = await on().bucket.objects();
     refuseTheRest();
     const ready = (uploader: GcsUploader) =>
-      bucketReady(new GcsStore(uploader.client, ''), ['create'], {
+      bucketReady(new GcsStore(uploader.client), ['create'], {
         signal: AbortSignal.timeout(20_000),
         log: silentLog,
         onWait: () => undefined,

@@ -109,8 +109,8 @@ test('a link is signed without a call, opens this file only, and ends with it', 
   await writeFile(path, JSON.stringify(key));
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', path);
   const file = await on().store.create(newFile(10, { expiresAt: Date.now() + 3_600_000 }));
-  const client = new GcsClient({ bucket: 'b', open: () => newStorage(), log: silentLog });
-  const store = new GcsStore(client, 'captures/');
+  const client = new GcsClient({ bucket: 'b', prefix: 'captures/', open: () => newStorage(), log: silentLog });
+  const store = new GcsStore(client);
 
   const link = new URL(await store.signedUrl(file, { expiresAt: Date.now() + 600_000 }));
   expect(link.origin + link.pathname).toBe(`https://storage.googleapis.com/b/captures/${file.name}`);

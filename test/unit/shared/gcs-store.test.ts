@@ -22,7 +22,7 @@ afterAll(async () => {
   await bucket[Symbol.asyncDispose]();
 });
 
-storeSuite(() => ({ store, uploader: new GcsUploader(store.client, 'captures/') }));
+storeSuite(() => ({ store, uploader: new GcsUploader(store.client) }));
 
 test('an object tells whose it is, when it ends, and what browsers and caches may do with it', async () => {
   const file = newFile(10, { expiresAt: Date.now() + 200_000 });

@@ -37,7 +37,7 @@ describe('an upload after', () => {
     const { next } = await pair(on().store, 1000, 300_000);
     on().proxy.next(uploads, fault);
     const { client } = fault.kind === 'hang' ? on().impatient : on().store;
-    const replaced = await replaceFile({ store: on().store, uploader: new GcsUploader(client, '') }, next);
+    const replaced = await replaceFile({ store: on().store, uploader: new GcsUploader(client) }, next);
     expect(replaced).toMatchObject({ size: next.bytes.length, height: 5 });
     expect(await on().isStored(next)).toBe(true);
     expect(await on().store.stat(next.name)).toEqual(replaced);

@@ -7,7 +7,6 @@ import { fleetKey } from '@webcapture/shared/queue/heartbeat.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { withdrawHeartbeat, publishHeartbeat } from '@webcapture/shared/queue/fleet.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
@@ -19,6 +18,7 @@ import { userOf } from '../../harness/nats-users.ts';
 import { newFile } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { TestQueue, TestRenderer } from '../renderer/support/renderer.ts';
+import { provision } from '../../../services/controller/streams.ts';
 
 let broker: Broker;
 const sessions: NatsSession[] = [];

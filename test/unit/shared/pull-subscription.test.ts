@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PermissionViolationError } from '@nats-io/nats-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { provision } from '@webcapture/shared/nats/provision.ts';
 import { type PulledMessage, PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { ConsumerMissingError, type PullOptions, PullSubscription } from '@webcapture/shared/nats/pull.ts';
 import { captureDurable, captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
@@ -12,6 +11,7 @@ import { startNats } from '../../../deploy/local/nats.ts';
 import { silentLog, startTestNats, streamSettings, type TestNats } from '../../harness/nats-session.ts';
 import { StallingProxy } from '../../harness/stalling-proxy.ts';
 import { until } from '../../harness/until.ts';
+import { provision } from '../../../services/controller/streams.ts';
 
 const stream = streamNames.captures;
 const durable = captureDurable('us-east', 'interactive');

@@ -44,7 +44,7 @@ test('what is handed back comes again after its delay, as the next delivery', as
   await nats.session.js.publish(captureSubject('us-east', 'background', 3), 'again');
   const first = await pull(durable, 0);
   const start = performance.now();
-  first?.handBack(500.123456789);
+  first?.nak(500.123456789);
   const second = await pull(durable, 20_000);
   expect(performance.now() - start).toBeGreaterThan(490);
   expect(second?.delivery).toBe(2);

@@ -3,9 +3,8 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { connect } from '@webcapture/shared/egress/connect.ts';
-import { bounded } from '@webcapture/shared/egress/lookup.ts';
 import { EgressFailure, type EgressPolicy, parseHost } from '@webcapture/shared/egress/policy.ts';
-import { delay } from '@webcapture/shared/runtime/deadline.ts';
+import { delay, withTimeout } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { SignedEvent } from './event.ts';
 
@@ -47,7 +46,7 @@ export async function sendEvent(address: string, event: SignedEvent, options: Se
     return attempt(address, event, options, { signal: limit, deadline: performance.now() + timeoutMs });
   };
   try {
-    return judge(await bounded(task, timeoutMs, signal));
+    return judge(await withTimeout(task, timeoutMs, signal));
   } catch (error) {
     signal?.throwIfAborted();
     const reason = (tooLate ? null : reasonOf(error)) ?? `no answer within ${timeoutMs / 1000} s`;

@@ -21,7 +21,7 @@ export interface ConsentAnswer {
 export interface ConsentWorld {
   webcaptureConsent?: {
     receive(message: BackgroundMessage): void;
-    settle(timeoutMs: number, searchMs: number): Promise<ConsentAnswer>;
+    awaitAnswer(timeoutMs: number, searchMs: number): Promise<ConsentAnswer>;
     selectors(): string[];
   };
 }
@@ -113,7 +113,7 @@ export function driveConsent(Library: AutoConsentClass, post: (json: string) => 
      * Waits until a dialog that is there has been answered, for at most `timeoutMs`; looks for one once, or for `searchMs` when
      * one is expected.
      */
-    async settle(timeoutMs, searchMs) {
+    async awaitAnswer(timeoutMs, searchMs) {
       const lookedLongEnough = pause(searchMs).then(() => true);
       const answer = async () => {
         await start;

@@ -3,7 +3,7 @@ import { type Browser, chromium, type Page } from 'playwright';
 import { inject } from 'vitest';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { type Blocker, loadBlocker } from '../../../../services/renderer/blocking/blocker.ts';
-import { BlockingSession } from '../../../../services/renderer/blocking/session.ts';
+import { BlockingSession } from '../../../../services/renderer/blocking/blocking-session.ts';
 
 export const { headlessShell, chromium: fullChromium } = inject('tools');
 

@@ -14,7 +14,7 @@ import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { RenderEngine, Rendering, RenderRequest } from '../../../../services/renderer/page/engine.ts';
 import { JobSource } from '../../../../services/renderer/worker/job-source.ts';
 import { ResultPublisher } from '../../../../services/renderer/worker/publish-result.ts';
-import { giveBack, type JobDeps, type JobEnd, runJob } from '../../../../services/renderer/worker/run-job.ts';
+import { type JobDeps, type JobEnd, returnJob, runJob } from '../../../../services/renderer/worker/run-job.ts';
 import { Slots } from '../../../../services/renderer/worker/slots.ts';
 import { silentLog } from '../../../harness/nats-session.ts';
 import { newRecord, plainReport, pngLike } from '../../../harness/records.ts';
@@ -65,7 +65,7 @@ export class TestRenderer {
     this.slots = new Slots({
       count: slots,
       run: (message, signal) => runJob(message, signal, deps),
-      giveBack: (message, reason) => giveBack(message, reason, deps),
+      returnJob: (message, reason) => returnJob(message, reason, deps),
       ready: () => session.connected() && (ready?.() ?? true),
       onFree: () => this.source?.ask(),
     });

@@ -56,7 +56,6 @@ export function useFaultyBucket(): () => FaultyBucket {
           maxRequestBytes: megabyte,
           ...changes,
         }),
-        '',
       );
     const sent: FaultyBucket['sent'] = (match) => proxy.seen.filter((request) => match(request)).length;
     const store = storeWith();
@@ -64,7 +63,7 @@ export function useFaultyBucket(): () => FaultyBucket {
       const found = await store.stat(name);
       return found !== null && (await bytesOf(store, found)).equals(bytes);
     };
-    const uploader = new GcsUploader(store.client, '');
+    const uploader = new GcsUploader(store.client);
     current = {
       bucket,
       proxy,

@@ -1,5 +1,5 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
-import type { CDPSession, Page } from 'playwright';
+import type { Page } from 'playwright';
 import type { Blocker } from './blocker.ts';
 import { ConsentWatch } from './consent.ts';
 import { collapseFrames, hideLeftovers } from './hiding.ts';
@@ -31,20 +31,18 @@ export class BlockingSession {
   #awaitedDocument = 0;
   #bannerSeen = false;
 
-  private constructor(parts: {
-    page: Page;
-    block: RenderOptions['block'];
-    blocker: Blocker;
-    guard: RequestGuard;
-    consent: ConsentWatch | null;
-    targets: TargetTree;
-  }) {
-    this.#page = parts.page;
-    this.#block = parts.block;
-    this.#blocker = parts.blocker;
-    this.#guard = parts.guard;
-    this.#consent = parts.consent;
-    this.#targets = parts.targets;
+  private constructor(page: Page, block: RenderOptions['block'], blocker: Blocker) {
+    const guard = new RequestGuard(block, blocker, () => page.url());
+    const consent = block.cookieBanners ? new ConsentWatch(blocker.consent) : null;
+    this.#page = page;
+    this.#block = block;
+    this.#blocker = blocker;
+    this.#guard = guard;
+    this.#consent = consent;
+    this.#targets = new TargetTree({
+      frame: (target) => Promise.all([guard.prepare(target), consent?.prepare(target)]),
+      worker: (target) => guard.prepareWorker(target),
+    });
   }
 
   /**
@@ -52,14 +50,9 @@ export class BlockingSession {
    * option is on. Rejects when the page is gone.
    */
   static async start(page: Page, block: RenderOptions['block'], blocker: Blocker): Promise<BlockingSession> {
-    const session: CDPSession = await page.context().newCDPSession(page);
-    const guard = new RequestGuard(block, { blocker, pageUrl: () => page.url() });
-    const consent = block.cookieBanners ? new ConsentWatch(blocker.consent) : null;
-    const targets = await TargetTree.attach(session, {
-      frame: (target) => Promise.all([guard.prepare(target), consent?.prepare(target)]),
-      worker: (target) => guard.prepareWorker(target),
-    });
-    return new BlockingSession({ page, block, blocker, guard, consent, targets });
+    const session = new BlockingSession(page, block, blocker);
+    await session.#targets.attach(await page.context().newCDPSession(page));
+    return session;
   }
 
   /** Requests kept from loading so far. */
@@ -91,9 +84,7 @@ export class BlockingSession {
       ]);
       if (removed.some((count) => count > 0)) this.#bannerSeen = true;
       const [page] = frames;
-      if (page !== undefined && this.#bannerSeen) {
-        await callInFrame(page, unlockScrolling, [], left());
-      }
+      if (page !== undefined && this.#bannerSeen) await callInFrame(page, unlockScrolling, [], left());
     } catch (error) {
       this.#blocker.log.debug({ err: error }, 'hiding what is left of blocked content failed');
     }
@@ -104,7 +95,7 @@ export class BlockingSession {
     if (this.#consent === null || this.#consent.documents === this.#awaitedDocument) return false;
     const left = () => Math.max(0, end - performance.now());
     const budget = Math.min(maxConsentMs, left() / 2);
-    const outcome = await this.#consent.settle(budget, this.#guard.consentScriptSeen ? lateDialogMs : 0);
+    const outcome = await this.#consent.awaitAnswers(budget, this.#guard.consentScriptSeen ? lateDialogMs : 0);
     if (outcome.managers.length > 0) this.#blocker.log.debug({ managers: outcome.managers }, 'consent dialogs found');
     this.#awaitedDocument = this.#consent.documents;
     if (outcome.reloaded) {
