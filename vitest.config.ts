@@ -3,8 +3,8 @@ import { Sequencer } from './test/harness/sequencer.ts';
 
 /**
  * Two groups, one after the other: what is quick, then what has whole services of real processes, and of that what kills
- * them last, so that no time limit is missed for want of a processor. Three or four files at a time suit two cores, some of which wait
- * for most of their time; the sequencer says in which order they begin.
+ * them last, so that no time limit is missed for want of a processor. Four or five files at a time suit two cores, since many of them
+ * wait for most of their time; the sequencer says in which order they begin.
  * The end-to-end tests keep files in a bucket, as production does, the chaos tests in the embedded store;
  * WEBCAPTURE_TEST_STORE (gcs or embedded) decides for both.
  */
@@ -22,14 +22,18 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], maxWorkers: 4, sequence: { groupOrder: 0 } },
+        test: { name: 'pure', include: ['test/pure/**/*.test.ts'], maxWorkers: 5, sequence: { groupOrder: 0 } },
+      },
+      {
+        extends: true,
+        test: { name: 'parts', include: ['test/parts/**/*.test.ts'], maxWorkers: 5, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,
         test: {
           name: 'corpus',
           include: ['test/corpus/*.test.ts'],
-          maxWorkers: 4,
+          maxWorkers: 5,
           sequence: { groupOrder: 0 },
         },
       },
@@ -39,7 +43,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           env: { WEBCAPTURE_TEST_STORE: process.env['WEBCAPTURE_TEST_STORE'] ?? 'gcs' },
-          maxWorkers: 3,
+          maxWorkers: 4,
           sequence: { groupOrder: 1 },
         },
       },
@@ -48,7 +52,7 @@ export default defineConfig({
         test: {
           name: 'kube',
           include: ['test/kube/**/*.test.ts'],
-          maxWorkers: 3,
+          maxWorkers: 4,
           // Before the first start of a control plane its programs may have to be built.
           hookTimeout: 30 * 60_000,
           sequence: { groupOrder: 1 },
@@ -60,7 +64,7 @@ export default defineConfig({
           name: 'chaos',
           include: ['test/chaos/**/*.test.ts'],
           env: { WEBCAPTURE_TEST_STORE: process.env['WEBCAPTURE_TEST_STORE'] ?? 'embedded' },
-          maxWorkers: 3,
+          maxWorkers: 4,
           sequence: { groupOrder: 1 },
         },
       },

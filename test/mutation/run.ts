@@ -5,14 +5,14 @@ import { Stryker } from '@stryker-mutator/core';
 
 /** Files that decide from their input alone, each with a table of tests. */
 const decisions = [
-  'services/controller/health/{decider,region,renderers,scale,verdict}.ts',
+  'services/controller/health/{decider,renderers,scale,verdict}.ts',
   'services/controller/jobs/orphans/decide-file.ts',
   'services/controller/jobs/webhooks/event.ts',
   'services/controller/kubernetes/{deletion-costs,region-status}.ts',
   'services/front/capture/{regions,render-options}.ts',
   'services/front/http/load-shedding.ts',
   'services/front/validation/explain-errors.ts',
-  'services/shared/accounts/admission.ts',
+  'services/shared/accounts/limits.ts',
   'services/shared/captures/{transitions,usage,uuid,view}.ts',
   'services/shared/egress/policy.ts',
   'services/shared/queue/{results,tasks}.ts',
@@ -26,7 +26,7 @@ const stryker = new Stryker({
   vitest: { configFile: 'test/mutation/vitest.config.ts' },
   // Its reader of tsconfig.json needs the API that TypeScript had before version 7, and there is nothing in it that it needs.
   tsconfigFile: 'none',
-  tempDirName: 'node_modules/.cache/stryker',
+  tempDirName: '.cache/stryker',
   reporters: ['clear-text'],
   clearTextReporter: { logTests: false, reportTests: false },
   concurrency: 2,

@@ -1,8 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
 /** The fast tests alone, on the copy of the code that is mutated: through the workspace link they would find the original. */
 export default defineConfig({
-  resolve: { alias: { '@webcapture/shared': fileURLToPath(new URL('../../services/shared', import.meta.url)) } },
+  root,
+  resolve: { alias: { '@webcapture/shared': `${root}services/shared` } },
   test: { include: ['test/pure/**/*.test.ts'], globalSetup: 'test/harness/global-setup.ts' },
 });

@@ -126,7 +126,13 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   if (!deps.regions.includes(order.region)) return captures.change(record, refuseRefresh(order, failures.region, next));
 
   const id = refreshReservation(uuid, revision);
-  const reservation = { id, tokens: tokenCost, priority: 'background', unrated: true, until: now + reservationMs } as const;
+  const reservation = {
+    id,
+    tokens: tokenCost,
+    priority: 'background',
+    unrated: true,
+    until: now + reservationMs,
+  } as const;
   const { refused } = await limiter.admit(accountId, account, reservation);
   if (refused === 'quota') return captures.change(record, refuseRefresh(order, failures.quota, next));
   if (refused !== null) return record;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
-import { notationsOf, openAddresses, refusedAddresses, refusedHosts } from './refused-hosts.ts';
+import { notationsOf, openAddresses, refusedAddresses, refusedHosts } from '../../parts/egress/refused-hosts.ts';
 
 /** Answers every name with a public address: a host that is taken for a name by mistake is let through. */
 const gullible: Lookup = async () => [{ address: '8.8.8.8', family: 4 }];

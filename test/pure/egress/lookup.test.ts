@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createSystemLookup, type Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { fastest, timeOf } from '../../harness/fastest.ts';
-import { startDnsServer, type DnsServer } from './dns-server.ts';
+import { startDnsServer, type DnsServer } from '../../parts/egress/dns-server.ts';
 
 let dns: DnsServer;
 let folder: string;

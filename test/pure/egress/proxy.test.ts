@@ -4,9 +4,9 @@ import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { timeOf } from '../../harness/fastest.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { until } from '../../harness/until.ts';
-import { openTunnel, plain, read } from './proxy-client.ts';
-import { publicAddress } from './sites.ts';
-import { lookup, networkError, useSessions } from './use-sessions.ts';
+import { openTunnel, plain, read } from '../../parts/egress/proxy-client.ts';
+import { publicAddress } from '../../parts/egress/sites.ts';
+import { lookup, networkError, useSessions } from '../../parts/egress/use-sessions.ts';
 
 const { site, tcp, openProxy, openSession } = useSessions();
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CanaryFacts } from '../../../services/controller/health/facts.ts';
 import { byShare, judgeRenderers } from '../../../services/controller/health/renderers.ts';
 import { minCaptures, decideRegion } from '../../../services/controller/health/decider.ts';
-import { healthy, heartbeat, idle, region } from './support/facts.ts';
+import { healthy, heartbeat, idle, region } from '../../parts/controller/support/facts.ts';
 
 describe('the table: healthy out of wanted', () => {
   test.each([

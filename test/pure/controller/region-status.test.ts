@@ -5,7 +5,7 @@ import { LatestReading, type RegionFacts } from '../../../services/controller/he
 import { DeletionCosts } from '../../../services/controller/kubernetes/deletion-costs.ts';
 import { isWorthWriting, reasonOf, regionStatus } from '../../../services/controller/kubernetes/region-status.ts';
 import type { RenderRegion, RenderRegionStatus } from '../../../services/controller/kubernetes/objects.ts';
-import { answered, healthy, heartbeat, idle, region } from './support/facts.ts';
+import { answered, healthy, heartbeat, idle, region } from '../../parts/controller/support/facts.ts';
 
 const start = Date.parse('2026-01-01T00:00:00Z');
 

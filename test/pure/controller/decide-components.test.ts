@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { StatusValue } from '@webcapture/shared/api/status.ts';
 import { decideEngine, decideQueue, decideStorage } from '../../../services/controller/health/decider.ts';
-import { answered } from './support/facts.ts';
+import { answered } from '../../parts/controller/support/facts.ts';
 
 const [op, deg, part, major]: StatusValue[] = ['operational', 'degraded_performance', 'partial_outage', 'major_outage'];
 const verdict = (status: StatusValue | undefined, responseTimeMs?: number) => ({

@@ -3,7 +3,7 @@ import type { StatusValue } from '@webcapture/shared/api/status.ts';
 import { damp, type Damped } from '../../../services/controller/health/verdict.ts';
 import { Decider } from '../../../services/controller/health/decider.ts';
 import type { Facts } from '../../../services/controller/health/facts.ts';
-import { answered, healthy, idle, region } from './support/facts.ts';
+import { answered, healthy, idle, region } from '../../parts/controller/support/facts.ts';
 
 const letters: Record<string, StatusValue> = {
   o: 'operational',

@@ -7,7 +7,7 @@ import {
   type RegionInClusters,
   type RegionPod,
 } from '../../../services/controller/health/cluster-reports.ts';
-import { healthy, heartbeat, region } from './support/facts.ts';
+import { healthy, heartbeat, region } from '../../parts/controller/support/facts.ts';
 
 const pod = (name: string, fields: Partial<RegionPod> = {}): RegionPod => ({ name, state: 'ready', ...fields });
 

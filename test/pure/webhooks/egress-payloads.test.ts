@@ -3,11 +3,11 @@ import { createSystemLookup } from '@webcapture/shared/egress/lookup.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { sendEvent } from '../../../services/controller/jobs/webhooks/send.ts';
 import { checkWebhook } from '../../../services/front/capture/accept-request.ts';
-import { startDnsServer, type DnsServer } from '../egress/dns-server.ts';
-import { foreignUrls, notations, trickyUrls } from '../egress/payloads/addresses.ts';
-import { startCanary, type Canary } from '../egress/payloads/canary.ts';
-import { changingNames, rebindingNames } from '../egress/payloads/rebinding.ts';
-import { publicAddress } from '../egress/sites.ts';
+import { startDnsServer, type DnsServer } from '../../parts/egress/dns-server.ts';
+import { foreignUrls, notations, trickyUrls } from '../../parts/egress/payloads/addresses.ts';
+import { startCanary, type Canary } from '../../parts/egress/payloads/canary.ts';
+import { changingNames, rebindingNames } from '../../parts/egress/payloads/rebinding.ts';
+import { publicAddress } from '../../parts/egress/sites.ts';
 
 const event = { headers: { 'content-type': 'application/json' }, body: '{}' };
 const names = Object.keys(rebindingNames);
