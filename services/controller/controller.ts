@@ -19,7 +19,7 @@ import { Publisher, StatusWriter } from './health/publisher.ts';
 import { answerScale } from './health/scale.ts';
 import { StorageProbe } from './health/storage-probe.ts';
 import { CanaryResults } from './jobs/canary.ts';
-import { Provisioner } from './jobs/provisioner.ts';
+import { Provisioner } from './provisioner.ts';
 import { createFleetLeader, type LeaderParts } from './lead-fleet.ts';
 import { type ElectionOptions, runElection } from './leader/election.ts';
 import { Lease } from './leader/lease.ts';

@@ -26,13 +26,13 @@ import { auditIfDue, createAuditMetrics } from './jobs/audit.ts';
 import { type CanaryResults, canaryRounds } from './jobs/canary.ts';
 import { settleDeadLetters } from './jobs/dead-letters.ts';
 import { DeadRenderers, deadRenderersIntervalMs } from './jobs/dead-renderers.ts';
-import { dispatchJob } from './jobs/dispatch.ts';
+import { recoverLostJob } from './jobs/lost-jobs.ts';
 import { expireCapture, ExpirySweep } from './jobs/expiry.ts';
 import { createFailCapture } from './jobs/fail-capture.ts';
 import { collectOrphans, createOrphanMetrics } from './jobs/orphans/collection.ts';
 import { leaderHolder, OrphanCollectionLease } from './jobs/orphans/state.ts';
-import { type Provisioner, removeRetiredDurables } from './jobs/provisioner.ts';
-import { refreshCapture } from './jobs/dispatch.ts';
+import { type Provisioner, removeRetiredDurables } from './provisioner.ts';
+import { refreshCapture } from './jobs/refresh.ts';
 import { OverdueSweep } from './jobs/sweep.ts';
 import { runTasks } from './jobs/tasks.ts';
 import { createWebhookMetrics, deliverWebhook } from './jobs/webhooks/deliver.ts';
@@ -150,7 +150,7 @@ async function runPeriodicJobs(work: Work, term: Term): Promise<void> {
 /** Does all tasks at their time. Never throws. */
 async function doTasks(work: Work, term: Term): Promise<void> {
   await Promise.all([
-    runTasks({ kind: 'dispatch', parallel: 4, run: (task) => dispatchJob(task, work) }, work, term),
+    runTasks({ kind: 'dispatch', parallel: 4, run: (task) => recoverLostJob(task, work) }, work, term),
     // Of what was deleted or failed; what the version before has scheduled comes here as well.
     runTasks({ kind: 'expiry', parallel: 32, run: (task) => expireCapture(task, work) }, work, term),
     // A receiver may take ten seconds for each: see ReceiverLimits.

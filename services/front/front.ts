@@ -30,7 +30,7 @@ import { UnknownKeys } from './auth/unknown-keys.ts';
 import { BackgroundQueue } from './capture/background-queue.ts';
 import { Dispatcher } from './capture/dispatcher.ts';
 import { CapturePipeline } from './capture/pipeline.ts';
-import type { HtmlStore } from './capture/queue.ts';
+import type { HtmlStore } from './capture/publish-job.ts';
 import { InFlight, RegionBoard } from './capture/regions.ts';
 import { type ReceivedReply, ReplyInbox } from './capture/reply-inbox.ts';
 import { ResultQueue } from './capture/result-queue.ts';

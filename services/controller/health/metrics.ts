@@ -7,7 +7,7 @@ import { countRenderers, sum } from './renderers.ts';
 
 const priorities = ['interactive', 'background'] as const satisfies readonly Priority[];
 
-/** Why the controller, and not a renderer, ended a capture or took its job away. */
+/** Why the controller and not a renderer ended a capture. */
 const failReasons = ['max_deliveries', 'terminated', 'not_started', 'deadline', 'html_missing'] as const;
 export type FailReason = (typeof failReasons)[number];
 

@@ -13,7 +13,7 @@ import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { type AcceptedRequest, type NewCapture, newRecord } from './accept-request.ts';
-import { acceptTimeoutMs, type HtmlStore, orUnavailable, publishJob, putHtml } from './queue.ts';
+import { acceptTimeoutMs, type HtmlStore, orUnavailable, publishJob, putHtml } from './publish-job.ts';
 import type { RegionBoard } from './regions.ts';
 
 export interface BackgroundQueueDeps {

@@ -6,7 +6,7 @@ import { type CaptureSource, jobOf, type UnsignedJob } from '@webcapture/shared/
 import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { type AcceptedRequest, type NewCapture, newRecord } from './accept-request.ts';
 import { type AwaitDeps, type AwaitedEnd, EndWaiter } from './await-end.ts';
-import { acceptTimeoutMs, type HtmlStore, publishJob, putHtml } from './queue.ts';
+import { acceptTimeoutMs, type HtmlStore, publishJob, putHtml } from './publish-job.ts';
 import type { InFlight, RegionBoard } from './regions.ts';
 import type { Mailbox, ReplyInbox } from './reply-inbox.ts';
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { CaptureFailure, CaptureRecord } from './capture-record.ts';
 import { isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
@@ -159,9 +158,4 @@ export function captureKey(account: string, uuid: string): string {
 export function capturesOfDay(account: string, time: number): string {
   const day = new Date(time).toISOString().slice(0, 10).replaceAll('-', '');
   return `capture.${account}.${day}.`;
-}
-
-/** The background shard of an account: its captures wait in one of `shards` queues. */
-export function backgroundShardOf(account: string, shards: number): number {
-  return createHash('sha256').update(account).digest().readUInt32BE(0) % shards;
 }

@@ -26,7 +26,7 @@ export function stateOf({ status, refresh }: CaptureRecord, refreshNumber: numbe
   return status === 'completed' && refresh?.revision === refreshNumber ? refresh.state : 'none';
 }
 
-/** How the capture failed, or with a number of a refresh the last one; undefined when it did not. */
+/** How the capture failed (0), or with any other number how its last refresh failed; undefined when it did not. */
 export function failureOf({ failure, refresh }: CaptureRecord, refreshNumber: number): CaptureFailure | undefined {
   return refreshNumber === 0 ? failure : refresh?.failure;
 }
@@ -139,7 +139,7 @@ function ended({ nextRefreshAt: _none, ...record }: CaptureRecord, status: 'expi
   return { ...record, status };
 }
 
-/** How the delivery of the notice about a refreshNumber stands; nothing when a later event is to be told already. */
+/** Notes how the delivery of an event stands: that of the capture (0) or of its refresh. Nothing changes once a later event is due. */
 export function noteDelivery(refreshNumber: number, delivery: WebhookDelivery): Transition {
   return (record) => {
     const isLatest = record.webhook?.revision === refreshNumber && record.status !== 'deleted';

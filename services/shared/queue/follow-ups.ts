@@ -6,7 +6,7 @@ import { receiverOf, type TaskOf, type Tasks } from './tasks.ts';
 
 /**
  * Arranges what has to follow the end of a capture or of a refresh, for the leader to do: its expiry, its next refresh, the
- * event for its webhook. To be called by whoever ended it, before the job is acknowledged; calling it again is harmless.
+ * event for its webhook. To be called by whoever ended it, before the result is acknowledged; calling it again is harmless.
  */
 export class FollowUps {
   readonly #tasks: Pick<Tasks, 'publish' | 'schedule'>;

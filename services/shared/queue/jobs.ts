@@ -1,5 +1,5 @@
+import { createHash } from 'node:crypto';
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { backgroundShardOf } from '../captures/captures.ts';
 import { copyHtml } from '../files/stored-html.ts';
 import { isNotProvisioned } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
@@ -124,4 +124,9 @@ export interface RegionSignal {
 /** Signals to the renderers of a region; core NATS. Throws when the connection is closed. */
 export function sendSignal({ nc }: Pick<NatsSession, 'nc'>, region: Region, signal: RegionSignal): void {
   nc.publish(signalSubject(region), JSON.stringify(signal));
+}
+
+/** The background shard of an account: its captures wait in one of `shards` queues. */
+export function backgroundShardOf(account: string, shards: number): number {
+  return createHash('sha256').update(account).digest().readUInt32BE(0) % shards;
 }

@@ -9,7 +9,7 @@ import {
   resultSubject,
   streamNames,
 } from '@webcapture/shared/nats/streams.ts';
-import { backgroundShardOf } from '@webcapture/shared/captures/captures.ts';
+import { backgroundShardOf } from '@webcapture/shared/queue/jobs.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import { startNats } from '../../../deploy/local/nats.ts';
 import { createControllerMetrics } from '../../../services/controller/health/metrics.ts';

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
 import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { backgroundShards, captureDurable, deadLetterDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
-import { backgroundShardOf } from '@webcapture/shared/captures/captures.ts';
+import { backgroundShardOf } from '@webcapture/shared/queue/jobs.ts';
 import { begin } from '@webcapture/shared/captures/transitions.ts';
 import { CaptureList } from '../../../services/front/capture/capture-list.ts';
 import { parseAdvisory, settleDeadLetters } from '../../../services/controller/jobs/dead-letters.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { removeRetiredDurables } from '../../../services/controller/jobs/provisioner.ts';
+import { removeRetiredDurables } from '../../../services/controller/provisioner.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { queueCapture } from './support/jobs.ts';

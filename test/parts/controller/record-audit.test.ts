@@ -15,9 +15,9 @@ import {
   type AuditState,
 } from '../../../services/controller/jobs/audit.ts';
 import { createControllerMetrics } from '../../../services/controller/health/metrics.ts';
-import { dispatchJob } from '../../../services/controller/jobs/dispatch.ts';
+import { recoverLostJob } from '../../../services/controller/jobs/lost-jobs.ts';
 import { ExpirySweep } from '../../../services/controller/jobs/expiry.ts';
-import { refreshCapture } from '../../../services/controller/jobs/dispatch.ts';
+import { refreshCapture } from '../../../services/controller/jobs/refresh.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { expiriesOf } from '../../harness/queues.ts';
@@ -119,7 +119,7 @@ test('what was due comes again from the records when all that was to remind the 
     [`dispatch ${lost.uuid}`, `refresh ${refreshed.uuid}`, `webhook ${told.uuid}`].toSorted(),
   );
   for (const task of tasks) {
-    if (task.kind === 'dispatch') await dispatchJob(task, deps);
+    if (task.kind === 'dispatch') await recoverLostJob(task, deps);
     if (task.kind === 'refresh') await refreshCapture(task, deps);
     if (task.kind === 'webhook') {
       const { url, state: _, ...rest } = pending();

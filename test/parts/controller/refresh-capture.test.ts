@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
-import { dispatchJob } from '../../../services/controller/jobs/dispatch.ts';
-import { refreshCapture } from '../../../services/controller/jobs/dispatch.ts';
+import { recoverLostJob } from '../../../services/controller/jobs/lost-jobs.ts';
+import { refreshCapture } from '../../../services/controller/jobs/refresh.ts';
 import { newOutcome } from '../../harness/records.ts';
 import { day, hour, orderOf } from './support/refresh-order.ts';
 import { completeCapture, useSettling } from './support/settling.ts';
@@ -161,7 +161,7 @@ describe('refresh', () => {
     // The task that was not done comes again, and the one that was left behind.
     await runAt(now);
     for (let times = 0; times < 2; times++) {
-      await dispatchJob({ account, uuid: record.uuid, revision: 1 }, deps);
+      await recoverLostJob({ account, uuid: record.uuid, revision: 1 }, deps);
       expect(await queue()).toMatchObject([{ uuid: record.uuid, revision: 1 }]);
     }
     nearly(now + hour, await dueAt('refresh', record));

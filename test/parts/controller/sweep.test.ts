@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { backgroundShards, captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { CaptureList } from '../../../services/front/capture/capture-list.ts';
-import { backgroundShardOf } from '@webcapture/shared/captures/captures.ts';
+import { backgroundShardOf } from '@webcapture/shared/queue/jobs.ts';
 import { begin, cancelQueued, remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { decideOverdue } from '../../../services/controller/jobs/fail-capture.ts';
 import { OverdueSweep } from '../../../services/controller/jobs/sweep.ts';

@@ -5,7 +5,8 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { backgroundShards, captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
-import { backgroundShardOf, Captures } from '@webcapture/shared/captures/captures.ts';
+import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { backgroundShardOf } from '@webcapture/shared/queue/jobs.ts';
 import { begin, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';

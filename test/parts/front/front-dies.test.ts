@@ -11,7 +11,7 @@ import { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import { parseTask, Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { storeHtml, removeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
-import { dispatchJob } from '../../../services/controller/jobs/dispatch.ts';
+import { recoverLostJob } from '../../../services/controller/jobs/lost-jobs.ts';
 import type { AcceptedRequest } from '../../../services/front/capture/accept-request.ts';
 import { BackgroundQueue, type BackgroundQueueDeps } from '../../../services/front/capture/background-queue.ts';
 import { silentLog } from '../../harness/nats-session.ts';
@@ -73,10 +73,10 @@ async function guardOf(account: string, uuid: string, revision = 0) {
 }
 
 /** What the leader does with a guard, and does twice when it dies under way. */
-async function dispatch(task: Parameters<typeof dispatchJob>[0]): Promise<void> {
+async function dispatch(task: Parameters<typeof recoverLostJob>[0]): Promise<void> {
   const { session } = stand.nats;
   for (let run = 0; run < 2; run++) {
-    await dispatchJob(task, {
+    await recoverLostJob(task, {
       captures: new Captures(session),
       jobs: new Jobs(session, new Tickets(session)),
       // The guard stays as it is, so that a test can look at it again.

@@ -7,7 +7,7 @@ import { complete, startRefresh } from '@webcapture/shared/captures/transitions.
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { BackgroundQueue } from '../../../services/front/capture/background-queue.ts';
-import { acceptTimeoutMs } from '../../../services/front/capture/queue.ts';
+import { acceptTimeoutMs } from '../../../services/front/capture/publish-job.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { completeJobs, fileStatus, holdJobs, openHolder, startBackgroundStand, type Holder } from './background.ts';
 import type { Stand } from './stand.ts';

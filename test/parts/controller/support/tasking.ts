@@ -12,7 +12,7 @@ import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { removeHtml } from '@webcapture/shared/files/stored-html.ts';
-import type { RefreshDeps } from '../../../../services/controller/jobs/dispatch.ts';
+import type { RefreshDeps } from '../../../../services/controller/jobs/refresh.ts';
 import { queuedJobs, taskDueAt } from '../../../harness/queues.ts';
 import { newFile, newOutcome, newRecord } from '../../../harness/records.ts';
 import { completeCapture, type Settling } from './settling.ts';

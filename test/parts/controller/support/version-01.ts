@@ -6,7 +6,7 @@ import type { Priority } from '@webcapture/shared/nats/streams.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { backgroundShardOf } from '@webcapture/shared/captures/captures.ts';
+import { backgroundShardOf } from '@webcapture/shared/queue/jobs.ts';
 
 /** What version 0.1 left on a server, by its own words: nothing here may change with the services. */
 

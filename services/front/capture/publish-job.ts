@@ -40,17 +40,17 @@ export function orUnavailable(cause: unknown): unknown {
 /** Supplied html that does not go along with its job: it is too large, or kept to be rendered later or again. */
 export interface HtmlStore {
   /** For renderers of that region. `expiresAt` in Unix milliseconds. */
-  put(parcel: { readonly region: Region; readonly name: string }, html: string, expiresAt: number): Promise<void>;
+  put(target: { readonly region: Region; readonly name: string }, html: string, expiresAt: number): Promise<void>;
   remove(name: string): Promise<void>;
 }
 
 /** Stores the html of a request until it is rendered, or with persistence for as long as the file: to be rendered again. */
 export async function putHtml(
-  parcels: Pick<HtmlStore, 'put'>,
+  htmlStore: Pick<HtmlStore, 'put'>,
   name: string,
   { source }: AcceptedRequest,
   { region, persistence, deadline, expiresAt }: CaptureRecord,
 ): Promise<void> {
   if (source.kind !== 'html') return;
-  await parcels.put({ region, name }, source.html, persistence === undefined ? deadline : expiresAt);
+  await htmlStore.put({ region, name }, source.html, persistence === undefined ? deadline : expiresAt);
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/captures/times.ts';
 import { begin, remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
-import { dispatchJob } from '../../../services/controller/jobs/dispatch.ts';
+import { recoverLostJob } from '../../../services/controller/jobs/lost-jobs.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { orderOf } from './support/refresh-order.ts';
@@ -18,7 +18,7 @@ describe('dispatch', () => {
     const record = newRecord({ account: 'dispatch', lane: 'background', ...changes });
     await tools.deps.captures.create(record);
     const task = { account: record.account, uuid: record.uuid, revision: 0 };
-    const run = (now = Date.now()) => dispatchJob(task, { ...tools.deps, now: () => now });
+    const run = (now = Date.now()) => recoverLostJob(task, { ...tools.deps, now: () => now });
     return { ...tools, record, run };
   };
 
@@ -38,8 +38,8 @@ describe('dispatch', () => {
     const deleted = await accepted();
     await deleted.deps.captures.change(deleted.record, remove);
     for (const { run } of [begun, failed, deleted]) await run();
-    await dispatchJob({ account: 'dispatch', uuid: newRecord().uuid, revision: 0 }, begun.deps);
-    await dispatchJob({ account: 'dispatch', uuid: deleted.record.uuid, revision: 3 }, begun.deps);
+    await recoverLostJob({ account: 'dispatch', uuid: newRecord().uuid, revision: 0 }, begun.deps);
+    await recoverLostJob({ account: 'dispatch', uuid: deleted.record.uuid, revision: 3 }, begun.deps);
     expect(await begun.queue()).toEqual([]);
     expect(await begun.dueAt('dispatch', begun.record)).not.toBeNull();
     expect(await begun.dueAt('dispatch', failed.record)).toBeNull();
@@ -49,9 +49,9 @@ describe('dispatch', () => {
     const { deps, dueAt } = tasking(on());
     const record = newRecord({ account: 'dispatch', lane: 'background' });
     const task = { account: record.account, uuid: record.uuid, revision: 0 };
-    await dispatchJob(task, { ...deps, now: () => record.acceptedAt + 130_000 });
+    await recoverLostJob(task, { ...deps, now: () => record.acceptedAt + 130_000 });
     expect(await dueAt('dispatch', record)).toBeNull();
-    await dispatchJob(task, deps);
+    await recoverLostJob(task, deps);
     const due = (await dueAt('dispatch', record)) ?? 0;
     expect(due - Date.now()).toBeGreaterThan(5000);
     expect(due - Date.now()).toBeLessThan(30_000);
@@ -70,7 +70,7 @@ describe('dispatch', () => {
     const { run, deps, record } = await accepted();
     const full = { publish: async () => Promise.reject(new Error('the queue is full')) };
     const task = { account: record.account, uuid: record.uuid, revision: 0 };
-    await expect(dispatchJob(task, { ...deps, jobs: full })).rejects.toThrow('full');
+    await expect(recoverLostJob(task, { ...deps, jobs: full })).rejects.toThrow('full');
     await run();
   });
 
@@ -109,7 +109,7 @@ describe('dispatch', () => {
     await deps.captures.change(record, startRefresh(order));
     if (begun) await deps.captures.change(record, begin(1));
     const task = { account, uuid: record.uuid, revision: 1 };
-    await dispatchJob(task, { ...deps, now: () => overdueAt(order.deadline) });
+    await recoverLostJob(task, { ...deps, now: () => overdueAt(order.deadline) });
     expect(await stored(record)).toMatchObject({
       status: 'completed',
       refresh: { state: 'failed', failure: { code: 'CAPTURE_TIMEOUT' } },

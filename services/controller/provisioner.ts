@@ -4,8 +4,8 @@ import { isNotProvisioned } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import type { QueueFacts } from '../health/facts.ts';
-import { consumerConfigs } from '../streams.ts';
+import type { QueueFacts } from './health/facts.ts';
+import { consumerConfigs } from './streams.ts';
 
 const timeoutMs = 15_000;
 
