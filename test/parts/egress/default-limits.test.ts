@@ -39,5 +39,5 @@ test('a capture holds 256 connections, and the next one is refused', async () =>
 
 test('the list of variables says so', async () => {
   const page = await readFile(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
-  expect(page).toContain('it uploads at most 64 MiB, and holds at most 256 connections');
+  expect(page).toContain('at most 64 MiB of uploads, and at most 256 connections');
 });
