@@ -92,7 +92,8 @@ async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPag
   const { pdf, viewport } = options;
   const { contentHeight } = await open.world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });
   // A page shorter than the viewport ends where its content does.
-  const content = whole.height > viewport.height ? whole.height : Math.max(1, contentHeight);
+  const flow = whole.height > viewport.height ? whole.height : Math.max(1, contentHeight);
+  const content = whole.isLocked ? whole.height : flow;
   const scale = pdf.scale * (columnOf(options) / open.emulation.width);
   const height = Math.ceil(content * scale + toPx(pdf.margin.top + pdf.margin.bottom));
   assertHolds('pdf', viewport.width, height);
@@ -101,7 +102,9 @@ async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPag
   let turn = 0;
   do {
     const tall = Math.min(height + (slack[turn] ?? 0), maxSide.pdf);
-    printed = await print(open, pdf, { width: viewport.width / pxPerInch, height: tall / pxPerInch });
+    const size = { width: viewport.width / pxPerInch, height: tall / pxPerInch };
+    // Of a page that cannot be scrolled, what lies below the viewport is not seen.
+    printed = await print(open, pdf, size, whole.isLocked ? '1' : '');
     turn += 1;
   } while (printed.pages > 1 && turn < slack.length);
   return printed;
@@ -109,11 +112,15 @@ async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPag
 
 const toPx = (mm: number) => (mm / mmPerInch) * pxPerInch;
 
-/** @param size of the paper, in inches */
+/**
+ * @param size of the paper, in inches
+ * @param pageRanges those to print; all by default
+ */
 async function print(
   { cdp, deadline }: OpenPage,
   { margin, printBackground, scale }: PdfOptions,
   size: { readonly width: number; readonly height: number },
+  pageRanges = '',
 ): Promise<PrintedPdf & { readonly pages: number }> {
   const inches = (mm: number) => mm / mmPerInch;
   const room = {
@@ -133,6 +140,7 @@ async function print(
         printBackground,
         scale,
         generateTaggedPDF: true,
+        pageRanges,
       }),
       printTimeoutMs,
       'printing',

@@ -2,7 +2,7 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/session.ts';
-import { fitFullPage, type FullPage, scrollPage, showFullPage } from './full-page.ts';
+import { fitFullPage, type FullPage, showFullPage } from './full-page.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
 import { layOutForPrint } from './pdf.ts';
@@ -11,6 +11,7 @@ import { loadEagerly, waitForAssets, waitForCanvases } from './scripts/assets.ts
 import { hasPainted, measurePage } from './scripts/measures.ts';
 import { announceScroll } from './scripts/scrolling.ts';
 import { untilFrames, untilTimersRan } from './scripts/waits.ts';
+import { scrollPage } from './scroll-page.ts';
 
 /** What a page has come to. */
 export interface Settled {

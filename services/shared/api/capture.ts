@@ -10,6 +10,10 @@ export const enumOf = <const T extends readonly string[]>(values: T, options: ob
 
 const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });
 
+/** How the picture of a page was taken. */
+const captureStrategies = ['single', 'grown', 'tiles'] as const;
+export type CaptureStrategy = (typeof captureStrategies)[number];
+
 /** How good a capture is. */
 export const reportSchema = Type.Object({
   httpStatus: Type.Union([Type.Integer(), Type.Null()], { description: 'Status of the page; null for html.' }),
@@ -20,7 +24,17 @@ export const reportSchema = Type.Object({
   softTimeouts: Type.Array(enumOf(['load', 'domcontentloaded', 'networkidle', 'images', 'fonts', 'settle']), {
     description: 'Waits that ended by their time-out; the page was captured as it stood.',
   }),
-  truncated: Type.Boolean({ description: 'The page still grew when scrolling stopped.' }),
+  // Captures from before it was told have none.
+  strategy: Type.Optional(
+    enumOf(captureStrategies, {
+      description:
+        'How the picture was taken: of one viewport (single), of a viewport as tall as the page (grown), or of one viewport at each place of the page (tiles), where the page is another one in a tall viewport.',
+    }),
+  ),
+  truncated: Type.Boolean({
+    description:
+      'The page is not shown to its end: it still grew when scrolling stopped, or is taller than a file can be.',
+  }),
   blank: Type.Boolean({ description: 'The picture is one single colour.' }),
   challenge: Type.Boolean({ description: 'A bot wall was seen.' }),
   timings: Type.Object({

@@ -16,6 +16,29 @@ export interface PageState {
     readonly observer: MutationObserver;
     readonly nodes: Map<Node, Motion>;
   };
+  webcaptureEffects?: {
+    readonly observer: MutationObserver;
+    /** At how many places, as the page was scrolled, an element was restyled. */
+    readonly stations: Map<HTMLElement, number>;
+  };
+  webcaptureSeen?: {
+    /** Texts, pictures and controls of the page, spread over it. */
+    readonly sample: readonly Element[];
+    /** Those that were in sight at some place as the page was scrolled. */
+    readonly seen: Set<Element>;
+    /** Where they are in the page, in CSS pixels from its top; before the viewport grows. */
+    places: readonly number[];
+  };
+  /** Elements that scroll by themselves, and where they stood. */
+  webcapturePanes?: readonly { readonly element: Element; readonly top: number; readonly isAtEnd: boolean }[];
+  webcaptureFixed?: readonly FixedBox[];
+  webcaptureHiddenResize?: (event: Event) => void;
+  webcaptureTiles?: {
+    /** Where the elements are in the page that take part in its flow: the top edge, in CSS pixels. */
+    readonly flow: Map<Element, number>;
+    /** What became fixed on scrolling and has been shown once. */
+    readonly shown: Set<Element>;
+  };
   /** When all of the page had come into sight, by `performance.now()`. */
   webcaptureShownAt?: number;
 }
@@ -35,6 +58,15 @@ export interface RememberedPseudo {
   readonly pseudo: 'before' | 'after';
   /** Used values, in the order of the properties asked for. */
   readonly values: readonly string[];
+}
+
+/** A box that is fixed to the viewport and holds something to read or to use. */
+export interface FixedBox {
+  readonly element: HTMLElement;
+  readonly top: number;
+  readonly height: number;
+  /** Some of what it holds, and where that is in the viewport. */
+  readonly contents: readonly { readonly element: Element; readonly top: number }[];
 }
 
 /** A row of changes to one node, each soon after the one before. */
