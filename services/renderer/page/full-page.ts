@@ -3,9 +3,9 @@ import type { CaptureStrategy } from '@webcapture/shared/api/capture.ts';
 import type { OpenPage } from './open.ts';
 import { finishAnimations, holdScrollAnimations, watchMotion } from './scripts/animations.ts';
 import { loadEagerly } from './scripts/assets.ts';
-import { measurePage, type PageMeasures } from './scripts/measures.ts';
+import { measurePage, type PageMeasures, untilHeight } from './scripts/measures.ts';
 import { holdScrollEffects, watchScrollEffects } from './scripts/effects.ts';
-import { keepFixedContents, rememberFixed } from './scripts/fixed.ts';
+import { keepFixedContents, releaseFixed, rememberFixed } from './scripts/fixed.ts';
 import { compareWithSeen, hideResizes, rememberPlaces, restorePanes, sampleContents } from './scripts/neutrality.ts';
 import { announceScroll, findScroller, growScroller, isLocked } from './scripts/scrolling.ts';
 import { freezeMediaQueries, pinPseudos, pinSizes, rememberSizes } from './scripts/sizes.ts';
@@ -45,6 +45,11 @@ const unlockTimeoutMs = 600;
 /** So much of what a person has seen may be gone, or stand elsewhere, when the page has grown: slides move on by themselves. */
 const maxLostShare = 0.1;
 const maxMovedShare = 0.2;
+/** A page that becomes so many times as tall with the viewport feeds on it, whatever it says afterwards. */
+const maxGrowth = 3;
+/** For scripts to give up the height that they took from the viewport. */
+const shrinkTimeoutMs = 300;
+const leaveTimeoutMs = 1500;
 
 /** The whole page, laid out and in sight. */
 export interface FullPage {
@@ -112,7 +117,7 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
   };
   const canTile = format !== 'pdf' && hidden === null && content <= maxTiles * tileHeight(viewport);
   if (!canTile || (await isNeutral(open, { before, height }))) return whole;
-  return leaveForTiles(open, { whole, maxHeight });
+  return leaveForTiles(open, { whole, natural: before.height, maxHeight });
 }
 
 /**
@@ -129,28 +134,31 @@ async function isNeutral(
   const { seen, lost, moved } = await call(compareWithSeen, [viewHeight]);
   if (lost > seen * maxLostShare) return false;
   if (Math.abs(drift) <= viewHeight / 4) return moved <= seen * maxMovedShare;
+  if (height > before.height * maxGrowth) return false;
   // Scripts that copied the height of the viewport are to copy it again.
-  await call(hideResizes, [false]);
+  await Promise.all([call(hideResizes, [false]), call(releaseFixed, [])]);
   await open.emulation.grow(viewHeight);
-  await call(untilFrames, [2]);
-  const now = await call(measurePage, []);
-  if (Math.abs(now.height - height) > Math.abs(drift) / 2) return false;
+  const goesBack = await call(untilHeight, [before.height + drift / 2, Math.sign(drift), shrinkTimeoutMs]);
+  if (goesBack) return false;
   await call(hideResizes, [true]);
   await open.emulation.grow(height);
   await call(untilFrames, [2]);
-  await call(finishAnimations, []);
+  await Promise.all([call(finishAnimations, []), call(keepFixedContents, [height - viewHeight])]);
   return true;
 }
 
 /** The page is again in the viewport that was asked for. */
 async function leaveForTiles(
   open: OpenPage,
-  { whole, maxHeight }: { whole: FullPage; maxHeight: number },
+  { whole, natural, maxHeight }: { whole: FullPage; natural: number; maxHeight: number },
 ): Promise<FullPage> {
   const call = callIn(open);
-  await call(hideResizes, [false]);
+  await Promise.all([call(hideResizes, [false]), call(releaseFixed, [])]);
   await open.emulation.grow(open.emulation.viewport.height);
   await Promise.all([call(untilFrames, [2]), call(restorePanes, [])]);
+  // What grew with the viewport may take its time to shrink again.
+  const limit = whole.height > natural * maxGrowth ? natural * maxGrowth : maxHeight;
+  await call(untilHeight, [limit, 1, leaveTimeoutMs]);
   const { height } = await call(measurePage, []);
   return {
     ...whole,

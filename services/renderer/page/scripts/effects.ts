@@ -9,9 +9,12 @@ declare const waits: PageWaits;
  * and what fades in and out with the scroll position.
  */
 export function watchScrollEffects(): void {
-  const observer = new MutationObserver(() => undefined);
+  const restyled = new Set<HTMLElement>();
+  const observer = new MutationObserver((records) => {
+    for (const { target } of records) restyled.add(target as HTMLElement);
+  });
   observer.observe(document, { subtree: true, attributes: true, attributeFilter: ['style'] });
-  (globalThis as PageState).webcaptureEffects = { observer, stations: new Map() };
+  (globalThis as PageState).webcaptureEffects = { observer, restyled, stations: new Map() };
 }
 
 /**
@@ -28,8 +31,12 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   const minStations = 2;
   const maxElements = 300;
   const maxStations = 40;
+  const maxRevisits = 8;
   /** Effects that lag behind the scroll position have caught up by then. */
   const maxLagMs = 300;
+  /** What changes the look of an element, and neither its place in the page nor the page's height. */
+  const looksOnly =
+    /^(transform|translate|scale|rotate|opacity|filter|clip-path|visibility|color|background-.*|stroke-.*|--.*)$/;
   const mark = 'data-webcapture-held';
   const state = globalThis as PageState;
   const effects = state.webcaptureEffects;
@@ -52,14 +59,19 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
     const { top, bottom } = element.getBoundingClientRect();
     return top < innerHeight * 0.9 && bottom > 0;
   };
-  const changed = [...effects.stations].filter(([, count]) => count >= Math.min(minStations, last / innerHeight));
-  const elements = changed
-    .map(([element]) => element)
-    .filter((element) => element.isConnected && !staysInSight(element))
+  const isTied = [...effects.stations.values()].some((count) => count >= Math.min(minStations, last / innerHeight));
+  const elements = [...effects.stations.keys()]
+    .filter((element) => isTied && element.isConnected && !staysInSight(element))
     .slice(0, maxElements);
   if (elements.length === 0 || last <= 0) return 0;
 
-  const looks = elements.map((element) => ({ element, atTop: '', distance: Number.POSITIVE_INFINITY, look: '' }));
+  const looks = elements.map((element) => ({
+    element,
+    atTop: '',
+    distance: Number.POSITIVE_INFINITY,
+    look: '',
+    at: 0,
+  }));
   const styles = () => looks.map(({ element }) => element.style.cssText).join('\n');
   const settle = async () => {
     await waits.untilFrame(100);
@@ -78,31 +90,54 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
     seen.atTop = seen.look = seen.element.style.cssText;
     if (isInFirstView(seen.element)) seen.distance = -1;
   }
+  const scrollTo = (top: number) => {
+    scroller.scrollTo({ top, behavior: 'instant' });
+    return settle();
+  };
   const end = performance.now() + budgetMs;
   const step = Math.max(innerHeight / 3, last / maxStations);
   for (let y = 0; performance.now() < end; y += step) {
-    scroller.scrollTo({ top: Math.min(y, last), behavior: 'instant' });
-    await settle();
+    await scrollTo(Math.min(y, last));
     for (const seen of looks) {
       const { top, height } = seen.element.getBoundingClientRect();
       const distance = Math.abs(top + height / 2 - innerHeight / 2);
       if (distance >= seen.distance || getComputedStyle(seen.element).position === 'fixed') continue;
       seen.distance = distance;
       seen.look = seen.element.style.cssText;
+      seen.at = Math.min(y, last);
     }
     if (y >= last) break;
   }
-  scroller.scrollTo({ top: 0, behavior: 'instant' });
-  await settle();
+  await scrollTo(0);
+
+  // What the scroll position decides is at each place as it was. What is not is on its own way: slides, what has come in.
+  const isBack = ({ element, atTop }: (typeof looks)[number]) => element.style.cssText === atTop;
+  const doubtful = Map.groupBy(
+    looks.filter((seen) => !isBack(seen)),
+    ({ at }) => at,
+  );
+  const moving = new Set<HTMLElement>();
+  let revisits = 0;
+  for (const [at, seen] of doubtful) {
+    revisits += 1;
+    if (revisits <= maxRevisits) await scrollTo(at);
+    for (const { element, look } of seen) {
+      if (revisits > maxRevisits || element.style.cssText !== look) moving.add(element);
+    }
+  }
+  if (doubtful.size > 0) await scrollTo(0);
 
   const sheet = new CSSStyleSheet();
   let held = 0;
-  for (const { element, atTop, look } of looks) {
-    // What has not come back to how it was has come in for good, and may have been on its way.
-    if (look === '' || element.style.cssText !== atTop) continue;
+  for (const { element, look } of looks) {
+    if (look === '' || moving.has(element)) continue;
     const rule = document.createElement('i');
     rule.style.cssText = look;
-    for (const name of [...rule.style]) rule.style.setProperty(name, rule.style.getPropertyValue(name), 'important');
+    for (const name of [...rule.style]) {
+      if (!looksOnly.test(name)) rule.style.removeProperty(name);
+      else rule.style.setProperty(name, rule.style.getPropertyValue(name), 'important');
+    }
+    if (rule.style.length === 0) continue;
     element.setAttribute(mark, `${held}`);
     sheet.insertRule(`[${mark}="${held}"] { ${rule.style.cssText}; transition: none !important }`, held);
     held += 1;

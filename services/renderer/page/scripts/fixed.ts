@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import type { FixedBox, PageState } from './state.ts';
+import type { FixedBox, PageState, StyleChange } from './state.ts';
 
 /**
  * Remembers the boxes that are fixed to the viewport and hold something to read or to use (sidebars, dialogs), for
@@ -34,21 +34,24 @@ export function rememberFixed(): void {
  */
 export function keepFixedContents(grown: number): void {
   const { webcaptureFixed = [], webcaptureMotion } = globalThis as PageState;
+  const undo: StyleChange[] = [];
   const near = (a: number, b: number) => Math.abs(a - b) <= 2;
   for (const { element, top, height, contents } of webcaptureFixed) {
     if (!element.isConnected) continue;
     const { style } = element;
-    const important = (name: string, value: string) => style.setProperty(name, value, 'important');
+    const important = (name: string, value: string) => {
+      undo.push([style, name, style.getPropertyValue(name), style.getPropertyPriority(name)]);
+      style.setProperty(name, value, 'important');
+    };
     const isKept = () => contents.every((one) => near(one.element.getBoundingClientRect().top, one.top));
     if (isKept()) continue;
     const now = element.getBoundingClientRect();
     if (near(now.height, height + grown)) {
-      const before = { sizing: style.boxSizing, padding: style.paddingBottom };
+      const tried = undo.length;
       important('padding-bottom', `${Number.parseFloat(getComputedStyle(element).paddingBottom) + grown}px`);
       important('box-sizing', 'border-box');
       if (isKept()) continue;
-      style.boxSizing = before.sizing;
-      style.paddingBottom = before.padding;
+      for (const [, ...property] of undo.splice(tried)) style.setProperty(...property);
       for (const name of ['height', 'min-height', 'max-height']) important(name, `${height}px`);
       important('box-sizing', 'border-box');
       important('bottom', 'auto');
@@ -58,5 +61,13 @@ export function keepFixedContents(grown: number): void {
     important('top', `${Number.parseFloat(getComputedStyle(element).top) - moved}px`);
     important('bottom', 'auto');
   }
+  (globalThis as PageState).webcaptureFixedChanges = undo;
   webcaptureMotion?.observer.takeRecords();
+}
+
+/** Takes back what {@link keepFixedContents} did: the viewport is again as it was. */
+export function releaseFixed(): void {
+  const { webcaptureFixedChanges = [] } = globalThis as PageState;
+  for (const [style, ...property] of webcaptureFixedChanges.toReversed()) style.setProperty(...property);
+  delete (globalThis as PageState).webcaptureFixedChanges;
 }

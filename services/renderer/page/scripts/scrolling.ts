@@ -103,10 +103,10 @@ export async function scrollThrough(
   const { webcaptureEffects, webcaptureSeen } = globalThis as PageState;
   /** Elements whose style has changed since the last station, once each. */
   const noteEffects = () => {
-    const restyled = new Set(webcaptureEffects?.observer.takeRecords().map(({ target }) => target as HTMLElement));
-    for (const element of restyled) {
-      webcaptureEffects?.stations.set(element, (webcaptureEffects.stations.get(element) ?? 0) + 1);
-    }
+    if (webcaptureEffects === undefined) return;
+    const { restyled, stations } = webcaptureEffects;
+    for (const element of restyled) stations.set(element, (stations.get(element) ?? 0) + 1);
+    restyled.clear();
   };
   /** Elements of the sample that a person sees at this station. */
   const noteSeen = () => {

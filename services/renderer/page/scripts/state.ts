@@ -18,6 +18,8 @@ export interface PageState {
   };
   webcaptureEffects?: {
     readonly observer: MutationObserver;
+    /** Since the last place. */
+    readonly restyled: Set<HTMLElement>;
     /** At how many places, as the page was scrolled, an element was restyled. */
     readonly stations: Map<HTMLElement, number>;
   };
@@ -32,12 +34,11 @@ export interface PageState {
   /** Elements that scroll by themselves, and where they stood. */
   webcapturePanes?: readonly { readonly element: Element; readonly top: number; readonly isAtEnd: boolean }[];
   webcaptureFixed?: readonly FixedBox[];
+  webcaptureFixedChanges?: readonly StyleChange[];
   webcaptureHiddenResize?: (event: Event) => void;
   webcaptureTiles?: {
-    /** Where the elements are in the page that take part in its flow: the top edge, in CSS pixels. */
-    readonly flow: Map<Element, number>;
-    /** What became fixed on scrolling and has been shown once. */
-    readonly shown: Set<Element>;
+    /** Elements that take part in the flow of the page. */
+    readonly flow: Map<Element, Place>;
   };
   /** When all of the page had come into sight, by `performance.now()`. */
   webcaptureShownAt?: number;
@@ -58,6 +59,16 @@ export interface RememberedPseudo {
   readonly pseudo: 'before' | 'after';
   /** Used values, in the order of the properties asked for. */
   readonly values: readonly string[];
+}
+
+/** A style, and what a property of it was before it was changed. */
+export type StyleChange = readonly [style: CSSStyleDeclaration, name: string, value: string, priority: string];
+
+/** Where an element is in the page, in CSS pixels. */
+export interface Place {
+  readonly top: number;
+  readonly left: number;
+  readonly width: number;
 }
 
 /** A box that is fixed to the viewport and holds something to read or to use. */

@@ -1,27 +1,28 @@
 /// <reference lib="dom" />
-import type { PageState } from './state.ts';
+import type { PageState, Place } from './state.ts';
 import type { PageWaits } from './waits.ts';
 
 declare const waits: PageWaits;
 
 /** Remembers what takes part in the page's flow, and lets what is sticky stand where it belongs. */
 export function prepareTiles(): void {
-  const flow = new Map<Element, number>();
+  const flow = new Map<Element, Place>();
   for (const element of document.querySelectorAll<HTMLElement>('body *')) {
     const { position } = getComputedStyle(element);
     if (position === 'fixed') continue;
-    flow.set(element, element.getBoundingClientRect().top + scrollY);
+    const { top, left, width } = element.getBoundingClientRect();
+    flow.set(element, { top: top + scrollY, left, width });
     if (position !== 'sticky' || !(element.style instanceof CSSStyleDeclaration)) continue;
     element.style.setProperty('position', 'relative', 'important');
     element.style.setProperty('inset', 'auto', 'important');
   }
-  (globalThis as PageState).webcaptureTiles = { flow, shown: new Set() };
+  (globalThis as PageState).webcaptureTiles = { flow };
 }
 
 /**
  * Scrolls to a tile, lets what moves there come to rest, and shows fixed elements in one tile only: those at the lower edge
- * of the viewport in the last one, others in the first, what becomes fixed on scrolling where it has not been shown yet.
- * What only is a background stands in each.
+ * of the viewport in the last one, others in the first. What becomes fixed on scrolling stays where it belongs in the page,
+ * and what only is a background stands in each tile.
  *
  * @param top of the tile, in CSS pixels from the top of the page
  * @param restMs for what moves
@@ -36,6 +37,23 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
     else if (element.style.getPropertyPriority('opacity') === 'important') element.style.removeProperty('opacity');
     if (isHidden) element.style.setProperty('transition', 'none', 'important');
   };
+  /** What stood in the flow before stands there again, in each tile: what follows it keeps the place that its script left. */
+  const putBack = (element: Element, { top: wantedTop, left: wantedLeft, width }: Place) => {
+    if (!(element instanceof HTMLElement)) return;
+    const set = (name: string, value: string) => element.style.setProperty(name, value, 'important');
+    for (const [name, value] of Object.entries({
+      position: 'absolute',
+      bottom: 'auto',
+      right: 'auto',
+      transition: 'none',
+    }))
+      set(name, value);
+    for (const name of ['top', 'left']) set(name, '0px');
+    set('width', `${width}px`);
+    const { top: at, left } = element.getBoundingClientRect();
+    set('top', `${wantedTop - (at + scrollY)}px`);
+    set('left', `${wantedLeft - left}px`);
+  };
   const arrange = () => {
     for (const element of document.querySelectorAll('body *')) {
       if (getComputedStyle(element).position !== 'fixed') continue;
@@ -43,10 +61,7 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
       const isTall = box.height >= innerHeight * minBackdrop;
       const natural = state?.flow.get(element);
       if (natural !== undefined) {
-        // It stood in the flow before: it is shown there, or in the tile in which it first stands elsewhere.
-        const isShown = state?.shown.has(element) === true || natural < top;
-        if (!isShown) state?.shown.add(element);
-        hide(element, isShown);
+        putBack(element, natural);
         continue;
       }
       const isAtEnd = box.top > innerHeight / 2;
