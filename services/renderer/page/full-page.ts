@@ -96,7 +96,10 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
   // A page that is too tall before it is scrolled need not be scrolled.
   assertHolds(format, Math.round(viewport.width * scale), Math.round((first.height + (hidden ?? 0)) * scale));
   const { stillGrew } = await scrollPage(open, scrollSteps);
-  await call(holdScrollEffects, [effectsBudgetMs]);
+  await open.world.call(holdScrollEffects, [effectsBudgetMs], {
+    timeoutMs: effectsBudgetMs + callTimeoutMs,
+    what: 'effects of scrolling',
+  });
   const [before] = await Promise.all([call(measurePage, []), call(rememberPlaces, [])]);
   // Scrolling may have made the scroller's content taller.
   const content = before.height + (hidden === null ? 0 : ((await call(findScroller, [])) ?? 0));

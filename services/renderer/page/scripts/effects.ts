@@ -65,7 +65,7 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
     .slice(0, maxElements);
   if (elements.length === 0 || last <= 0) return 0;
 
-  const looks = elements.map((element) => ({
+  let looks = elements.map((element) => ({
     element,
     atTop: '',
     distance: Number.POSITIVE_INFINITY,
@@ -86,10 +86,13 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   };
 
   await settle();
-  for (const seen of looks) {
-    seen.atTop = seen.look = seen.element.style.cssText;
-    if (isInFirstView(seen.element)) seen.distance = -1;
-  }
+  for (const seen of looks) seen.atTop = seen.look = seen.element.style.cssText;
+  await waits.untilFrame(100);
+  await waits.untilFrame(100);
+  // What changes while nothing is scrolled goes on by itself.
+  looks = looks.filter(({ element, atTop }) => element.style.cssText === atTop);
+  if (looks.length === 0) return 0;
+  for (const seen of looks) if (isInFirstView(seen.element)) seen.distance = -1;
   const scrollTo = (top: number) => {
     scroller.scrollTo({ top, behavior: 'instant' });
     return settle();
@@ -120,9 +123,10 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   let revisits = 0;
   for (const [at, seen] of doubtful) {
     revisits += 1;
-    if (revisits <= maxRevisits) await scrollTo(at);
+    const isRevisited = revisits <= maxRevisits && performance.now() < end;
+    if (isRevisited) await scrollTo(at);
     for (const { element, look } of seen) {
-      if (revisits > maxRevisits || element.style.cssText !== look) moving.add(element);
+      if (!isRevisited || element.style.cssText !== look) moving.add(element);
     }
   }
   if (doubtful.size > 0) await scrollTo(0);
@@ -134,8 +138,11 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
     const rule = document.createElement('i');
     rule.style.cssText = look;
     for (const name of [...rule.style]) {
-      if (!looksOnly.test(name)) rule.style.removeProperty(name);
-      else rule.style.setProperty(name, rule.style.getPropertyValue(name), 'important');
+      const value = rule.style.getPropertyValue(name);
+      // What has yet to come in is not kept from it.
+      const hides = (name === 'opacity' && Number(value) === 0) || (name === 'visibility' && value === 'hidden');
+      if (hides || !looksOnly.test(name)) rule.style.removeProperty(name);
+      else rule.style.setProperty(name, value, 'important');
     }
     if (rule.style.length === 0) continue;
     element.setAttribute(mark, `${held}`);
