@@ -163,10 +163,10 @@ class ViewportEmulation {
     await this.#override({ width: this.#width, height }, true);
   }
 
-  /** Lays the page out in another width from now on, in the height of the viewport. */
-  async layOutIn(width: number): Promise<void> {
+  /** Lays the page out in another width from now on, by default in the height of the viewport. */
+  async layOutIn(width: number, height = this.viewport.height): Promise<void> {
     this.#width = width;
-    await this.grow(this.viewport.height);
+    await this.grow(height);
   }
 
   async #override({ width, height }: Size, dontSetVisibleSize: boolean): Promise<void> {

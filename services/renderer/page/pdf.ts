@@ -12,7 +12,8 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';
 import type { OpenPage } from './open.ts';
 import { measurePage } from './scripts/measures.ts';
-import { keepDrawings, usePaperAskedFor } from './scripts/print.ts';
+import { keepDrawings, placeFixedOnce, usePaperAskedFor } from './scripts/print.ts';
+import { untilFrames } from './scripts/waits.ts';
 import { assertHolds } from './size-limits.ts';
 
 export interface PrintedPdf {
@@ -60,9 +61,29 @@ export async function printPdf(
 
 /** As many pages of paper as it takes. */
 async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> {
-  const [width, height] = paperMm[pdf.paper];
-  const size = pdf.landscape ? { width: height, height: width } : { width, height };
+  await open.world.call(placeFixedOnce, [], { timeoutMs: callTimeoutMs, what: 'fixed elements' });
+  const size = sizeOf(pdf);
   return print(open, pdf, { width: size.width / mmPerInch, height: size.height / mmPerInch });
+}
+
+/** The paper, in millimetres. */
+function sizeOf({ paper, landscape }: PdfOptions): { readonly width: number; readonly height: number } {
+  const [width, height] = paperMm[paper];
+  return landscape ? { width: height, height: width } : { width, height };
+}
+
+/**
+ * Shows the page to its scripts as paper will: by the rules for paper, in a viewport as large as what the margins leave of a
+ * page. They hear of the new size, and draw charts for it; while it is printed they hear of nothing.
+ */
+export async function layOutForPaper({ page, emulation, deadline, world }: OpenPage, pdf: PdfOptions): Promise<void> {
+  const { width, height } = sizeOf(pdf);
+  const inner = (side: number, margins: number) => Math.max(1, Math.floor(toPx(side - margins) / pdf.scale));
+  const column = inner(width, pdf.margin.left + pdf.margin.right);
+  const tall = inner(height, pdf.margin.top + pdf.margin.bottom);
+  await deadline.run(page.emulateMedia({ media: 'print' }), callTimeoutMs, 'the print layout');
+  await emulation.layOutIn(column, tall);
+  await world.call(untilFrames, [2], { timeoutMs: callTimeoutMs, what: 'frames' });
 }
 
 /**

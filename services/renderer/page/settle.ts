@@ -5,7 +5,7 @@ import type { BlockingSession } from '../blocking/session.ts';
 import { fitFullPage, type FullPage, showFullPage } from './full-page.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
-import { layOutForPrint } from './pdf.ts';
+import { layOutForPaper, layOutForPrint } from './pdf.ts';
 import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
 import { loadEagerly, waitForAssets, waitForCanvases } from './scripts/assets.ts';
 import { waitForContent } from './scripts/content.ts';
@@ -83,7 +83,10 @@ export async function settle(
   if (paper && options.isFullPage) await layOutForPrint(open, options);
   const frames = new FrameContent(open);
   let whole = options.isFullPage ? await showFullPage(open, options) : undefined;
-  if (paper && !whole) await bringAll(open);
+  if (paper && !whole) {
+    await bringAll(open);
+    await layOutForPaper(open, options.pdf);
+  }
 
   const scope = whole || paper ? 'all' : 'visible';
   const assetsTimeoutMs = Math.max(options.imageTimeout, fontTimeoutMs);
