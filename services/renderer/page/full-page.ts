@@ -45,6 +45,8 @@ const unlockTimeoutMs = 600;
 /** So much of what a person has seen may be gone, or stand elsewhere, when the page has grown: slides move on by themselves. */
 const maxLostShare = 0.1;
 const maxMovedShare = 0.2;
+/** Of the viewport: by so much a page may be taller or shorter than it was. */
+const maxDriftShare = 0.25;
 /** A page that becomes so many times as tall with the viewport feeds on it, whatever it says afterwards. */
 const maxGrowth = 3;
 /** For scripts to give up the height that they took from the viewport. */
@@ -63,6 +65,8 @@ export interface FullPage {
   readonly strategy: CaptureStrategy;
   /** It cannot be scrolled, and shows the viewport only, whatever lies below. */
   readonly isLocked: boolean;
+  /** In the viewport that was asked for, in CSS pixels; undefined where the page is not to be taken in tiles. */
+  readonly naturalHeight?: number | undefined;
 }
 
 /**
@@ -111,57 +115,71 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
     return { height: before.viewHeight, left, truncated: stillGrew, strategy: 'single', isLocked: false };
   }
   const height = await grow(open, { before, content: Math.min(content, maxHeight), maxHeight });
+  const canTile = format !== 'pdf' && hidden === null && content <= maxTiles * tileHeight(viewport);
   const whole: FullPage = {
     height,
     left,
     truncated: stillGrew || content > maxHeight,
     strategy: 'grown',
     isLocked: false,
+    naturalHeight: canTile ? before.height : undefined,
   };
-  const canTile = format !== 'pdf' && hidden === null && content <= maxTiles * tileHeight(viewport);
-  if (!canTile || (await isNeutral(open, { before, height }))) return whole;
-  return leaveForTiles(open, { whole, natural: before.height, maxHeight });
+  const feedsOnItself = canTile && height > before.height * maxGrowth;
+  return feedsOnItself ? leaveForTiles(open, { whole, naturalHeight: before.height, maxHeight }) : whole;
 }
 
 /**
- * Whether the page is the same in the tall viewport as a person finds it. Where it became taller or shorter, a look at it in
- * the viewport that was asked for tells whether that is the viewport's doing, or content that has come in.
+ * Holds a page that has come to rest in its tall viewport against what a person finds: where too much of it is gone, stands
+ * elsewhere, or has another height, it is left in the viewport that was asked for, to be taken in tiles.
  */
-async function isNeutral(
+export async function checkGrowth(open: OpenPage, whole: FullPage, options: RenderOptions): Promise<FullPage> {
+  const { naturalHeight, strategy } = whole;
+  if (strategy !== 'grown' || naturalHeight === undefined) return whole;
+  const { viewport, format } = options;
+  const call = callIn(open);
+  const [{ seen, lost, moved }, now] = await Promise.all([
+    call(compareWithSeen, [viewport.height]),
+    call(measurePage, []),
+  ]);
+  const isTaller = now.height > whole.height ? now.height : now.contentHeight;
+  const drift = isTaller - naturalHeight;
+  const hasDrifted = Math.abs(drift) > viewport.height * maxDriftShare;
+  const isNeutral = hasDrifted
+    ? lost <= seen * maxLostShare && !(await isOfViewport(open, { whole, naturalHeight, drift }))
+    : lost <= seen * maxLostShare && moved <= seen * maxMovedShare;
+  if (isNeutral) return whole;
+  return leaveForTiles(open, { whole, naturalHeight, maxHeight: maxCssHeight(format, viewport.deviceScaleFactor) });
+}
+
+/** Whether what a page is taller or shorter by is the tall viewport's doing, and not content that has come in: that would stay. */
+async function isOfViewport(
   open: OpenPage,
-  { before, height }: { before: PageMeasures; height: number },
+  { whole, naturalHeight, drift }: { whole: FullPage; naturalHeight: number; drift: number },
 ): Promise<boolean> {
   const call = callIn(open);
-  const { viewHeight } = before;
-  const drift = height - before.height;
-  const { seen, lost, moved } = await call(compareWithSeen, [viewHeight]);
-  if (lost > seen * maxLostShare) return false;
-  if (Math.abs(drift) <= viewHeight / 4) return moved <= seen * maxMovedShare;
-  if (height > before.height * maxGrowth) return false;
+  const viewHeight = open.emulation.viewport.height;
   // Scripts that copied the height of the viewport are to copy it again.
   await Promise.all([call(hideResizes, [false]), call(releaseFixed, [])]);
   await open.emulation.grow(viewHeight);
-  const goesBack = await call(untilHeight, [before.height + drift / 2, Math.sign(drift), shrinkTimeoutMs]);
-  if (goesBack) return false;
+  if (await call(untilHeight, [naturalHeight + drift / 2, Math.sign(drift), shrinkTimeoutMs])) return true;
   await call(hideResizes, [true]);
-  await open.emulation.grow(height);
+  await open.emulation.grow(whole.height);
   await call(untilFrames, [2]);
-  await Promise.all([call(finishAnimations, []), call(keepFixedContents, [height - viewHeight])]);
-  return true;
+  await Promise.all([call(finishAnimations, []), call(keepFixedContents, [whole.height - viewHeight])]);
+  return false;
 }
 
 /** The page is again in the viewport that was asked for. */
 async function leaveForTiles(
   open: OpenPage,
-  { whole, natural, maxHeight }: { whole: FullPage; natural: number; maxHeight: number },
+  { whole, naturalHeight, maxHeight }: { whole: FullPage; naturalHeight: number; maxHeight: number },
 ): Promise<FullPage> {
   const call = callIn(open);
   await Promise.all([call(hideResizes, [false]), call(releaseFixed, [])]);
   await open.emulation.grow(open.emulation.viewport.height);
   await Promise.all([call(untilFrames, [2]), call(restorePanes, [])]);
   // What grew with the viewport may take its time to shrink again.
-  const limit = whole.height > natural * maxGrowth ? natural * maxGrowth : maxHeight;
-  await call(untilHeight, [limit, 1, leaveTimeoutMs]);
+  await call(untilHeight, [Math.min(whole.height, naturalHeight * maxGrowth), 1, leaveTimeoutMs]);
   const { height } = await call(measurePage, []);
   return {
     ...whole,

@@ -9,6 +9,7 @@ import { windowSize } from '../browser/switches.ts';
 import type { ProxySession } from '../egress/session.ts';
 import type { CaptureDeadline } from './deadline.ts';
 import { MainDocument } from './main-document.ts';
+import { interceptResizes } from './scripts/neutrality.ts';
 import { watchNetwork, type NetworkWatch } from './network.ts';
 import { PageWorld } from './world.ts';
 
@@ -78,6 +79,8 @@ export async function openPage(
         emulation.apply(),
         // A fresh page is light already.
         colorScheme === 'light' ? undefined : page.emulateMedia({ colorScheme }),
+        // The viewport is going to grow.
+        options.isFullPage ? world.runFirst(interceptResizes) : undefined,
       ]),
       setUpTimeoutMs,
       'setting up the page',

@@ -2,7 +2,7 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/session.ts';
-import { fitFullPage, type FullPage, showFullPage } from './full-page.ts';
+import { checkGrowth, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
@@ -97,6 +97,7 @@ export async function settle(
   });
   canvases.catch(() => undefined);
   await untilAtRest(open, whole !== undefined);
+  if (whole) whole = await checkGrowth(open, whole, options);
   const [{ fontsPending, ...images }, , framesLoaded] = await Promise.all([
     world.call(waitForAssets, [scope, options.imageTimeout, fontTimeoutMs], {
       timeoutMs: assetsTimeoutMs + callTimeoutMs,

@@ -17,7 +17,7 @@ export function rememberFixed(): void {
     if (!element.checkVisibility({ visibilityProperty: true })) continue;
     const { top, height } = element.getBoundingClientRect();
     if (height === 0 || (element.innerText ?? '').trim() === '') continue;
-    const contents = [...element.querySelectorAll('*')]
+    const contents = [element, ...element.querySelectorAll('*')]
       .filter((one) => one.childElementCount === 0 && one.checkVisibility({ visibilityProperty: true }))
       .slice(0, maxContents)
       .map((one) => ({ element: one, top: one.getBoundingClientRect().top }));

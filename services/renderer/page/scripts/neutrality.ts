@@ -86,21 +86,24 @@ export function compareWithSeen(viewHeight: number): Difference {
 }
 
 /**
+ * Lets {@link hideResizes} keep `resize` from the page. Runs before the page's own scripts: of the listeners of a window,
+ * those that were there first are called first.
+ */
+export function interceptResizes(): void {
+  addEventListener('resize', (event) => {
+    if ((globalThis as PageState).webcaptureHidesResizes === true) event.stopImmediatePropagation();
+  });
+}
+
+/**
  * Keeps `resize` from the page, or no longer: a person who looks at it never resizes the window. A canvas that covers the
  * viewport is drawn anew by its script when that grows, and hears of it.
  */
 export function hideResizes(hide: boolean): void {
-  const state = globalThis as PageState;
-  if (state.webcaptureHiddenResize) removeEventListener('resize', state.webcaptureHiddenResize, true);
-  delete state.webcaptureHiddenResize;
-  if (!hide) return;
   const minShare = 0.9;
-  const covers = [...document.querySelectorAll('canvas')].some((canvas) => {
+  const covers = (canvas: HTMLCanvasElement) => {
     const { width, height } = canvas.getBoundingClientRect();
     return width >= innerWidth * minShare && height >= innerHeight * minShare;
-  });
-  if (covers) return;
-  state.webcaptureHiddenResize = (event) => event.stopImmediatePropagation();
-  // Of the listeners of the window itself, those that capture are called first.
-  addEventListener('resize', state.webcaptureHiddenResize, true);
+  };
+  (globalThis as PageState).webcaptureHidesResizes = hide && ![...document.querySelectorAll('canvas')].some(covers);
 }

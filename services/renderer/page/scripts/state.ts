@@ -35,7 +35,7 @@ export interface PageState {
   webcapturePanes?: readonly { readonly element: Element; readonly top: number; readonly isAtEnd: boolean }[];
   webcaptureFixed?: readonly FixedBox[];
   webcaptureFixedChanges?: readonly StyleChange[];
-  webcaptureHiddenResize?: (event: Event) => void;
+  webcaptureHidesResizes?: boolean;
   webcaptureTiles?: {
     /** Elements that take part in the flow of the page. */
     readonly flow: Map<Element, Place>;
