@@ -30,7 +30,7 @@ const restTimeoutMs = 1500;
 const revealTimeoutMs = 5000;
 const nextRevealMs = 1700;
 /** An empty page changes within the first, shows something within the second, and what follows comes within the third. */
-const quietTimeoutMs = 600;
+const quietTimeoutMs = 450;
 const contentTimeoutMs = 2500;
 const moreContentTimeoutMs = 3000;
 /** Charts take a second to draw themselves in. */

@@ -2,7 +2,7 @@ import type { Page } from 'playwright';
 import sharp from 'sharp';
 
 /** A person takes a look at each place before going on, in milliseconds. */
-const lookMs = 700;
+const lookMs = 400;
 /** Half a viewport at a time: what comes into sight at the edge is shown from its middle. */
 const stepShare = 0.5;
 /** Pages that grow without end are followed so far, in CSS pixels. */
@@ -13,7 +13,12 @@ export interface SlowScroll {
   readonly png: Buffer;
   readonly height: number;
   /** The areas that fixed elements took up in the viewport at each station, in pixels of the picture. */
-  readonly fixed: readonly { readonly x: number; readonly y: number; readonly width: number; readonly height: number }[];
+  readonly fixed: readonly {
+    readonly x: number;
+    readonly y: number;
+    readonly width: number;
+    readonly height: number;
+  }[];
 }
 
 /**
@@ -69,7 +74,9 @@ function scrollTo(page: Page, y: number): Promise<number> {
 function fixedBoxes(page: Page): Promise<{ x: number; y: number; width: number; height: number }[]> {
   return page.evaluate(() =>
     [...document.querySelectorAll('*')]
-      .filter((element) => ['fixed', 'sticky'].includes(getComputedStyle(element).position) && element.checkVisibility())
+      .filter(
+        (element) => ['fixed', 'sticky'].includes(getComputedStyle(element).position) && element.checkVisibility(),
+      )
       .map((element) => element.getBoundingClientRect())
       .filter(({ width, height }) => width > 0 && height > 0 && height < innerHeight * 0.9)
       .map(({ x, y, width, height }) => ({ x, y, width, height })),
