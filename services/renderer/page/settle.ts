@@ -27,7 +27,7 @@ const fontTimeoutMs = 3200;
 /** Scripts that fade in, or count up, take no longer. */
 const restTimeoutMs = 1500;
 /** Content that comes in one by one: in all, and after the last one. Many put off the first one by a second and a half. */
-const revealTimeoutMs = 5000;
+const revealTimeoutMs = 7000;
 const nextRevealMs = 1700;
 /** An empty page changes within the first, shows something within the second, and what follows comes within the third. */
 const quietTimeoutMs = 450;

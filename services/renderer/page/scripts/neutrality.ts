@@ -17,7 +17,12 @@ export function sampleContents(): void {
     (_, n) => candidates[Math.floor(n * every)],
   );
   const state = globalThis as PageState;
-  state.webcaptureSeen = { sample: sample.filter((element) => element !== undefined), seen: new Set(), places: [] };
+  state.webcaptureSeen = {
+    sample: sample.filter((element) => element !== undefined),
+    seen: new Set(),
+    atTop: new Set(),
+    places: [],
+  };
   for (const element of state.webcaptureSeen.sample) {
     const { top, bottom } = element.getBoundingClientRect();
     const isInView = top >= 0 && bottom <= innerHeight;
@@ -31,7 +36,15 @@ export function sampleContents(): void {
 export function rememberPlaces(): void {
   const state = globalThis as PageState;
   const { webcaptureSeen: seen, webcaptureScroller: scroller } = state;
-  if (seen) seen.places = seen.sample.map((element) => element.getBoundingClientRect().top);
+  if (seen) {
+    seen.places = seen.sample.map((element) => element.getBoundingClientRect().top);
+    for (const element of seen.sample) {
+      const { top, bottom } = element.getBoundingClientRect();
+      const isInView = top < innerHeight && bottom > 0;
+      if (isInView && element.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+        seen.atTop.add(element);
+    }
+  }
   const roots: (Element | null | undefined)[] = [
     document.documentElement,
     document.scrollingElement,
@@ -77,10 +90,16 @@ export function compareWithSeen(viewHeight: number): Difference {
   };
   let [seen, lost, moved] = [0, 0, 0];
   state.sample.forEach((element, index) => {
-    if (!state.seen.has(element) || !element.isConnected || isFixed(element)) return;
+    // What is fixed is seen everywhere, and counts as it is at the top.
+    const counts = isFixed(element) ? state.atTop.has(element) : state.seen.has(element);
+    if (!counts || !element.isConnected) return;
     seen += 1;
     if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) lost += 1;
-    else if (Math.abs(element.getBoundingClientRect().top - (state.places[index] ?? 0)) > viewHeight / 2) moved += 1;
+    else if (
+      !isFixed(element) &&
+      Math.abs(element.getBoundingClientRect().top - (state.places[index] ?? 0)) > viewHeight / 2
+    )
+      moved += 1;
   });
   return { seen, lost, moved };
 }

@@ -28,6 +28,8 @@ export interface PageState {
     readonly sample: readonly Element[];
     /** Those that were in sight at some place as the page was scrolled. */
     readonly seen: Set<Element>;
+    /** Those that are in sight at the top of the page, before the viewport grows. */
+    readonly atTop: Set<Element>;
     /** Where they are in the page, in CSS pixels from its top; before the viewport grows. */
     places: readonly number[];
   };
@@ -39,6 +41,10 @@ export interface PageState {
   webcaptureTiles?: {
     /** Elements that take part in the flow of the page. */
     readonly flow: Map<Element, Place>;
+    /** Fixed elements that are in sight at the top of the page. */
+    readonly fixedAtTop: Set<Element>;
+    /** Those that came later, and have been shown. */
+    readonly shown: Set<Element>;
   };
   /** When all of the page had come into sight, by `performance.now()`. */
   webcaptureShownAt?: number;

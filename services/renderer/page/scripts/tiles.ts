@@ -7,16 +7,25 @@ declare const waits: PageWaits;
 /** Remembers what takes part in the page's flow, and lets what is sticky stand where it belongs. */
 export function prepareTiles(): void {
   const flow = new Map<Element, Place>();
+  const fixedAtTop = new Set<Element>();
+  const isSeen = (element: Element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    const isVisible = element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+    return isVisible && top < innerHeight && bottom > 0;
+  };
   for (const element of document.querySelectorAll<HTMLElement>('body *')) {
     const { position } = getComputedStyle(element);
-    if (position === 'fixed') continue;
+    if (position === 'fixed') {
+      if (isSeen(element)) fixedAtTop.add(element);
+      continue;
+    }
     const { top, left, width } = element.getBoundingClientRect();
     flow.set(element, { top: top + scrollY, left, width });
     if (position !== 'sticky' || !(element.style instanceof CSSStyleDeclaration)) continue;
     element.style.setProperty('position', 'relative', 'important');
     element.style.setProperty('inset', 'auto', 'important');
   }
-  (globalThis as PageState).webcaptureTiles = { flow };
+  (globalThis as PageState).webcaptureTiles = { flow, fixedAtTop, shown: new Set() };
 }
 
 /**
@@ -29,6 +38,7 @@ export function prepareTiles(): void {
  */
 export async function showTile(top: number, isLast: boolean, restMs: number): Promise<void> {
   const minBackdrop = 0.9;
+  const minLate = 0.02;
   const state = (globalThis as PageState).webcaptureTiles;
   const page = document.scrollingElement ?? document.documentElement;
   const hide = (element: Element, isHidden: boolean) => {
@@ -54,6 +64,15 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
     set('top', `${wantedTop - (at + scrollY)}px`);
     set('left', `${wantedLeft - left}px`);
   };
+  /** What comes in on the way, and is no small button, is shown where it is first seen. */
+  const comesLater = (element: Element, { width, height }: DOMRect) =>
+    state?.fixedAtTop.has(element) === false && width * height > innerWidth * innerHeight * minLate;
+  const isNew = (element: Element, box: DOMRect) => {
+    const isInSight = box.top < innerHeight && box.bottom > 0 && Number(getComputedStyle(element).opacity) > 0.5;
+    if (!isInSight || state?.shown.has(element) === true) return false;
+    state?.shown.add(element);
+    return true;
+  };
   const arrange = () => {
     for (const element of document.querySelectorAll('body *')) {
       if (getComputedStyle(element).position !== 'fixed') continue;
@@ -65,7 +84,7 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
         continue;
       }
       const isAtEnd = box.top > innerHeight / 2;
-      const isHere = isAtEnd ? isLast : top === 0;
+      const isHere = comesLater(element, box) ? isNew(element, box) : isAtEnd ? isLast : top === 0;
       // Of a sidebar, the background goes on.
       if (isTall)
         for (const child of element.children) hide(child, !isHere && (element.textContent ?? '').trim() !== '');
