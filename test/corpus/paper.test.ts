@@ -171,6 +171,16 @@ const pages: readonly HardPage[] = [
     },
   ),
   onPaper(
+    'a panel that waits beside the screen is not on paper, and does not widen it',
+    html(
+      `<aside style="position:fixed;top:0;right:-300px;width:280px;height:100%">panel</aside><main style="background:#00ff00;height:300px">text</main>`,
+    ),
+    (seen) => {
+      expect(textOf(seen).join('')).not.toContain('panel');
+      seen.expectColour(780, 250, '#00ff00');
+    },
+  ),
+  onPaper(
     'scripts see the width of the paper, by the rules for paper, and draw for it',
     html(
       `<style>@media print { nav { display: none } } nav { float: left; width: 200px; height: 100px } main { overflow: hidden }</style><nav></nav><main><canvas id="chart" height="100"></canvas><p id="size"></p></main>

@@ -60,6 +60,12 @@ export function placeFixedOnce(): void {
     const box = element.getBoundingClientRect();
     const covers = box.width >= innerWidth * minBackdrop && box.height >= innerHeight * minBackdrop;
     if (covers && (element.innerText ?? '').trim() === '') continue;
+    const isBeside = box.left >= innerWidth - 1 || box.right <= 1 || box.bottom <= 1 || box.top >= innerHeight - 1;
+    if (isBeside) {
+      // It waits beside the screen, and would widen the paper.
+      element.style.setProperty('display', 'none', 'important');
+      continue;
+    }
     const hangs = box.top > innerHeight / 2;
     const wanted = { top: hangs ? Math.max(end, box.top) : box.top + scrollY, left: box.left };
     const set = (name: string, value: string) => element.style.setProperty(name, value, 'important');
