@@ -60,7 +60,6 @@ export const galleryPages: readonly GalleryPackage[] = [
   { specifier: 'jstree@3.3.17', paths: ['/demo/basic/index.html'] },
   { specifier: 'magnific-popup@1.1.0', paths: ['/website/index.html'] },
   { specifier: 'photoswipe@4.1.3', paths: ['/website/index.html'] },
-  { specifier: 'simplelightbox@2.14.3', paths: ['/demo/index.html'] },
   { specifier: 'clipboard@2.0.11', paths: ['/demo/target-input.html'] },
   { specifier: 'spectre.css@0.5.9', paths: ['/docs/elements/forms.html', '/docs/elements/typography.html'] },
   { specifier: '98.css@0.1.21', paths: ['/dist/index.html'] },

@@ -137,7 +137,9 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
     if (look === '' || moving.has(element)) continue;
     const rule = document.createElement('i');
     rule.style.cssText = look;
-    for (const name of [...rule.style]) {
+    // A copy: properties are taken out on the way.
+    const names = [...rule.style];
+    for (const name of names) {
       const value = rule.style.getPropertyValue(name);
       // What has yet to come in is not kept from it.
       const hides = (name === 'opacity' && Number(value) === 0) || (name === 'visibility' && value === 'hidden');
