@@ -5,6 +5,7 @@ import { benchCacheHits } from './front/cache-hits.ts';
 import { benchLimitChecks } from './front/limit-checks.ts';
 import { benchListing } from './front/listing.ts';
 import { benchOwnTime } from './front/own-time.ts';
+import { benchPages } from './pages/gallery.ts';
 import { benchScale, scaleParts } from './scale/scale.ts';
 import { benchSoak } from './soak/soak.ts';
 import { benchSpeed } from './speed/speed.ts';
@@ -16,10 +17,11 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service, each
   front     cache hits, the front's own time, listing, limit checks
   storage   both stores, with files of 300 KB and 10 MB
   distance  renderers 100 and 220 ms away from NATS, beside one next to it (not run without being named)
+  pages     captures of pages that others made, beside what a person sees, as a gallery (not run without being named)
   scale     what the service costs where it is large (some minutes; not run without being named)
   soak      memory over many captures (an hour; not run without being named)
 
-  --only NAME    of scale: ${scaleParts.join(', ')}
+  --only NAME    of scale: ${scaleParts.join(', ')}; of pages: those whose package or path contains it
   --captures N   the soak ends after so many captures (2000)
   --minutes N    or minutes (60)
 `;
@@ -34,6 +36,7 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   speed: [benchSpeed],
   front: [benchCacheHits, benchOwnTime, benchListing, benchLimitChecks],
   scale: [() => benchScale(values.only)],
+  pages: [() => benchPages({ only: values.only })],
   storage: [benchStorage],
   distance: [benchDistance],
   soak: [() => benchSoak({ captures: Number(values.captures), minutes: Number(values.minutes) })],
@@ -41,7 +44,8 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
 
 const unknown = asked.filter((name) => !(name in parts));
 if (unknown.length > 0) refuse(`There is no part ${unknown.join(', ')}.`);
-if (values.only !== undefined && !scaleParts.includes(values.only)) refuse(`Scale has no part ${values.only}.`);
+if (asked.includes('scale') && values.only !== undefined && !scaleParts.includes(values.only))
+  refuse(`Scale has no part ${values.only}.`);
 for (const name of asked.length === 0 ? ['speed', 'front', 'storage'] : asked) {
   for (const measure of parts[name] ?? []) await measure();
 }

@@ -42,7 +42,7 @@ const pages: readonly HardPage[] = [
   ),
   hostile(
     'a busy loop as soon as the viewport grows, for a whole page',
-    `addEventListener('resize', () => { for (;;); });
+    `matchMedia('(min-height: 1500px)').addEventListener('change', () => { for (;;); });
      document.body.insertAdjacentHTML('beforeend', '<p style="height:2000px"></p>')`,
     { options: { isFullPage: true }, check: isStopped },
   ),

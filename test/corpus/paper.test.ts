@@ -148,15 +148,49 @@ const pages: readonly HardPage[] = [
     },
   ),
   onPaper(
-    'a fixed element stands on every page, a sticky one once',
+    'an element that the rules for paper fix stands on every page, a sticky one once',
     html(
-      `<div style="position:fixed;top:0">fixed</div><div style="position:sticky;top:0">sticky</div><div style="height:2500px">text</div>`,
+      `<style>@media print { #bar { position: fixed; top: 0 } }</style><div id="bar">fixed</div><div style="position:sticky;top:0">sticky</div><div style="height:2500px">text</div>`,
     ),
     (seen) => {
       const all = textOf(seen);
       expect(all).toHaveLength(3);
       expect(all.every((text) => text.includes('fixed'))).toBe(true);
       expect(all.filter((text) => text.includes('sticky'))).toHaveLength(1);
+    },
+  ),
+  onPaper(
+    'what is fixed to the screen stands once: bars at the top of the first page, those at the lower edge at the end',
+    html(
+      `<div style="position:fixed;top:0">fixed</div><div style="position:fixed;bottom:0">cookies</div><div style="height:2500px">text</div>`,
+    ),
+    (seen) => {
+      const all = textOf(seen);
+      expect(all.map((text) => text.includes('fixed'))).toEqual([true, false, false]);
+      expect(all.map((text) => text.includes('cookies'))).toEqual([false, false, true]);
+    },
+  ),
+  onPaper(
+    'a panel that waits beside the screen is not on paper, and does not widen it',
+    html(
+      `<aside style="position:fixed;top:0;right:-300px;width:280px;height:100%">panel</aside><main style="background:#00ff00;height:300px">text</main>`,
+    ),
+    (seen) => {
+      expect(textOf(seen).join('')).not.toContain('panel');
+      seen.expectColour(780, 250, '#00ff00');
+    },
+  ),
+  onPaper(
+    'scripts see the width of the paper, by the rules for paper, and draw for it',
+    html(
+      `<style>@media print { nav { display: none } } nav { float: left; width: 200px; height: 100px } main { overflow: hidden }</style><nav></nav><main><canvas id="chart" height="100"></canvas><p id="size"></p></main>
+       <script>const draw = () => { chart.width = chart.parentElement.clientWidth; chart.getContext('2d').fillRect(0, 0, chart.width, 100);
+         size.textContent = chart.width + ' of ' + innerWidth; }; addEventListener('resize', draw); draw();</script>`,
+    ),
+    (seen) => {
+      // 210 mm are 793.7 px.
+      expect(textOf(seen).join('')).toContain('793 of 793');
+      seen.expectColour(780, 50, '#000000');
     },
   ),
   {

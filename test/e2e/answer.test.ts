@@ -76,6 +76,7 @@ describe('POST /capture', () => {
       images: { loaded: 0, failed: 0, pending: 0 },
       blockedRequests: 0,
       softTimeouts: [],
+      strategy: 'single',
       truncated: false,
       blank: false,
       challenge: false,

@@ -34,6 +34,7 @@ export const plainReport: CaptureReport = {
   images: { loaded: 0, failed: 0, pending: 0 },
   blockedRequests: 0,
   softTimeouts: [],
+  strategy: 'single',
   truncated: false,
   blank: false,
   challenge: false,

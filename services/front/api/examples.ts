@@ -64,6 +64,7 @@ export const resultExample: CaptureResult = {
     images: { loaded: 3, failed: 0, pending: 0 },
     blockedRequests: 0,
     softTimeouts: [],
+    strategy: 'single',
     truncated: false,
     blank: false,
     challenge: false,

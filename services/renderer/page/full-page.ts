@@ -1,14 +1,18 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
-import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
-import { isContent, LoadingRequests } from './network.ts';
+import type { CaptureStrategy } from '@webcapture/shared/api/capture.ts';
 import type { OpenPage } from './open.ts';
 import { finishAnimations, holdScrollAnimations, watchMotion } from './scripts/animations.ts';
 import { loadEagerly } from './scripts/assets.ts';
-import { measurePage, type PageMeasures } from './scripts/measures.ts';
-import { announceScroll, findScroller, growScroller, scrollThrough, scrollToTop } from './scripts/scrolling.ts';
+import { measurePage, type PageMeasures, untilHeight } from './scripts/measures.ts';
+import { holdScrollEffects, watchScrollEffects } from './scripts/effects.ts';
+import { keepFixedContents, releaseFixed, rememberFixed } from './scripts/fixed.ts';
+import { compareWithSeen, hideResizes, rememberPlaces, restorePanes, sampleContents } from './scripts/neutrality.ts';
+import { announceScroll, findScroller, growScroller, isLocked } from './scripts/scrolling.ts';
 import { freezeMediaQueries, pinPseudos, pinSizes, rememberSizes } from './scripts/sizes.ts';
-import { untilFrames, untilObserved } from './scripts/waits.ts';
+import { untilFrames } from './scripts/waits.ts';
+import { scrollPage } from './scroll-page.ts';
 import { assertHolds, maxCssHeight } from './size-limits.ts';
+import { maxTiles, tileHeight } from './tiles.ts';
 
 /** Sizes that pages give in shares of the viewport's height. */
 const pinned = [
@@ -33,17 +37,21 @@ const maxTurns = 5;
 /** What a page does on being scrolled, it does at the stations of a few steps; the rest is in sight when it has grown. */
 const scrollSteps = 12;
 const callTimeoutMs = 5000;
-/** Scrolling takes no longer than this, however much the page grows; a last measurement at its end may come on top. */
-const scrollBudgetMs = 10_000;
-/** A page that has grown so often on reaching its end, or by so many CSS pixels, will go on growing. */
-const maxScrollRounds = 10;
-const maxGrowth = 20_000;
-/** For what the page asked the server for on being scrolled. */
-const loadingTimeoutMs = 1500;
-/** A page that asks all the time is measured so often. */
-const maxMeasurements = 2;
-/** For what watches the end: what is missed here is missed for good. */
-const endTimeoutMs = 2000;
+
+/** For elements that scripts move with the scroll position to be seen in the middle of the viewport. */
+const effectsBudgetMs = 4000;
+/** A page that cannot be scrolled may be about to let go: its loader covers it. */
+const unlockTimeoutMs = 600;
+/** So much of what a person has seen may be gone, or stand elsewhere, when the page has grown: slides move on by themselves. */
+const maxLostShare = 0.1;
+const maxMovedShare = 0.2;
+/** Of the viewport: by so much a page may be taller or shorter than it was. */
+const maxDriftShare = 0.25;
+/** A page that becomes so many times as tall with the viewport feeds on it, whatever it says afterwards. */
+const maxGrowth = 3;
+/** For scripts to give up the height that they took from the viewport. */
+const shrinkTimeoutMs = 300;
+const leaveTimeoutMs = 1500;
 
 /** The whole page, laid out and in sight. */
 export interface FullPage {
@@ -51,14 +59,21 @@ export interface FullPage {
   readonly height: number;
   /** How far the content hangs out to the left of it, in CSS pixels. */
   readonly left: number;
-  /** It still grew when we stopped. */
+  /** It still grew when we stopped, or is taller than the picture may be. */
   readonly truncated: boolean;
+  /** `single`: the viewport shows all of it; `grown`: one as tall as the page does; `tiles`: it is to be taken place by place. */
+  readonly strategy: CaptureStrategy;
+  /** It cannot be scrolled, and shows the viewport only, whatever lies below. */
+  readonly isLocked: boolean;
+  /** In the viewport that was asked for, in CSS pixels; undefined where the page is not to be taken in tiles. */
+  readonly naturalHeight?: number | undefined;
 }
 
 /**
  * Brings a page into a shape in which one picture shows all of it: everything loaded and in place that loads or appears on
  * scrolling, and the viewport as tall as the page. Then fixed and sticky elements stand once, and backgrounds that are
- * fixed to the viewport cover all of it; what measures itself by the viewport's height is kept as it was.
+ * fixed to the viewport cover all of it; what measures itself by the viewport's height is kept as it was. A page that is
+ * not the same in such a viewport is left in the one that was asked for, and is to be taken in tiles.
  *
  * @throws ServiceError PAGE_TOO_LARGE
  */
@@ -69,36 +84,131 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
   const call = callIn(open);
 
   // Sent at once, they run one after the other.
-  const [, , hidden, first] = await Promise.all([
+  const [, , hidden, first, locked] = await Promise.all([
     call(loadEagerly, []),
     call(watchMotion, []),
     call(findScroller, []),
     call(measurePage, []),
+    // Where banners are blocked, the lock that came with one is none.
+    options.block.cookieBanners ? false : call(isLocked, [unlockTimeoutMs]),
+    call(watchScrollEffects, []),
+    call(sampleContents, []),
   ]);
+  if (locked && hidden === null) {
+    return { height: first.viewHeight, left: 0, truncated: false, strategy: 'single', isLocked: true };
+  }
   // A page that is too tall before it is scrolled need not be scrolled.
   assertHolds(format, Math.round(viewport.width * scale), Math.round((first.height + (hidden ?? 0)) * scale));
   const { stillGrew } = await scrollPage(open, scrollSteps);
-  const before = await call(measurePage, []);
+  await open.world.call(holdScrollEffects, [effectsBudgetMs], {
+    timeoutMs: effectsBudgetMs + callTimeoutMs,
+    what: 'effects of scrolling',
+  });
+  const [before] = await Promise.all([call(measurePage, []), call(rememberPlaces, [])]);
   // Scrolling may have made the scroller's content taller.
   const content = before.height + (hidden === null ? 0 : ((await call(findScroller, [])) ?? 0));
   if (content > maxHeight && !stillGrew) {
     assertHolds(format, Math.round(viewport.width * scale), Math.round(content * scale));
   }
-  if (content <= before.viewHeight) return { height: before.viewHeight, left: before.left, truncated: stillGrew };
+  const { left } = before;
+  if (content <= before.viewHeight) {
+    return { height: before.viewHeight, left, truncated: stillGrew, strategy: 'single', isLocked: false };
+  }
   const height = await grow(open, { before, content: Math.min(content, maxHeight), maxHeight });
-  return { height, left: before.left, truncated: stillGrew || content > maxHeight };
+  const canTile = format !== 'pdf' && hidden === null && content <= maxTiles * tileHeight(viewport);
+  const whole: FullPage = {
+    height,
+    left,
+    truncated: stillGrew || content > maxHeight,
+    strategy: 'grown',
+    isLocked: false,
+    naturalHeight: canTile ? before.height : undefined,
+  };
+  const feedsOnItself = canTile && height > before.height * maxGrowth;
+  return feedsOnItself ? leaveForTiles(open, { whole, naturalHeight: before.height, maxHeight }) : whole;
+}
+
+/**
+ * Holds a page that has come to rest in its tall viewport against what a person finds: where too much of it is gone, stands
+ * elsewhere, or has another height, it is left in the viewport that was asked for, to be taken in tiles.
+ */
+export async function checkGrowth(open: OpenPage, whole: FullPage, options: RenderOptions): Promise<FullPage> {
+  const { naturalHeight, strategy } = whole;
+  if (strategy !== 'grown' || naturalHeight === undefined) return whole;
+  const { viewport, format } = options;
+  const call = callIn(open);
+  const [{ seen, lost, moved }, now] = await Promise.all([
+    call(compareWithSeen, [viewport.height]),
+    call(measurePage, []),
+  ]);
+  const isTaller = now.height > whole.height ? now.height : now.contentHeight;
+  const drift = isTaller - naturalHeight;
+  const hasDrifted = Math.abs(drift) > viewport.height * maxDriftShare;
+  const isNeutral = hasDrifted
+    ? lost <= seen * maxLostShare && !(await isOfViewport(open, { whole, naturalHeight, drift }))
+    : lost <= seen * maxLostShare && moved <= seen * maxMovedShare;
+  if (isNeutral) return whole;
+  return leaveForTiles(open, { whole, naturalHeight, maxHeight: maxCssHeight(format, viewport.deviceScaleFactor) });
+}
+
+/** Whether what a page is taller or shorter by is the tall viewport's doing, and not content that has come in: that would stay. */
+async function isOfViewport(
+  open: OpenPage,
+  { whole, naturalHeight, drift }: { whole: FullPage; naturalHeight: number; drift: number },
+): Promise<boolean> {
+  const call = callIn(open);
+  const viewHeight = open.emulation.viewport.height;
+  // Scripts that copied the height of the viewport are to copy it again.
+  await Promise.all([call(hideResizes, [false]), call(releaseFixed, [])]);
+  await open.emulation.grow(viewHeight);
+  if (await call(untilHeight, [naturalHeight + drift / 2, Math.sign(drift), shrinkTimeoutMs])) return true;
+  await call(hideResizes, [true]);
+  await open.emulation.grow(whole.height);
+  await call(untilFrames, [2]);
+  await Promise.all([call(finishAnimations, []), call(keepFixedContents, [whole.height - viewHeight])]);
+  return false;
+}
+
+/** The page is again in the viewport that was asked for. */
+async function leaveForTiles(
+  open: OpenPage,
+  { whole, naturalHeight, maxHeight }: { whole: FullPage; naturalHeight: number; maxHeight: number },
+): Promise<FullPage> {
+  const call = callIn(open);
+  await Promise.all([call(hideResizes, [false]), call(releaseFixed, [])]);
+  await open.emulation.grow(open.emulation.viewport.height);
+  await Promise.all([call(untilFrames, [2]), call(restorePanes, [])]);
+  // What grew with the viewport may take its time to shrink again.
+  await call(untilHeight, [Math.min(whole.height, naturalHeight * maxGrowth), 1, leaveTimeoutMs]);
+  const { height } = await call(measurePage, []);
+  return {
+    ...whole,
+    height: Math.min(height, maxHeight),
+    truncated: whole.truncated || height > maxHeight,
+    strategy: 'tiles',
+  };
 }
 
 /** Follows what has changed the height of the page since: images that came in, fonts. */
 export async function fitFullPage(open: OpenPage, whole: FullPage, options: RenderOptions): Promise<FullPage> {
   const { viewport, format } = options;
+  if (whole.isLocked) return whole;
   const maxHeight = maxCssHeight(format, viewport.deviceScaleFactor);
-  const measures = await callIn(open)(measurePage, []);
+  const call = callIn(open);
+  const measures = await call(measurePage, []);
+  if (whole.strategy === 'tiles') {
+    const height = Math.min(measures.height, maxHeight);
+    return { ...whole, height, left: measures.left, truncated: whole.truncated || measures.height > maxHeight };
+  }
   const fits = measures.height === whole.height && measures.contentHeight >= whole.height - 1;
-  if (fits) return { ...whole, left: measures.left };
+  if (fits) {
+    if (whole.strategy === 'grown') await call(restorePanes, []);
+    return { ...whole, left: measures.left };
+  }
   const height = await settleHeight(open, { height: whole.height, viewHeight: viewport.height, maxHeight });
-  const { height: now, left } = await callIn(open)(measurePage, []);
-  return { height, left, truncated: whole.truncated || now > height };
+  const [{ height: now, left }] = await Promise.all([call(measurePage, []), call(restorePanes, [])]);
+  const strategy = height > viewport.height ? 'grown' : whole.strategy;
+  return { ...whole, height, left, truncated: whole.truncated || now > height, strategy };
 }
 
 async function grow(
@@ -112,7 +222,9 @@ async function grow(
     // On its way to another size, nothing tells what it depends on.
     call(finishAnimations, []),
     call(freezeMediaQueries, []),
+    call(rememberFixed, []),
     call(rememberSizes, [pinned]),
+    call(hideResizes, [true]),
   ]);
   await open.emulation.grow(content);
   await Promise.all([call(growScroller, [content - viewHeight]), call(untilFrames, [2])]);
@@ -122,7 +234,9 @@ async function grow(
     if (elements + pseudos === 0) break;
     await Promise.all([call(finishAnimations, []), call(untilFrames, [2])]);
   }
-  return settleHeight(open, { height: content, viewHeight, maxHeight });
+  const height = await settleHeight(open, { height: content, viewHeight, maxHeight });
+  await Promise.all([call(keepFixedContents, [height - viewHeight]), call(restorePanes, [])]);
+  return height;
 }
 
 /** Fits the viewport to the content, which may have become taller or shorter by what happened to it. */
@@ -169,59 +283,4 @@ async function pin(open: OpenPage): Promise<[elements: number, pseudos: number]>
 function callIn({ world }: OpenPage) {
   return <A extends readonly unknown[], R>(fn: (...args: A) => R, args: A): Promise<Awaited<R>> =>
     world.call(fn, args, { timeoutMs: callTimeoutMs, what: fn.name });
-}
-
-/**
- * Scrolls through the page and back, so that what loads or appears on scrolling is there. A page that grows when its end
- * is reached is followed for a while.
- *
- * @param maxSteps from the beginning to the end
- * @returns whether the page still grew when scrolling stopped
- */
-export async function scrollPage(
-  { world, page, deadline }: OpenPage,
-  maxSteps: number,
-): Promise<{ readonly stillGrew: boolean }> {
-  const measure = () => world.call(scrollThrough, [0, 0, 1], { timeoutMs: callTimeoutMs, what: 'measuring' });
-  const first = await measure();
-  if (first.reachedEnd || !first.scripted) return { stillGrew: false };
-  const end = performance.now() + scrollBudgetMs;
-  const loading = new LoadingRequests(page, isContent);
-  const observed = () =>
-    world.call(untilObserved, [endTimeoutMs], { timeoutMs: callTimeoutMs, what: 'what watches the end' });
-  const hasGrown = async (height: number): Promise<boolean> => {
-    for (let count = 1; ; count += 1) {
-      const { begun } = loading;
-      if (begun > 0) {
-        await deadline.run(loading.none(), loadingTimeoutMs, 'what scrolling asked for').catch(ignoreDeadline);
-        await observed();
-      }
-      if ((await measure()).height > height) return true;
-      // A request is told on another way than what the page answers, and may be heard of later than it was made.
-      if (loading.begun === begun || count === maxMeasurements || performance.now() >= end) return false;
-    }
-  };
-  try {
-    let stillGrew = false;
-    for (let round = 0; round < maxScrollRounds; round += 1) {
-      const left = Math.max(0, end - performance.now());
-      const { reachedEnd, height } = await world.call(scrollThrough, [left, first.height + maxGrowth, maxSteps], {
-        timeoutMs: left + callTimeoutMs,
-        what: 'scrolling',
-      });
-      stillGrew = height > first.height;
-      if (!reachedEnd) break;
-      await observed();
-      stillGrew = await hasGrown(height);
-      if (!stillGrew) break;
-    }
-    await world.call(scrollToTop, [], { timeoutMs: callTimeoutMs, what: 'scrolling back' });
-    return { stillGrew };
-  } finally {
-    loading.stop();
-  }
-}
-
-function ignoreDeadline(error: unknown): void {
-  if (!(error instanceof DeadlineError)) throw error;
 }

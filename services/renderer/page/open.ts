@@ -9,6 +9,7 @@ import { windowSize } from '../browser/switches.ts';
 import type { ProxySession } from '../egress/proxy.ts';
 import type { CaptureDeadline } from './deadline.ts';
 import { MainDocument } from './main-document.ts';
+import { interceptResizes } from './scripts/neutrality.ts';
 import { watchNetwork, type NetworkWatch } from './network.ts';
 import { PageWorld } from './world.ts';
 
@@ -78,6 +79,8 @@ export async function openPage(
         emulation.apply(),
         // A fresh page is light already.
         colorScheme === 'light' ? undefined : page.emulateMedia({ colorScheme }),
+        // The viewport is going to grow.
+        options.isFullPage ? world.runFirst(interceptResizes) : undefined,
       ]),
       setUpTimeoutMs,
       'setting up the page',
@@ -163,10 +166,10 @@ class ViewportEmulation {
     await this.#override({ width: this.#width, height }, true);
   }
 
-  /** Lays the page out in another width from now on, in the height of the viewport. */
-  async layOutIn(width: number): Promise<void> {
+  /** Lays the page out in another width from now on, by default in the height of the viewport. */
+  async layOutIn(width: number, height = this.viewport.height): Promise<void> {
     this.#width = width;
-    await this.grow(this.viewport.height);
+    await this.grow(height);
   }
 
   async #override({ width, height }: Size, dontSetVisibleSize: boolean): Promise<void> {

@@ -12,7 +12,8 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';
 import type { OpenPage } from './open.ts';
 import { measurePage } from './scripts/measures.ts';
-import { keepDrawings, usePaperAskedFor } from './scripts/print.ts';
+import { keepDrawings, placeFixedOnce, usePaperAskedFor } from './scripts/print.ts';
+import { untilFrames } from './scripts/waits.ts';
 import { assertHolds } from './size-limits.ts';
 
 export interface PrintedPdf {
@@ -60,9 +61,29 @@ export async function printPdf(
 
 /** As many pages of paper as it takes. */
 async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> {
-  const [width, height] = paperMm[pdf.paper];
-  const size = pdf.landscape ? { width: height, height: width } : { width, height };
+  await open.world.call(placeFixedOnce, [], { timeoutMs: callTimeoutMs, what: 'fixed elements' });
+  const size = sizeOf(pdf);
   return print(open, pdf, { width: size.width / mmPerInch, height: size.height / mmPerInch });
+}
+
+/** The paper, in millimetres. */
+function sizeOf({ paper, landscape }: PdfOptions): { readonly width: number; readonly height: number } {
+  const [width, height] = paperMm[paper];
+  return landscape ? { width: height, height: width } : { width, height };
+}
+
+/**
+ * Shows the page to its scripts as paper will: by the rules for paper, in a viewport as large as what the margins leave of a
+ * page. They hear of the new size, and draw charts for it; while it is printed they hear of nothing.
+ */
+export async function layOutForPaper({ page, emulation, deadline, world }: OpenPage, pdf: PdfOptions): Promise<void> {
+  const { width, height } = sizeOf(pdf);
+  const inner = (side: number, margins: number) => Math.max(1, Math.floor(toPx(side - margins) / pdf.scale));
+  const column = inner(width, pdf.margin.left + pdf.margin.right);
+  const tall = inner(height, pdf.margin.top + pdf.margin.bottom);
+  await deadline.run(page.emulateMedia({ media: 'print' }), callTimeoutMs, 'the print layout');
+  await emulation.layOutIn(column, tall);
+  await world.call(untilFrames, [2], { timeoutMs: callTimeoutMs, what: 'frames' });
 }
 
 /**
@@ -92,7 +113,8 @@ async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPag
   const { pdf, viewport } = options;
   const { contentHeight } = await open.world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });
   // A page shorter than the viewport ends where its content does.
-  const content = whole.height > viewport.height ? whole.height : Math.max(1, contentHeight);
+  const flow = whole.height > viewport.height ? whole.height : Math.max(1, contentHeight);
+  const content = whole.isLocked ? whole.height : flow;
   const scale = pdf.scale * (columnOf(options) / open.emulation.width);
   const height = Math.ceil(content * scale + toPx(pdf.margin.top + pdf.margin.bottom));
   assertHolds('pdf', viewport.width, height);
@@ -101,7 +123,9 @@ async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPag
   let turn = 0;
   do {
     const tall = Math.min(height + (slack[turn] ?? 0), maxSide.pdf);
-    printed = await print(open, pdf, { width: viewport.width / pxPerInch, height: tall / pxPerInch });
+    const size = { width: viewport.width / pxPerInch, height: tall / pxPerInch };
+    // Of a page that cannot be scrolled, what lies below the viewport is not seen.
+    printed = await print(open, pdf, size, whole.isLocked ? '1' : '');
     turn += 1;
   } while (printed.pages > 1 && turn < slack.length);
   return printed;
@@ -109,11 +133,15 @@ async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPag
 
 const toPx = (mm: number) => (mm / mmPerInch) * pxPerInch;
 
-/** @param size of the paper, in inches */
+/**
+ * @param size of the paper, in inches
+ * @param pageRanges those to print; all by default
+ */
 async function print(
   { cdp, deadline }: OpenPage,
   { margin, printBackground, scale }: PdfOptions,
   size: { readonly width: number; readonly height: number },
+  pageRanges = '',
 ): Promise<PrintedPdf & { readonly pages: number }> {
   const inches = (mm: number) => mm / mmPerInch;
   const room = {
@@ -133,6 +161,7 @@ async function print(
         printBackground,
         scale,
         generateTaggedPDF: true,
+        pageRanges,
       }),
       printTimeoutMs,
       'printing',

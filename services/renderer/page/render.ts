@@ -120,6 +120,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
       images: settled.images,
       blockedRequests: open.proxySession.stats().blockedRequests + (blocking?.blockedRequests() ?? 0),
       softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts, ...picture.softTimeouts]),
+      strategy: settled.whole?.strategy ?? 'single',
       truncated: settled.whole?.truncated ?? false,
       blank: options.format !== 'pdf' && (await isBlank(picture, options)),
       timings: { navigateMs, settleMs, shootMs: elapsed() },
@@ -206,7 +207,9 @@ async function interrupt(open: OpenPage, options: RenderOptions): Promise<Settle
   return {
     images,
     softTimeouts: ['settle'],
-    whole: options.isFullPage ? { height, left, truncated: true } : undefined,
+    whole: options.isFullPage
+      ? { height, left, truncated: whole > height, strategy: 'grown', isLocked: false }
+      : undefined,
   };
 }
 

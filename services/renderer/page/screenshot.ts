@@ -6,6 +6,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';
 import { type OpenPage, stopPage } from './open.ts';
 import { assertHolds } from './size-limits.ts';
+import { takeTiles } from './tiles.ts';
 
 type ImageFormat = Exclude<Format, 'pdf'>;
 
@@ -50,6 +51,14 @@ export async function shoot(open: OpenPage, options: RenderOptions, whole: FullP
   const x = whole?.left ?? 0;
   const pixels = { width: Math.round(viewport.width * scale), height: Math.round(cssHeight * scale) };
   assertHolds(format, pixels.width, pixels.height);
+
+  if (whole?.strategy === 'tiles') {
+    const taken = await takeTiles(open, options, cssHeight, (tile) =>
+      capture(open, { format: 'png', optimizeForSpeed: true, clip: { ...tile, x, width: viewport.width, scale: 1 } }),
+    );
+    const interrupted = taken.some((tile) => tile.interrupted);
+    return { kind: 'tiles', tiles: taken.map(({ bytes }) => bytes), interrupted, ...pixels };
+  }
 
   if (pixels.height <= maxShotHeight && pixels.width * pixels.height <= maxShotPixels) {
     const clip = whole ? { clip: { x, y: 0, width: viewport.width, height: cssHeight, scale: 1 } } : {};

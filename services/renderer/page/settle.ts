@@ -2,15 +2,17 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
-import { fitFullPage, type FullPage, scrollPage, showFullPage } from './full-page.ts';
+import { checkGrowth, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
-import { layOutForPrint } from './pdf.ts';
-import { finishAnimations, waitForRest } from './scripts/animations.ts';
+import { layOutForPaper, layOutForPrint } from './pdf.ts';
+import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
 import { loadEagerly, waitForAssets, waitForCanvases } from './scripts/assets.ts';
+import { waitForContent } from './scripts/content.ts';
 import { hasPainted, measurePage } from './scripts/measures.ts';
 import { announceScroll } from './scripts/scrolling.ts';
 import { untilFrames, untilTimersRan } from './scripts/waits.ts';
+import { scrollPage } from './scroll-page.ts';
 
 /** What a page has come to. */
 export interface Settled {
@@ -24,6 +26,13 @@ export interface Settled {
 const fontTimeoutMs = 3200;
 /** Scripts that fade in, or count up, take no longer. */
 const restTimeoutMs = 1500;
+/** Content that comes in one by one: in all, and after the last one. Many put off the first one by a second and a half. */
+const revealTimeoutMs = 7000;
+const nextRevealMs = 1700;
+/** An empty page changes within the first, shows something within the second, and what follows comes within the third. */
+const quietTimeoutMs = 450;
+const contentTimeoutMs = 2500;
+const moreContentTimeoutMs = 3000;
 /** Charts take a second to draw themselves in. */
 const canvasTimeoutMs = 1500;
 /** What scripts put off to a timer this soon after load is part of the page. */
@@ -42,7 +51,7 @@ const tidyTimeoutMs = 8000;
 /**
  * Waits for what the capture asked to wait for (`delay`, images, fonts), and brings the page into the shape to be taken.
  *
- * @param from `blocking` when something is blocked; `loaded` when the page got as far as it was to get in time
+ * @param state `blocking` when something is blocked; `loaded` when the page got as far as it was to get in time
  * @throws ServiceError PAGE_TOO_LARGE
  */
 export async function settle(
@@ -61,23 +70,40 @@ export async function settle(
   if (loaded && options.waitUntil === 'load') await untilScriptsAreDone(open);
   if (options.delay > 0) await deadline.run(delay(options.delay), options.delay + callTimeoutMs, 'the delay');
   if (blocking) await tidy(open, blocking, softTimeouts);
+  // A page that is still empty is about to be filled: a second look finds what a person sees a moment later.
+  if (loaded && options.waitUntil === 'load') {
+    const timeoutMs = contentTimeoutMs + moreContentTimeoutMs + callTimeoutMs;
+    await world.call(waitForContent, [quietTimeoutMs, contentTimeoutMs, moreContentTimeoutMs], {
+      timeoutMs,
+      what: 'the first content',
+    });
+  }
 
   const paper = options.format === 'pdf';
   if (paper && options.isFullPage) await layOutForPrint(open, options);
   const frames = new FrameContent(open);
   let whole = options.isFullPage ? await showFullPage(open, options) : undefined;
-  if (paper && !whole) await bringAll(open);
+  if (paper && !whole) {
+    await bringAll(open);
+    await layOutForPaper(open, options.pdf);
+  }
 
   const scope = whole || paper ? 'all' : 'visible';
   const assetsTimeoutMs = Math.max(options.imageTimeout, fontTimeoutMs);
-  if (whole)
-    await world.call(waitForRest, [restTimeoutMs], { timeoutMs: restTimeoutMs + callTimeoutMs, what: 'animations' });
+  // What never comes to rest in a canvas is waited for beside the rest of the page, and not after it.
+  const canvases = world.call(waitForCanvases, [canvasTimeoutMs], {
+    timeoutMs: canvasTimeoutMs + callTimeoutMs,
+    what: 'canvases',
+  });
+  canvases.catch(() => undefined);
+  await untilAtRest(open, whole !== undefined);
+  if (whole) whole = await checkGrowth(open, whole, options);
   const [{ fontsPending, ...images }, , framesLoaded] = await Promise.all([
     world.call(waitForAssets, [scope, options.imageTimeout, fontTimeoutMs], {
       timeoutMs: assetsTimeoutMs + callTimeoutMs,
       what: 'images',
     }),
-    world.call(waitForCanvases, [canvasTimeoutMs], { timeoutMs: canvasTimeoutMs + callTimeoutMs, what: 'canvases' }),
+    canvases,
     whole ? frames.loaded(options.imageTimeout) : true,
     painted,
   ]);
@@ -108,6 +134,23 @@ async function untilScriptsAreDone({ network, world, deadline }: OpenPage): Prom
   }
 }
 
+/**
+ * Waits for what scripts fade in or count up, and for what they show one after the other.
+ *
+ * @param isWatched what scripts change is noted, so that the end of it can be told
+ */
+async function untilAtRest({ world }: OpenPage, isWatched: boolean): Promise<void> {
+  const resting = { timeoutMs: restTimeoutMs + callTimeoutMs, what: 'animations' };
+  if (isWatched) await world.call(waitForRest, [restTimeoutMs], resting);
+  const revealed = await world.call(waitForReveals, [revealTimeoutMs, nextRevealMs], {
+    timeoutMs: revealTimeoutMs + callTimeoutMs,
+    what: 'what comes in step by step',
+  });
+  if (revealed === 0 || !isWatched) return;
+  await world.call(finishAnimations, [], limit('finishing animations'));
+  await world.call(waitForRest, [restTimeoutMs], resting);
+}
+
 /** Paper shows everything, so that everything has to be there: it is for a moment in a viewport as tall as the page. */
 async function bringAll(open: OpenPage): Promise<void> {
   const { world, emulation } = open;
@@ -119,6 +162,7 @@ async function bringAll(open: OpenPage): Promise<void> {
   await emulation.grow(Math.min(height, maxViewHeight));
   await world.call(untilFrames, [2], limit('frames'));
   await world.call(announceScroll, [], limit('scrolling'));
+  await untilAtRest(open, false);
   await emulation.grow(emulation.viewport.height);
   await world.call(untilFrames, [1], limit('frames'));
 }

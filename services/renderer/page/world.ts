@@ -38,6 +38,16 @@ export class PageWorld {
     this.#deadline = deadline;
   }
 
+  /** Has a function run in every document of the page from now on, before its own scripts. */
+  async runFirst(fn: () => void): Promise<void> {
+    const source = `(${fn.toString()})()`;
+    // Both are sent at once: without the first, the second does nothing.
+    await Promise.all([
+      this.#cdp.send('Page.enable'),
+      this.#cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName }),
+    ]);
+  }
+
   /** The page has a new document: what runs next runs there. */
   reset(): void {
     this.#contextId = undefined;

@@ -10,6 +10,10 @@ export const enumOf = <const T extends readonly string[]>(values: T, options: ob
 
 const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });
 
+/** How the picture of a page was taken. */
+const captureStrategies = ['single', 'grown', 'tiles'] as const;
+export type CaptureStrategy = (typeof captureStrategies)[number];
+
 /** How good a capture is. */
 export const reportSchema = Type.Object({
   httpStatus: Type.Union([Type.Integer(), Type.Null()], {
@@ -22,7 +26,17 @@ export const reportSchema = Type.Object({
   softTimeouts: Type.Array(enumOf(['load', 'domcontentloaded', 'networkidle', 'images', 'fonts', 'settle']), {
     description: 'Waits that timed out. The page was captured as it was.',
   }),
-  truncated: Type.Boolean({ description: 'Whether the page was still growing when scrolling stopped.' }),
+  // Captures of former versions have none.
+  strategy: Type.Optional(
+    enumOf(captureStrategies, {
+      description:
+        'How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.',
+    }),
+  ),
+  truncated: Type.Boolean({
+    description:
+      'Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be.',
+  }),
   blank: Type.Boolean({ description: 'Whether the image has a single colour.' }),
   challenge: Type.Boolean({ description: 'Whether the page showed a bot check.' }),
   timings: Type.Object({

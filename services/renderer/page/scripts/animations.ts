@@ -156,3 +156,56 @@ export async function waitForRest(maxMs: number): Promise<void> {
   }
   cancelAnimationFrame(request);
 }
+
+/**
+ * Waits while what is in sight is revealed step by step: texts and pictures that have their place in the page and cannot be
+ * seen yet (transparent, hidden) come in one after the other, by timers. Where nothing is hidden it is not waited at all.
+ *
+ * @param maxMs in all; what is hidden for good is not waited for longer than `quietMs` after the last one has come in
+ * @returns how many came in
+ */
+export async function waitForReveals(maxMs: number, quietMs: number): Promise<number> {
+  const pollIntervalMs = 30;
+  const maxElements = 4000;
+  if (document.scripts.length === 0) return 0;
+  const isUnseen = (element: Element) => {
+    const { opacity, visibility, clipPath } = getComputedStyle(element);
+    return Number(opacity) < 0.05 || visibility === 'hidden' || /^inset\((?:.* )?100%/.test(clipPath);
+  };
+  /** It takes a place in the page: menus and hints that wait for the pointer lie above it. */
+  const hasPlace = (element: Element) => {
+    for (let at: Element | null = element; at !== null && at !== document.body; at = at.parentElement) {
+      const { position } = getComputedStyle(at);
+      if (position === 'absolute' || position === 'fixed') return false;
+    }
+    return true;
+  };
+  const isStroke = (element: Element) =>
+    element instanceof SVGGeometryElement && Number.parseFloat(getComputedStyle(element).strokeDashoffset) > 0;
+  const hidden = new Set<Element>();
+  const all = document.body?.querySelectorAll('*') ?? [];
+  for (let index = 0; index < all.length && index < maxElements; index += 1) {
+    const element = all[index];
+    if (element === undefined || (element.parentElement !== null && hidden.has(element.parentElement))) continue;
+    if (!isUnseen(element) && !isStroke(element)) continue;
+    const { top, bottom, width, height } = element.getBoundingClientRect();
+    const isInView = top < innerHeight && bottom > 0 && width > 1 && height > 1;
+    const shows = (element.textContent ?? '').trim() !== '' || element.matches('img, :has(img), svg, :has(svg), svg *');
+    if (isInView && shows && hasPlace(element)) hidden.add(element);
+  }
+  const start = performance.now();
+  let revealed = 0;
+  let last = start;
+  while (hidden.size > 0) {
+    const now = performance.now();
+    if (now - start >= maxMs || now - last >= quietMs) break;
+    await waits.sleep(pollIntervalMs);
+    for (const element of hidden) {
+      if (element.isConnected && (isUnseen(element) || isStroke(element))) continue;
+      hidden.delete(element);
+      revealed += 1;
+      last = performance.now();
+    }
+  }
+  return revealed;
+}

@@ -1,5 +1,8 @@
 /// <reference lib="dom" />
 import type { PageState } from './state.ts';
+import type { PageWaits } from './waits.ts';
+
+declare const waits: PageWaits;
 
 export interface PageMeasures {
   /** Of all content that can be scrolled to, and at least of the viewport, in CSS pixels. */
@@ -33,6 +36,21 @@ export function measurePage(): PageMeasures {
     viewHeight: innerHeight,
     contentHeight: Math.ceil(Math.max(rootBox.height, bodyHeight, scrollerHeight)),
   };
+}
+
+/**
+ * Waits until the page is less tall than `height`, with a `direction` of 1, or taller, with -1.
+ *
+ * @returns whether it came to that in time
+ */
+export async function untilHeight(height: number, direction: number, maxMs: number): Promise<boolean> {
+  const page = document.scrollingElement ?? document.documentElement;
+  const end = performance.now() + maxMs;
+  for (;;) {
+    await waits.untilFrame(100);
+    if ((height - page.scrollHeight) * direction > 0) return true;
+    if (performance.now() >= end) return false;
+  }
 }
 
 export interface PageFacts {

@@ -23,6 +23,65 @@ export function usePaperAskedFor(
 }
 
 /**
+ * Lets what is fixed to the viewport stand once, and not on every page: where it is on the first one, or at the end of the
+ * content when it hangs at the lower edge. What the page's rules for paper fix themselves stays on every page, and so do
+ * backgrounds, which hold nothing to read.
+ */
+export function placeFixedOnce(): void {
+  const minBackdrop = 0.9;
+  const chosen: string[] = [];
+  const collect = (rules: CSSRuleList, isForPrint: boolean): void => {
+    for (const rule of rules) {
+      if (rule instanceof CSSStyleRule && isForPrint && rule.style.position === 'fixed') chosen.push(rule.selectorText);
+      const isPrint = isForPrint || (rule instanceof CSSMediaRule && /\bprint\b/.test(rule.media.mediaText));
+      if ('cssRules' in rule) collect(rule.cssRules as CSSRuleList, isPrint);
+    }
+  };
+  for (const sheet of document.styleSheets) {
+    try {
+      collect(sheet.cssRules, /\bprint\b/.test(sheet.media.mediaText));
+    } catch {
+      // Of another origin.
+    }
+  }
+  const isChosen = (element: Element) =>
+    chosen.some((selector) => {
+      try {
+        return element.matches(selector);
+      } catch {
+        return false;
+      }
+    });
+  const end = (document.scrollingElement ?? document.documentElement).scrollHeight;
+  for (const element of document.querySelectorAll<HTMLElement>('body *')) {
+    // In a form, `style` may be a field of that name.
+    if (!(element.style instanceof CSSStyleDeclaration) || getComputedStyle(element).position !== 'fixed') continue;
+    if (!element.checkVisibility({ visibilityProperty: true }) || isChosen(element)) continue;
+    const box = element.getBoundingClientRect();
+    const covers = box.width >= innerWidth * minBackdrop && box.height >= innerHeight * minBackdrop;
+    if (covers && (element.innerText ?? '').trim() === '') continue;
+    const isBeside = box.left >= innerWidth - 1 || box.right <= 1 || box.bottom <= 1 || box.top >= innerHeight - 1;
+    if (isBeside) {
+      // It waits beside the screen, and would widen the paper.
+      element.style.setProperty('display', 'none', 'important');
+      continue;
+    }
+    const hangs = box.top > innerHeight / 2;
+    const wanted = { top: hangs ? Math.max(end, box.top) : box.top + scrollY, left: box.left };
+    const set = (name: string, value: string) => element.style.setProperty(name, value, 'important');
+    set('position', 'absolute');
+    set('transition', 'none');
+    for (const name of ['right', 'bottom']) set(name, 'auto');
+    for (const name of ['top', 'left']) set(name, '0px');
+    set('box-sizing', 'border-box');
+    for (const name of ['height', 'width'] as const) set(name, `${box[name]}px`);
+    const at = element.getBoundingClientRect();
+    set('top', `${wanted.top - at.top - scrollY}px`);
+    set('left', `${wanted.left - at.left}px`);
+  }
+}
+
+/**
  * Makes every WebGL canvas keep what it has drawn: else it is empty once it has been shown, and blank on paper. Its
  * source runs in the page before its own scripts.
  */

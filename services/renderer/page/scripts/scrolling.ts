@@ -5,6 +5,24 @@ import type { PageWaits } from './waits.ts';
 declare const waits: PageWaits;
 
 /**
+ * Whether the page keeps whoever looks at it from scrolling (`overflow: hidden`), so that nobody sees more than the viewport.
+ *
+ * @param maxMs a page that is to be scrolled once its scripts have let go is waited for
+ */
+export async function isLocked(maxMs: number): Promise<boolean> {
+  const isHidden = () => {
+    const root = getComputedStyle(document.documentElement).overflowY;
+    // The viewport takes it from the body where the root says nothing.
+    const said = root === 'visible' && document.body !== null ? getComputedStyle(document.body).overflowY : root;
+    const page = document.scrollingElement ?? document.documentElement;
+    return (said === 'hidden' || said === 'clip') && page.scrollHeight > innerHeight;
+  };
+  const end = performance.now() + maxMs;
+  while (isHidden() && document.scripts.length > 0 && performance.now() < end) await waits.sleep(50);
+  return isHidden();
+}
+
+/**
  * Looks for the element that scrolls the page's content where the document itself does not: an app shell, a body that
  * scrolls by itself. Remembers it and the heights around it for {@link growScroller}.
  *
@@ -82,6 +100,23 @@ export async function scrollThrough(
   const end = performance.now() + budgetMs;
   // Observers hear of each station by itself, since many look at the first of several messages only.
   const observeTimeoutMs = 300;
+  const { webcaptureEffects, webcaptureSeen } = globalThis as PageState;
+  /** Elements whose style has changed since the last station, once each. */
+  const noteEffects = () => {
+    if (webcaptureEffects === undefined) return;
+    const { restyled, stations } = webcaptureEffects;
+    for (const element of restyled) stations.set(element, (stations.get(element) ?? 0) + 1);
+    restyled.clear();
+  };
+  /** Elements of the sample that a person sees at this station. */
+  const noteSeen = () => {
+    for (const element of webcaptureSeen?.sample ?? []) {
+      const { top, bottom } = element.getBoundingClientRect();
+      const isInView = top >= 0 && bottom <= innerHeight;
+      if (isInView && element.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+        webcaptureSeen?.seen.add(element);
+    }
+  };
   for (;;) {
     const last = target.scrollHeight - target.clientHeight;
     if (target.scrollTop >= last - 1) return at(true);
@@ -90,6 +125,8 @@ export async function scrollThrough(
     const step = Math.max(target.clientHeight, target.scrollHeight / maxSteps);
     target.scrollTo({ top: Math.min(last, before + step), behavior: 'instant' });
     await waits.untilObserved(observeTimeoutMs);
+    noteEffects();
+    noteSeen();
     // A page that takes the scrolling back cannot be scrolled through.
     if (target.scrollTop <= before) return at(true);
   }

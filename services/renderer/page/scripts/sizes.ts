@@ -42,6 +42,7 @@ export function rememberSizes(properties: readonly string[]): void {
   const maxElements = 20_000;
   const state = globalThis as PageState;
   const fixed = new Set<Element>();
+  const holding = new Set<Element>(state.webcaptureFixed?.map(({ element }) => element));
   const elements: RememberedSize[] = [];
   const pseudos: RememberedPseudo[] = [];
   const attached: HTMLElement[] = [];
@@ -61,7 +62,8 @@ export function rememberSizes(properties: readonly string[]): void {
       const style = getComputedStyle(element);
       const { parentElement: parent } = element;
       if ((parent !== null && fixed.has(parent)) || style.position === 'fixed') {
-        fixed.add(element);
+        // What stands in a box that holds something is not to grow with it.
+        if (!holding.has(element)) fixed.add(element);
         continue;
       }
       if (element.shadowRoot) visit(element.shadowRoot);

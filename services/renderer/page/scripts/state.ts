@@ -16,6 +16,36 @@ export interface PageState {
     readonly observer: MutationObserver;
     readonly nodes: Map<Node, Motion>;
   };
+  webcaptureEffects?: {
+    readonly observer: MutationObserver;
+    /** Since the last place. */
+    readonly restyled: Set<HTMLElement>;
+    /** At how many places, as the page was scrolled, an element was restyled. */
+    readonly stations: Map<HTMLElement, number>;
+  };
+  webcaptureSeen?: {
+    /** Texts, pictures and controls of the page, spread over it. */
+    readonly sample: readonly Element[];
+    /** Those that were in sight at some place as the page was scrolled. */
+    readonly seen: Set<Element>;
+    /** Those that are in sight at the top of the page, before the viewport grows. */
+    readonly atTop: Set<Element>;
+    /** Where they are in the page, in CSS pixels from its top; before the viewport grows. */
+    places: readonly number[];
+  };
+  /** Elements that scroll by themselves, and where they stood. */
+  webcapturePanes?: readonly { readonly element: Element; readonly top: number; readonly isAtEnd: boolean }[];
+  webcaptureFixed?: readonly FixedBox[];
+  webcaptureFixedChanges?: readonly StyleChange[];
+  webcaptureHidesResizes?: boolean;
+  webcaptureTiles?: {
+    /** Elements that take part in the flow of the page. */
+    readonly flow: Map<Element, Place>;
+    /** Fixed elements that are in sight at the top of the page. */
+    readonly fixedAtTop: Set<Element>;
+    /** Those that came later, and have been shown. */
+    readonly shown: Set<Element>;
+  };
   /** When all of the page had come into sight, by `performance.now()`. */
   webcaptureShownAt?: number;
 }
@@ -35,6 +65,25 @@ export interface RememberedPseudo {
   readonly pseudo: 'before' | 'after';
   /** Used values, in the order of the properties asked for. */
   readonly values: readonly string[];
+}
+
+/** A style, and what a property of it was before it was changed. */
+export type StyleChange = readonly [style: CSSStyleDeclaration, name: string, value: string, priority: string];
+
+/** Where an element is in the page, in CSS pixels. */
+export interface Place {
+  readonly top: number;
+  readonly left: number;
+  readonly width: number;
+}
+
+/** A box that is fixed to the viewport and holds something to read or to use. */
+export interface FixedBox {
+  readonly element: HTMLElement;
+  readonly top: number;
+  readonly height: number;
+  /** Some of what it holds, and where that is in the viewport. */
+  readonly contents: readonly { readonly element: Element; readonly top: number }[];
 }
 
 /** A row of changes to one node, each soon after the one before. */

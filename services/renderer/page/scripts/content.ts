@@ -1,0 +1,62 @@
+/// <reference lib="dom" />
+import type { PageWaits } from './waits.ts';
+
+declare const waits: PageWaits;
+
+/**
+ * Waits for a page of scripts that shows nothing yet until it does, and then for what it adds one after the other. A page
+ * that shows something is not waited for, nor one that has no scripts.
+ *
+ * @param quietMs for the first content, or for the page to change at all
+ * @param maxMs for the first content of a page that changes
+ * @param moreMs for what follows it, as long as something comes every `stepMs`
+ */
+export async function waitForContent(quietMs: number, maxMs: number, moreMs: number): Promise<void> {
+  const pollIntervalMs = 30;
+  /** Further apart than this are no steps of one row. */
+  const stepMs = 450;
+  /** Looking at more would take long; a page of so many elements shows something. */
+  const maxElements = 500;
+  const shownTags =
+    'img, svg, canvas, video, iframe, object, embed, input, button, select, textarea, hr, progress, meter';
+  const isShown = (element: Element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+  const shows = (element: Element): boolean => {
+    const style = getComputedStyle(element);
+    const hasText = [...element.childNodes].some(
+      (node) => node.nodeType === Node.TEXT_NODE && (node.textContent ?? '').trim() !== '',
+    );
+    const isPainted =
+      style.backgroundImage !== 'none' ||
+      style.backgroundColor !== 'rgba(0, 0, 0, 0)' ||
+      Number.parseFloat(style.borderTopWidth) > 0 ||
+      style.boxShadow !== 'none' ||
+      ['::before', '::after'].some((pseudo) => !['none', 'normal'].includes(getComputedStyle(element, pseudo).content));
+    if (!hasText && !isPainted && !element.matches(shownTags) && element.shadowRoot === null) return false;
+    const { width, height, bottom, right } = element.getBoundingClientRect();
+    return width > 0 && height > 0 && bottom > 0 && right > 0 && isShown(element);
+  };
+  const isEmpty = () => {
+    const { body } = document;
+    if (body === null || body.localName !== 'body') return false;
+    const hasOwnText = [...body.childNodes].some(
+      (node) => node.nodeType === Node.TEXT_NODE && (node.textContent ?? '').trim() !== '',
+    );
+    const all = body.querySelectorAll(':not(script, style, noscript, template, link, meta)');
+    return !hasOwnText && all.length <= maxElements && ![...all].some(shows);
+  };
+  if (document.scripts.length === 0 || !isEmpty()) return;
+
+  const start = performance.now();
+  let last = start;
+  const observer = new MutationObserver(() => {
+    last = performance.now();
+  });
+  observer.observe(document, { subtree: true, childList: true, characterData: true });
+  let end = start + maxMs;
+  while (isEmpty() && performance.now() < Math.min(end, last + quietMs)) await waits.sleep(pollIntervalMs);
+  if (!isEmpty()) {
+    end = performance.now() + moreMs;
+    while (performance.now() < end && performance.now() - last < stepMs) await waits.sleep(pollIntervalMs);
+  }
+  observer.disconnect();
+}

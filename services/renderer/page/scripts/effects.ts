@@ -1,0 +1,157 @@
+/// <reference lib="dom" />
+import type { PageState } from './state.ts';
+import type { PageWaits } from './waits.ts';
+
+declare const waits: PageWaits;
+
+/**
+ * Notes from now on which elements scripts restyle while the page is scrolled, for {@link holdScrollEffects}: parallax,
+ * and what fades in and out with the scroll position.
+ */
+export function watchScrollEffects(): void {
+  const restyled = new Set<HTMLElement>();
+  const observer = new MutationObserver((records) => {
+    for (const { target } of records) restyled.add(target as HTMLElement);
+  });
+  observer.observe(document, { subtree: true, attributes: true, attributeFilter: ['style'] });
+  (globalThis as PageState).webcaptureEffects = { observer, restyled, stations: new Map() };
+}
+
+/**
+ * Gives elements whose style scripts tie to the scroll position the look that they have with themselves in the middle of
+ * the viewport, as {@link holdScrollAnimations} does for the animations of stylesheets: elsewhere they may be transparent,
+ * or stand where nobody sees them. What is in sight at the top of the page stays as it is there.
+ * The page is at its top before and after.
+ *
+ * @param budgetMs it then goes on with what it has seen
+ * @returns how many elements were changed
+ */
+export async function holdScrollEffects(budgetMs: number): Promise<number> {
+  /** One change may have come by itself; those of an effect come at each place. */
+  const minStations = 2;
+  const maxElements = 300;
+  const maxStations = 40;
+  const maxRevisits = 8;
+  /** Effects that lag behind the scroll position have caught up by then. */
+  const maxLagMs = 300;
+  /** What changes the look of an element, and neither its place in the page nor the page's height. */
+  const looksOnly =
+    /^(transform|translate|scale|rotate|opacity|filter|clip-path|visibility|color|background-.*|stroke-.*|--.*)$/;
+  const mark = 'data-webcapture-held';
+  const state = globalThis as PageState;
+  const effects = state.webcaptureEffects;
+  if (effects === undefined) return 0;
+  effects.observer.disconnect();
+  delete state.webcaptureEffects;
+
+  const page = document.scrollingElement ?? document.documentElement;
+  const scroller = state.webcaptureScroller?.element ?? page;
+  const last = scroller.scrollHeight - scroller.clientHeight;
+  const staysInSight = (element: Element): boolean => {
+    for (let at: Element | null = element; at !== null; at = at.parentElement) {
+      if (at === scroller) return false;
+      const { position } = getComputedStyle(at);
+      if (position === 'fixed' || position === 'sticky') return true;
+    }
+    return false;
+  };
+  const isInFirstView = (element: Element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return top < innerHeight * 0.9 && bottom > 0;
+  };
+  const isTied = [...effects.stations.values()].some((count) => count >= Math.min(minStations, last / innerHeight));
+  const elements = [...effects.stations.keys()]
+    .filter((element) => isTied && element.isConnected && !staysInSight(element))
+    .slice(0, maxElements);
+  if (elements.length === 0 || last <= 0) return 0;
+
+  let looks = elements.map((element) => ({
+    element,
+    atTop: '',
+    distance: Number.POSITIVE_INFINITY,
+    look: '',
+    at: 0,
+  }));
+  const styles = () => looks.map(({ element }) => element.style.cssText).join('\n');
+  const settle = async () => {
+    await waits.untilFrame(100);
+    await waits.untilFrame(100);
+    const end = performance.now() + maxLagMs;
+    for (let seen = styles(); performance.now() < end;) {
+      await waits.untilFrame(100);
+      const now = styles();
+      if (now === seen) return;
+      seen = now;
+    }
+  };
+
+  await settle();
+  for (const seen of looks) seen.atTop = seen.look = seen.element.style.cssText;
+  await waits.untilFrame(100);
+  await waits.untilFrame(100);
+  // What changes while nothing is scrolled goes on by itself.
+  looks = looks.filter(({ element, atTop }) => element.style.cssText === atTop);
+  if (looks.length === 0) return 0;
+  for (const seen of looks) if (isInFirstView(seen.element)) seen.distance = -1;
+  const scrollTo = (top: number) => {
+    scroller.scrollTo({ top, behavior: 'instant' });
+    return settle();
+  };
+  const end = performance.now() + budgetMs;
+  const step = Math.max(innerHeight / 3, last / maxStations);
+  for (let y = 0; performance.now() < end; y += step) {
+    await scrollTo(Math.min(y, last));
+    for (const seen of looks) {
+      const { top, height } = seen.element.getBoundingClientRect();
+      const distance = Math.abs(top + height / 2 - innerHeight / 2);
+      if (distance >= seen.distance || getComputedStyle(seen.element).position === 'fixed') continue;
+      seen.distance = distance;
+      seen.look = seen.element.style.cssText;
+      seen.at = Math.min(y, last);
+    }
+    if (y >= last) break;
+  }
+  await scrollTo(0);
+
+  // What the scroll position decides is at each place as it was. What is not is on its own way: slides, what has come in.
+  const isBack = ({ element, atTop }: (typeof looks)[number]) => element.style.cssText === atTop;
+  const doubtful = Map.groupBy(
+    looks.filter((seen) => !isBack(seen)),
+    ({ at }) => at,
+  );
+  const moving = new Set<HTMLElement>();
+  let revisits = 0;
+  for (const [at, seen] of doubtful) {
+    revisits += 1;
+    const isRevisited = revisits <= maxRevisits && performance.now() < end;
+    if (isRevisited) await scrollTo(at);
+    for (const { element, look } of seen) {
+      if (!isRevisited || element.style.cssText !== look) moving.add(element);
+    }
+  }
+  if (doubtful.size > 0) await scrollTo(0);
+
+  const sheet = new CSSStyleSheet();
+  let held = 0;
+  for (const { element, look } of looks) {
+    if (look === '' || moving.has(element)) continue;
+    const rule = document.createElement('i');
+    rule.style.cssText = look;
+    // A copy: properties are taken out on the way.
+    const names = [...rule.style];
+    for (const name of names) {
+      const value = rule.style.getPropertyValue(name);
+      // What has yet to come in is not kept from it.
+      const hides = (name === 'opacity' && Number(value) === 0) || (name === 'visibility' && value === 'hidden');
+      if (hides || !looksOnly.test(name)) rule.style.removeProperty(name);
+      else rule.style.setProperty(name, value, 'important');
+    }
+    if (rule.style.length === 0) continue;
+    element.setAttribute(mark, `${held}`);
+    sheet.insertRule(`[${mark}="${held}"] { ${rule.style.cssText}; transition: none !important }`, held);
+    held += 1;
+  }
+  if (held > 0) document.adoptedStyleSheets.push(sheet);
+  state.webcaptureMotion?.observer.takeRecords();
+  return held;
+}

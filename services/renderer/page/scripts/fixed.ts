@@ -1,0 +1,73 @@
+/// <reference lib="dom" />
+import type { FixedBox, PageState, StyleChange } from './state.ts';
+
+/**
+ * Remembers the boxes that are fixed to the viewport and hold something to read or to use (sidebars, dialogs), for
+ * {@link keepFixedContents} once the viewport has grown. What holds nothing is a background, and grows with it.
+ */
+export function rememberFixed(): void {
+  const maxContents = 20;
+  const state = globalThis as PageState;
+  const holder = state.webcaptureScroller?.element;
+  const boxes: FixedBox[] = [];
+  for (const element of document.querySelectorAll<HTMLElement>('body *')) {
+    // In a form, `style` may be a field of that name.
+    if (!(element.style instanceof CSSStyleDeclaration) || getComputedStyle(element).position !== 'fixed') continue;
+    if (holder && (element.contains(holder) || holder.contains(element))) continue;
+    if (!element.checkVisibility({ visibilityProperty: true })) continue;
+    const { top, height } = element.getBoundingClientRect();
+    if (height === 0 || (element.innerText ?? '').trim() === '') continue;
+    const contents = [element, ...element.querySelectorAll('*')]
+      .filter((one) => one.childElementCount === 0 && one.checkVisibility({ visibilityProperty: true }))
+      .slice(0, maxContents)
+      .map((one) => ({ element: one, top: one.getBoundingClientRect().top }));
+    boxes.push({ element, top, height, contents });
+  }
+  state.webcaptureFixed = boxes;
+}
+
+/**
+ * Boxes that have grown with the viewport keep what they hold where it was, with their background down to the end of the
+ * page; those that stood in the middle of the viewport stay there. What hangs at its lower edge goes to the end of the page.
+ *
+ * @param grown by how many CSS pixels the viewport has grown
+ */
+export function keepFixedContents(grown: number): void {
+  const { webcaptureFixed = [], webcaptureMotion } = globalThis as PageState;
+  const undo: StyleChange[] = [];
+  const near = (a: number, b: number) => Math.abs(a - b) <= 2;
+  for (const { element, top, height, contents } of webcaptureFixed) {
+    if (!element.isConnected) continue;
+    const { style } = element;
+    const important = (name: string, value: string) => {
+      undo.push([style, name, style.getPropertyValue(name), style.getPropertyPriority(name)]);
+      style.setProperty(name, value, 'important');
+    };
+    const isKept = () => contents.every((one) => near(one.element.getBoundingClientRect().top, one.top));
+    if (isKept()) continue;
+    const now = element.getBoundingClientRect();
+    if (near(now.height, height + grown)) {
+      const tried = undo.length;
+      important('padding-bottom', `${Number.parseFloat(getComputedStyle(element).paddingBottom) + grown}px`);
+      important('box-sizing', 'border-box');
+      if (isKept()) continue;
+      for (const [, ...property] of undo.splice(tried)) style.setProperty(...property);
+      for (const name of ['height', 'min-height', 'max-height']) important(name, `${height}px`);
+      important('box-sizing', 'border-box');
+      important('bottom', 'auto');
+    }
+    const moved = element.getBoundingClientRect().top - top;
+    if (near(moved, 0) || near(moved, grown)) continue;
+    important('top', `${Number.parseFloat(getComputedStyle(element).top) - moved}px`);
+    important('bottom', 'auto');
+  }
+  (globalThis as PageState).webcaptureFixedChanges = undo;
+  webcaptureMotion?.observer.takeRecords();
+}
+
+/** Takes back what {@link keepFixedContents} did: the viewport is again as it was. */
+export function releaseFixed(): void {
+  const { webcaptureFixedChanges = [] } = globalThis as PageState;
+  for (const [style, ...property] of webcaptureFixedChanges.toReversed()) style.setProperty(...property);
+  delete (globalThis as PageState).webcaptureFixedChanges;
+}

@@ -1,0 +1,128 @@
+/// <reference lib="dom" />
+import type { PageState } from './state.ts';
+
+/** Chooses texts, pictures and controls, spread over the page: what a person sees of them is told by {@link compareWithSeen}. */
+export function sampleContents(): void {
+  const maxSample = 300;
+  const holdsText = (element: Element) =>
+    [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && (node.textContent ?? '').trim() !== '');
+  const candidates = [...document.querySelectorAll('body *')].filter(
+    (element) =>
+      !['script', 'style', 'noscript', 'option', 'br', 'title'].includes(element.localName) &&
+      (['img', 'button', 'canvas', 'video', 'input'].includes(element.localName) || holdsText(element)),
+  );
+  const every = Math.max(1, candidates.length / maxSample);
+  const sample = Array.from(
+    { length: Math.min(maxSample, candidates.length) },
+    (_, n) => candidates[Math.floor(n * every)],
+  );
+  const state = globalThis as PageState;
+  state.webcaptureSeen = {
+    sample: sample.filter((element) => element !== undefined),
+    seen: new Set(),
+    atTop: new Set(),
+    places: [],
+  };
+  for (const element of state.webcaptureSeen.sample) {
+    const { top, bottom } = element.getBoundingClientRect();
+    const isInView = top >= 0 && bottom <= innerHeight;
+    if (isInView && element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) {
+      state.webcaptureSeen.seen.add(element);
+    }
+  }
+}
+
+/** Remembers where the sample is, and where panes that scroll by themselves stand: at the top of the page, before its viewport grows. */
+export function rememberPlaces(): void {
+  const state = globalThis as PageState;
+  const { webcaptureSeen: seen, webcaptureScroller: scroller } = state;
+  if (seen) {
+    seen.places = seen.sample.map((element) => element.getBoundingClientRect().top);
+    for (const element of seen.sample) {
+      const { top, bottom } = element.getBoundingClientRect();
+      const isInView = top < innerHeight && bottom > 0;
+      if (isInView && element.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+        seen.atTop.add(element);
+    }
+  }
+  const roots: (Element | null | undefined)[] = [
+    document.documentElement,
+    document.scrollingElement,
+    scroller?.element,
+  ];
+  state.webcapturePanes = [...document.querySelectorAll('*')]
+    .filter((element) => element.scrollTop > 0 && !roots.includes(element))
+    .map((element) => ({
+      element,
+      top: element.scrollTop,
+      isAtEnd: element.scrollTop >= element.scrollHeight - element.clientHeight - 1,
+    }));
+}
+
+/** Puts panes back to where the page had them. */
+export function restorePanes(): void {
+  for (const { element, top, isAtEnd } of (globalThis as PageState).webcapturePanes ?? []) {
+    const wanted = isAtEnd ? element.scrollHeight - element.clientHeight : top;
+    if (Math.abs(element.scrollTop - wanted) > 1) element.scrollTo({ top: wanted, behavior: 'instant' });
+  }
+}
+
+/** What has become of the sample since {@link rememberPlaces}. */
+export interface Difference {
+  /** Elements that were in sight as the page was scrolled. */
+  readonly seen: number;
+  /** Of those, how many cannot be seen any more. */
+  readonly lost: number;
+  /** Of those, how many stand elsewhere by more than half of the viewport that a person has. */
+  readonly moved: number;
+}
+
+/** @param viewHeight of the viewport that a person has, in CSS pixels */
+export function compareWithSeen(viewHeight: number): Difference {
+  const state = (globalThis as PageState).webcaptureSeen;
+  if (state === undefined) return { seen: 0, lost: 0, moved: 0 };
+  const isFixed = (element: Element): boolean => {
+    for (let at: Element | null = element; at !== null; at = at.parentElement) {
+      const { position } = getComputedStyle(at);
+      if (position === 'fixed' || position === 'sticky') return true;
+    }
+    return false;
+  };
+  let [seen, lost, moved] = [0, 0, 0];
+  state.sample.forEach((element, index) => {
+    // What is fixed is seen everywhere, and counts as it is at the top.
+    const counts = isFixed(element) ? state.atTop.has(element) : state.seen.has(element);
+    if (!counts || !element.isConnected) return;
+    seen += 1;
+    if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) lost += 1;
+    else if (
+      !isFixed(element) &&
+      Math.abs(element.getBoundingClientRect().top - (state.places[index] ?? 0)) > viewHeight / 2
+    )
+      moved += 1;
+  });
+  return { seen, lost, moved };
+}
+
+/**
+ * Lets {@link hideResizes} keep `resize` from the page. Runs before the page's own scripts: of the listeners of a window,
+ * those that were there first are called first.
+ */
+export function interceptResizes(): void {
+  addEventListener('resize', (event) => {
+    if ((globalThis as PageState).webcaptureHidesResizes === true) event.stopImmediatePropagation();
+  });
+}
+
+/**
+ * Keeps `resize` from the page, or no longer: a person who looks at it never resizes the window. A canvas that covers the
+ * viewport is drawn anew by its script when that grows, and hears of it.
+ */
+export function hideResizes(hide: boolean): void {
+  const minShare = 0.9;
+  const covers = (canvas: HTMLCanvasElement) => {
+    const { width, height } = canvas.getBoundingClientRect();
+    return width >= innerWidth * minShare && height >= innerHeight * minShare;
+  };
+  (globalThis as PageState).webcaptureHidesResizes = hide && ![...document.querySelectorAll('canvas')].some(covers);
+}

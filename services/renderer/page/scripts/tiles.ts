@@ -1,0 +1,130 @@
+/// <reference lib="dom" />
+import type { PageState, Place } from './state.ts';
+import type { PageWaits } from './waits.ts';
+
+declare const waits: PageWaits;
+
+/** Remembers what takes part in the page's flow, and lets what is sticky stand where it belongs. */
+export function prepareTiles(): void {
+  const flow = new Map<Element, Place>();
+  const fixedAtTop = new Set<Element>();
+  const isSeen = (element: Element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    const isVisible = element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+    return isVisible && top < innerHeight && bottom > 0;
+  };
+  for (const element of document.querySelectorAll<HTMLElement>('body *')) {
+    const { position } = getComputedStyle(element);
+    if (position === 'fixed') {
+      if (isSeen(element)) fixedAtTop.add(element);
+      continue;
+    }
+    const { top, left, width } = element.getBoundingClientRect();
+    flow.set(element, { top: top + scrollY, left, width });
+    if (position !== 'sticky' || !(element.style instanceof CSSStyleDeclaration)) continue;
+    element.style.setProperty('position', 'relative', 'important');
+    element.style.setProperty('inset', 'auto', 'important');
+  }
+  (globalThis as PageState).webcaptureTiles = { flow, fixedAtTop, shown: new Set() };
+}
+
+/**
+ * Scrolls to a tile, lets what moves there come to rest, and shows fixed elements in one tile only: those at the lower edge
+ * of the viewport in the last one, others in the first. What becomes fixed on scrolling stays where it belongs in the page,
+ * and what only is a background stands in each tile.
+ *
+ * @param top of the tile, in CSS pixels from the top of the page
+ * @param restMs for what moves
+ */
+export async function showTile(top: number, isLast: boolean, restMs: number): Promise<void> {
+  const minBackdrop = 0.9;
+  const minLate = 0.02;
+  const state = (globalThis as PageState).webcaptureTiles;
+  const page = document.scrollingElement ?? document.documentElement;
+  const hide = (element: Element, isHidden: boolean) => {
+    if (!(element instanceof HTMLElement || element instanceof SVGElement)) return;
+    if (isHidden) element.style.setProperty('opacity', '0', 'important');
+    else if (element.style.getPropertyPriority('opacity') === 'important') element.style.removeProperty('opacity');
+    if (isHidden) element.style.setProperty('transition', 'none', 'important');
+  };
+  /** What stood in the flow before stands there again, in each tile: what follows it keeps the place that its script left. */
+  const putBack = (element: Element, { top: wantedTop, left: wantedLeft, width }: Place) => {
+    if (!(element instanceof HTMLElement)) return;
+    const set = (name: string, value: string) => element.style.setProperty(name, value, 'important');
+    for (const [name, value] of Object.entries({
+      position: 'absolute',
+      bottom: 'auto',
+      right: 'auto',
+      transition: 'none',
+    }))
+      set(name, value);
+    for (const name of ['top', 'left']) set(name, '0px');
+    set('width', `${width}px`);
+    const { top: at, left } = element.getBoundingClientRect();
+    set('top', `${wantedTop - (at + scrollY)}px`);
+    set('left', `${wantedLeft - left}px`);
+  };
+  /** What comes in on the way, and is no small button, is shown where it is first seen. */
+  const comesLater = (element: Element, { width, height }: DOMRect) =>
+    state?.fixedAtTop.has(element) === false && width * height > innerWidth * innerHeight * minLate;
+  const isNew = (element: Element, box: DOMRect) => {
+    const isInSight = box.top < innerHeight && box.bottom > 0 && Number(getComputedStyle(element).opacity) > 0.5;
+    if (!isInSight || state?.shown.has(element) === true) return false;
+    state?.shown.add(element);
+    return true;
+  };
+  const arrange = () => {
+    for (const element of document.querySelectorAll('body *')) {
+      if (getComputedStyle(element).position !== 'fixed') continue;
+      const box = element.getBoundingClientRect();
+      const isTall = box.height >= innerHeight * minBackdrop;
+      const natural = state?.flow.get(element);
+      if (natural !== undefined) {
+        putBack(element, natural);
+        continue;
+      }
+      const isAtEnd = box.top > innerHeight / 2;
+      const isHere = comesLater(element, box) ? isNew(element, box) : isAtEnd ? isLast : top === 0;
+      // Of a sidebar, the background goes on.
+      if (isTall)
+        for (const child of element.children) hide(child, !isHere && (element.textContent ?? '').trim() !== '');
+      else hide(element, !isHere);
+    }
+  };
+  page.scrollTo({ top, behavior: 'instant' });
+  await waits.untilFrame(150);
+  await waits.untilFrame(150);
+  const finish = () => {
+    let finished = 0;
+    for (const animation of document.getAnimations?.() ?? []) {
+      if (!(animation.timeline instanceof DocumentTimeline) || animation.playState !== 'running') continue;
+      const end = animation.effect?.getComputedTiming().endTime;
+      if (typeof end !== 'number' || !Number.isFinite(end)) continue;
+      try {
+        animation.finish();
+        finished += 1;
+      } catch {
+        // Its rate is 0.
+      }
+    }
+    return finished;
+  };
+  const places = () =>
+    ((globalThis as PageState).webcaptureSeen?.sample ?? [])
+      .map((element) => {
+        const { top: at, left } = element.getBoundingClientRect();
+        const isNear = at < innerHeight && at > -innerHeight;
+        return isNear ? `${Math.round(at)} ${Math.round(left)} ${getComputedStyle(element).opacity}` : '';
+      })
+      .join();
+  const end = performance.now() + restMs;
+  for (let seen = places(); performance.now() < end;) {
+    finish();
+    await waits.untilFrame(100);
+    const now = places();
+    if (now === seen) break;
+    seen = now;
+  }
+  arrange();
+  await waits.untilFrame(150);
+}

@@ -1,0 +1,73 @@
+import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
+import { isContent, LoadingRequests } from './network.ts';
+import type { OpenPage } from './open.ts';
+import { scrollThrough, scrollToTop } from './scripts/scrolling.ts';
+import { untilObserved } from './scripts/waits.ts';
+
+const callTimeoutMs = 5000;
+/** Scrolling takes no longer than this, however much the page grows; a last measurement at its end may come on top. */
+const scrollBudgetMs = 10_000;
+/** A page that has grown so often on reaching its end, or by so many CSS pixels, will go on growing. */
+const maxScrollRounds = 10;
+const maxGrowth = 20_000;
+/** For what the page asked the server for on being scrolled. */
+const loadingTimeoutMs = 1500;
+/** A page that asks all the time is measured so often. */
+const maxMeasurements = 2;
+/** For what watches the end: what is missed here is missed for good. */
+const endTimeoutMs = 2000;
+
+/**
+ * Scrolls through the page and back, so that what loads or appears on scrolling is there. A page that grows when its end
+ * is reached is followed for a while.
+ *
+ * @param maxSteps from the beginning to the end
+ * @returns whether the page still grew when scrolling stopped
+ */
+export async function scrollPage(
+  { world, page, deadline }: OpenPage,
+  maxSteps: number,
+): Promise<{ readonly stillGrew: boolean }> {
+  const measure = () => world.call(scrollThrough, [0, 0, 1], { timeoutMs: callTimeoutMs, what: 'measuring' });
+  const first = await measure();
+  if (first.reachedEnd || !first.scripted) return { stillGrew: false };
+  const end = performance.now() + scrollBudgetMs;
+  const loading = new LoadingRequests(page, isContent);
+  const observed = () =>
+    world.call(untilObserved, [endTimeoutMs], { timeoutMs: callTimeoutMs, what: 'what watches the end' });
+  const hasGrown = async (height: number): Promise<boolean> => {
+    for (let count = 1; ; count += 1) {
+      const { begun } = loading;
+      if (begun > 0) {
+        await deadline.run(loading.none(), loadingTimeoutMs, 'what scrolling asked for').catch(ignoreDeadline);
+        await observed();
+      }
+      if ((await measure()).height > height) return true;
+      // A request is told on another way than what the page answers, and may be heard of later than it was made.
+      if (loading.begun === begun || count === maxMeasurements || performance.now() >= end) return false;
+    }
+  };
+  try {
+    let stillGrew = false;
+    for (let round = 0; round < maxScrollRounds; round += 1) {
+      const left = Math.max(0, end - performance.now());
+      const { reachedEnd, height } = await world.call(scrollThrough, [left, first.height + maxGrowth, maxSteps], {
+        timeoutMs: left + callTimeoutMs,
+        what: 'scrolling',
+      });
+      stillGrew = height > first.height;
+      if (!reachedEnd) break;
+      await observed();
+      stillGrew = await hasGrown(height);
+      if (!stillGrew) break;
+    }
+    await world.call(scrollToTop, [], { timeoutMs: callTimeoutMs, what: 'scrolling back' });
+    return { stillGrew };
+  } finally {
+    loading.stop();
+  }
+}
+
+function ignoreDeadline(error: unknown): void {
+  if (!(error instanceof DeadlineError)) throw error;
+}

@@ -1,0 +1,49 @@
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { OpenPage } from './open.ts';
+import { prepareTiles, showTile } from './scripts/tiles.ts';
+
+/** A page of more tiles than these is taken as it has grown: it would take too long. */
+export const maxTiles = 120;
+/** For what moves at one place, and at all of them. */
+const restMs = 500;
+const restBudgetMs = 8000;
+const callTimeoutMs = 5000;
+
+/** One place of a page, in CSS pixels. */
+export interface Tile {
+  readonly y: number;
+  readonly height: number;
+}
+
+/**
+ * Shows a page place by place, in the viewport that was asked for, and has each taken.
+ *
+ * @param take takes the picture of a tile that is in sight
+ */
+export async function takeTiles<T>(
+  { world }: OpenPage,
+  { viewport }: RenderOptions,
+  height: number,
+  take: (tile: Tile) => Promise<T>,
+): Promise<T[]> {
+  const limit = { timeoutMs: callTimeoutMs, what: 'a tile' };
+  await world.call(prepareTiles, [], limit);
+  const step = tileHeight(viewport);
+  const end = performance.now() + restBudgetMs;
+  const taken: T[] = [];
+  for (let y = 0; y < height; y += step) {
+    const isLast = y + step >= height;
+    const rest = Math.max(0, Math.min(restMs, end - performance.now()));
+    await world.call(showTile, [y, isLast, rest], limit);
+    taken.push(await take({ y, height: Math.min(step, height - y) }));
+  }
+  return taken;
+}
+
+/** As tall as the viewport, but a whole number of device pixels, for scales of up to two decimals: tiles then have no seam. */
+export function tileHeight({ height, deviceScaleFactor }: RenderOptions['viewport']): number {
+  const isWhole = (pixels: number) => Math.abs(pixels - Math.round(pixels)) < 1e-6;
+  let step = height;
+  while (step > 1 && !isWhole(step * deviceScaleFactor)) step -= 1;
+  return step;
+}

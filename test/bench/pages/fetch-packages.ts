@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import { cacheDirOf } from '../../../deploy/tools/cache-dir.ts';
+
+const run = promisify(execFile);
+
+/** The registry may be slow, and packages of pages are large. */
+const fetchTimeoutMs = 120_000;
+
+/**
+ * The folder of a package of exactly this version, as it was published; fetched once, by npm, and kept in the cache.
+ *
+ * @param specifier `name@version`
+ */
+export async function packageFolder(specifier: string): Promise<string> {
+  const root = join(cacheDirOf(process.env), 'bench-pages');
+  const folder = join(root, specifier.replaceAll('/', '+'));
+  await mkdir(root, { recursive: true });
+  const found = await readdir(folder).catch(() => []);
+  if (found.length > 0) return folder;
+  const work = await mkdtemp(join(root, '.fetch-'));
+  try {
+    await run('npm', ['pack', specifier, '--silent', '--pack-destination', work], { timeout: fetchTimeoutMs });
+    const [archive] = await readdir(work);
+    if (archive === undefined) throw new Error(`npm has no ${specifier}`);
+    const extracted = join(work, 'extracted');
+    await mkdir(extracted);
+    await run('tar', ['xzf', join(work, archive), '-C', extracted, '--strip-components=1'], {
+      timeout: fetchTimeoutMs,
+    });
+    await rename(extracted, folder);
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+  return folder;
+}
