@@ -31,9 +31,8 @@ const attemptMs = 3000;
 
 beforeEach(async () => {
   await nats.session.jsm.streams.purge(streamNames.tasks);
-  const { setTimeout: wait } = globalThis;
-  const shorter = (work: () => void, ms?: number, ...args: []) => wait(work, ms === 10_000 ? attemptMs : ms, ...args);
-  vi.spyOn(globalThis, 'setTimeout').mockImplementation(shorter as typeof setTimeout);
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms === 10_000 ? attemptMs : ms));
 });
 afterEach(async () => {
   vi.restoreAllMocks();
