@@ -39,7 +39,7 @@ export function measurePage(): PageMeasures {
 }
 
 /**
- * Waits until the page is less tall than `height`, with a `direction` of 1, or taller, with -1.
+ * Waits until the page is no taller than `height`, with a `direction` of 1, or no shorter, with -1.
  *
  * @returns whether it came to that in time
  */
@@ -48,7 +48,7 @@ export async function untilHeight(height: number, direction: number, maxMs: numb
   const end = performance.now() + maxMs;
   for (;;) {
     await waits.untilFrame(100);
-    if ((height - page.scrollHeight) * direction > 0) return true;
+    if ((height - page.scrollHeight) * direction >= 0) return true;
     if (performance.now() >= end) return false;
   }
 }

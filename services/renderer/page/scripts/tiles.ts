@@ -41,15 +41,20 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
   const minLate = 0.02;
   const state = (globalThis as PageState).webcaptureTiles;
   const page = document.scrollingElement ?? document.documentElement;
+  let isArranged = false;
   const hide = (element: Element, isHidden: boolean) => {
     if (!(element instanceof HTMLElement || element instanceof SVGElement)) return;
+    const wasHidden = element.style.getPropertyPriority('opacity') === 'important';
+    if (wasHidden === isHidden) return;
+    isArranged = true;
     if (isHidden) element.style.setProperty('opacity', '0', 'important');
-    else if (element.style.getPropertyPriority('opacity') === 'important') element.style.removeProperty('opacity');
+    else element.style.removeProperty('opacity');
     if (isHidden) element.style.setProperty('transition', 'none', 'important');
   };
   /** What stood in the flow before stands there again, in each tile: what follows it keeps the place that its script left. */
   const putBack = (element: Element, { top: wantedTop, left: wantedLeft, width }: Place) => {
     if (!(element instanceof HTMLElement)) return;
+    isArranged = true;
     const set = (name: string, value: string) => element.style.setProperty(name, value, 'important');
     for (const [name, value] of Object.entries({
       position: 'absolute',
@@ -92,7 +97,7 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
     }
   };
   page.scrollTo({ top, behavior: 'instant' });
-  await waits.untilFrame(150);
+  // Observers hear of the place when it is drawn; what they do then is seen by the frame after it.
   await waits.untilFrame(150);
   const finish = () => {
     let finished = 0;
@@ -126,5 +131,5 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
     seen = now;
   }
   arrange();
-  await waits.untilFrame(150);
+  if (isArranged) await waits.untilFrame(150);
 }
