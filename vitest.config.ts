@@ -3,7 +3,7 @@ import { Sequencer } from './test/harness/sequencer.ts';
 
 /**
  * Two groups, one after the other: what is quick, then what has whole services of real processes, and of that what kills
- * them last, so that no time limit is missed for want of a processor. Four or five files at a time suit two cores, since many of them
+ * them last, so that no time limit is missed for want of a processor. Four files at a time suit two cores, since many of them
  * wait for most of their time; the sequencer says in which order they begin.
  * The end-to-end tests keep files in a bucket, as production does, the chaos tests in the embedded store;
  * WEBCAPTURE_TEST_STORE (gcs or embedded) decides for both.
@@ -22,18 +22,18 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'pure', include: ['test/pure/**/*.test.ts'], maxWorkers: 5, sequence: { groupOrder: 0 } },
+        test: { name: 'pure', include: ['test/pure/**/*.test.ts'], maxWorkers: 4, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,
-        test: { name: 'parts', include: ['test/parts/**/*.test.ts'], maxWorkers: 5, sequence: { groupOrder: 0 } },
+        test: { name: 'parts', include: ['test/parts/**/*.test.ts'], maxWorkers: 4, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,
         test: {
           name: 'corpus',
           include: ['test/corpus/*.test.ts'],
-          maxWorkers: 5,
+          maxWorkers: 4,
           sequence: { groupOrder: 0 },
         },
       },

@@ -9,7 +9,7 @@ import { keepFixedContents, releaseFixed, rememberFixed } from './scripts/fixed.
 import { compareWithSeen, hideResizes, rememberPlaces, restorePanes, sampleContents } from './scripts/neutrality.ts';
 import { announceScroll, findScroller, growScroller, isLocked } from './scripts/scrolling.ts';
 import { freezeMediaQueries, pinPseudos, pinSizes, rememberSizes } from './scripts/sizes.ts';
-import { untilFrames } from './scripts/waits.ts';
+import { untilFrames, untilObserved } from './scripts/waits.ts';
 import { scrollPage } from './scroll-page.ts';
 import { assertHolds, maxCssHeight } from './size-limits.ts';
 import { maxTiles, tileHeight } from './tiles.ts';
@@ -37,6 +37,8 @@ const maxTurns = 5;
 /** What a page does on being scrolled, it does at the stations of a few steps; the rest is in sight when it has grown. */
 const scrollSteps = 12;
 const callTimeoutMs = 5000;
+/** For a page that is not drawn. */
+const observeTimeoutMs = 150;
 
 /** For elements that scripts move with the scroll position to be seen in the middle of the viewport. */
 const effectsBudgetMs = 4000;
@@ -228,6 +230,7 @@ async function grow(
   ]);
   await open.emulation.grow(content);
   await Promise.all([call(growScroller, [content - viewHeight]), call(untilFrames, [2])]);
+  await call(untilObserved, [observeTimeoutMs]);
   await call(announceScroll, []);
   for (let turn = 0; turn < maxTurns; turn += 1) {
     const [elements, pseudos] = await pin(open);

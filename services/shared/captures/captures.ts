@@ -1,3 +1,4 @@
+import { JetStreamApiError } from '@nats-io/jetstream';
 import type { CaptureFailure, CaptureRecord } from './capture-record.ts';
 import { isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
@@ -119,7 +120,8 @@ export class Captures {
       try {
         await this.#write(found, wanted, timeoutMs);
       } catch (error) {
-        if (isWriteConflict(error)) attempts.delete(attempt);
+        // What the server has refused is not written, whoever has written the same.
+        if (error instanceof JetStreamApiError) attempts.delete(attempt);
         throw error;
       }
       return { record: wanted, changed: true };

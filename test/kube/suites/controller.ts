@@ -305,10 +305,13 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
           await events.record(region, 'major_outage', 'there is no pod');
           await events.record(region, 'operational', 'scaled to zero');
         }
-        expect(await namespace.events('eu-west')).toEqual([
-          { reason: 'MajorOutage', note: 'there is no pod', count: 3 },
-          { reason: 'Operational', note: 'scaled to zero', count: 3 },
-        ]);
+        // The controller that runs beside it may have events of its own.
+        expect(await namespace.events('eu-west')).toEqual(
+          expect.arrayContaining([
+            { reason: 'MajorOutage', note: 'there is no pod', count: 3 },
+            { reason: 'Operational', note: 'scaled to zero', count: 3 },
+          ]),
+        );
         await client.close();
       });
     });

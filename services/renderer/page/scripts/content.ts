@@ -46,17 +46,22 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
   };
   if (document.scripts.length === 0 || !isEmpty()) return;
 
-  const start = performance.now();
-  let last = start;
+  // Polls are counted and not time: on a busy machine they are as late as the timers of the page.
+  let quietPolls = 0;
   const observer = new MutationObserver(() => {
-    last = performance.now();
+    quietPolls = 0;
   });
+  const poll = async () => {
+    await waits.sleep(pollIntervalMs);
+    quietPolls += 1;
+  };
   observer.observe(document, { subtree: true, childList: true, characterData: true });
-  let end = start + maxMs;
-  while (isEmpty() && performance.now() < Math.min(end, last + quietMs)) await waits.sleep(pollIntervalMs);
+  const isQuiet = (ms: number) => quietPolls * pollIntervalMs >= ms;
+  let end = performance.now() + maxMs;
+  while (isEmpty() && performance.now() < end && !isQuiet(quietMs)) await poll();
   if (!isEmpty()) {
     end = performance.now() + moreMs;
-    while (performance.now() < end && performance.now() - last < stepMs) await waits.sleep(pollIntervalMs);
+    while (performance.now() < end && !isQuiet(stepMs)) await poll();
   }
   observer.disconnect();
 }

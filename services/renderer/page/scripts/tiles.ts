@@ -97,8 +97,7 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
     }
   };
   page.scrollTo({ top, behavior: 'instant' });
-  // Observers hear of the place when it is drawn; what they do then is seen by the frame after it.
-  await waits.untilFrame(150);
+  await waits.untilObserved(150);
   const finish = () => {
     let finished = 0;
     for (const animation of document.getAnimations?.() ?? []) {
