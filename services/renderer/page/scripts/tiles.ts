@@ -41,20 +41,15 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
   const minLate = 0.02;
   const state = (globalThis as PageState).webcaptureTiles;
   const page = document.scrollingElement ?? document.documentElement;
-  let isArranged = false;
   const hide = (element: Element, isHidden: boolean) => {
     if (!(element instanceof HTMLElement || element instanceof SVGElement)) return;
-    const wasHidden = element.style.getPropertyPriority('opacity') === 'important';
-    if (wasHidden === isHidden) return;
-    isArranged = true;
     if (isHidden) element.style.setProperty('opacity', '0', 'important');
-    else element.style.removeProperty('opacity');
+    else if (element.style.getPropertyPriority('opacity') === 'important') element.style.removeProperty('opacity');
     if (isHidden) element.style.setProperty('transition', 'none', 'important');
   };
   /** What stood in the flow before stands there again, in each tile: what follows it keeps the place that its script left. */
   const putBack = (element: Element, { top: wantedTop, left: wantedLeft, width }: Place) => {
     if (!(element instanceof HTMLElement)) return;
-    isArranged = true;
     const set = (name: string, value: string) => element.style.setProperty(name, value, 'important');
     for (const [name, value] of Object.entries({
       position: 'absolute',
@@ -97,7 +92,8 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
     }
   };
   page.scrollTo({ top, behavior: 'instant' });
-  await waits.untilObserved(150);
+  await waits.untilFrame(150);
+  await waits.untilFrame(150);
   const finish = () => {
     let finished = 0;
     for (const animation of document.getAnimations?.() ?? []) {
@@ -130,5 +126,5 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
     seen = now;
   }
   arrange();
-  if (isArranged) await waits.untilFrame(150);
+  await waits.untilFrame(150);
 }
