@@ -1,5 +1,6 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { OpenPage } from './open.ts';
+import { finishAnimations } from './scripts/animations.ts';
 import { prepareTiles, showTile } from './scripts/tiles.ts';
 
 /** A page of more tiles than these is taken as it has grown: it would take too long. */
@@ -34,7 +35,7 @@ export async function takeTiles<T>(
   for (let y = 0; y < height; y += step) {
     const isLast = y + step >= height;
     const rest = Math.max(0, Math.min(restMs, end - performance.now()));
-    await world.call(showTile, [y, isLast, rest], limit);
+    await world.call(showTile, [y, isLast, rest], limit, [finishAnimations]);
     taken.push(await take({ y, height: Math.min(step, height - y) }));
   }
   return taken;

@@ -21,6 +21,9 @@ export interface CallLimit {
   readonly what: string;
 }
 
+/** Another function of `scripts/` that the called one uses, under its own name. */
+type Helper = (...args: never[]) => unknown;
+
 /**
  * Runs functions in an isolated world of the page: they see its document, but neither does the page see them, nor do they
  * meet what the page made of `scrollTo`, `Promise` or `Array.prototype`.
@@ -54,8 +57,8 @@ export class PageWorld {
   }
 
   /**
-   * Calls a function in the page. Its source travels, so that it may use its arguments, `waits` and the page's globals
-   * only. Arguments and result are copied as JSON.
+   * Calls a function in the page. Its source travels, so that it may use its arguments, `waits`, the `helpers` and the
+   * page's globals only. Arguments and result are copied as JSON.
    *
    * @throws DeadlineError when the page does not answer in time, e.g. because its scripts never pause
    * @throws DocumentGoneError when the page moves on meanwhile
@@ -64,8 +67,9 @@ export class PageWorld {
     fn: (...args: A) => R,
     args: A,
     { timeoutMs, what }: CallLimit,
+    helpers: readonly Helper[] = [],
   ): Promise<Awaited<R>> {
-    return this.#deadline.run(this.#call(fn, args), timeoutMs, what);
+    return this.#deadline.run(this.#call(fn, args, helpers), timeoutMs, what);
   }
 
   /**
@@ -88,8 +92,13 @@ export class PageWorld {
     }
   }
 
-  async #call<A extends readonly unknown[], R>(fn: (...args: A) => R, args: A): Promise<Awaited<R>> {
-    const expression = `{ ${prelude} ${callExpression(fn, args)} }`;
+  async #call<A extends readonly unknown[], R>(
+    fn: (...args: A) => R,
+    args: A,
+    helpers: readonly Helper[],
+  ): Promise<Awaited<R>> {
+    const helping = helpers.map((helper) => `const ${helper.name} = ${helper.toString()};`).join(' ');
+    const expression = `{ ${prelude} ${helping} ${callExpression(fn, args)} }`;
     try {
       const contextId = await (this.#contextId ??= openIsolatedWorld(this.#cdp, this.#frameId, worldName));
       return (await evaluate(this.#cdp, { contextId, expression })) as Awaited<R>;

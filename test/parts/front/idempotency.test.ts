@@ -6,6 +6,7 @@ import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { idempotencyKey, type IdempotencyEntry } from '../../../services/front/capture/idempotency-keys.ts';
 import { until } from '../../harness/until.ts';
 import { adminToken, openAccount, send } from './accounts.ts';
+import { holdJobs } from './background.ts';
 import { presetKey, read, startStand, type Stand } from './stand.ts';
 
 let stand: Stand;
@@ -54,17 +55,6 @@ async function metric(result: string): Promise<number> {
   return found?.values.find(({ labels }) => labels['result'] === result)?.value ?? -1;
 }
 
-/** Lets jobs be pulled, but end only when it is told to. */
-function holdJobs(): () => void {
-  let release = () => undefined as void;
-  const released = new Promise<void>((resolve) => (release = resolve));
-  stand.renderer.behaviour = async (job, renderer) => {
-    await released;
-    await renderer.complete(job);
-  };
-  return release;
-}
-
 describe('the same key and body again', () => {
   test.each([{}, { responseCache: { enabled: true } }])('is answered byte for byte, on any front: %j', async (more) => {
     const [key, body] = [randomUUID(), { url: `${url}${randomUUID()}`, ...more }];
@@ -102,7 +92,7 @@ describe('the same key and body again', () => {
 
   test('waits for the first one, and is charged once, from whichever front', async () => {
     const [key, before, tokens] = [randomUUID(), renders(), await charged()];
-    const release = holdJobs();
+    const release = holdJobs(stand.renderer);
     const asked = [0, 1, 0, 1, 0, 1].map((front) => ask(key, { url }, { front }));
     await until('it to be rendered', () => renders() > before);
     release();
@@ -180,7 +170,7 @@ test.each([
 
 test('a waiting client that goes away leaves the first one alone', async () => {
   const [key, before] = [randomUUID(), renders()];
-  const release = holdJobs();
+  const release = holdJobs(stand.renderer);
   const first = ask(key);
   await until('it to be rendered', () => renders() > before);
   const leaving = new AbortController();
@@ -213,7 +203,7 @@ describe('the front of the first request dies', () => {
 
   test('while its capture is rendered: that is waited for', async () => {
     const [key, before] = [randomUUID(), renders()];
-    const release = holdJobs();
+    const release = holdJobs(stand.renderer);
     const leaving = new AbortController();
     const first = post(key, { url }, { signal: leaving.signal }).catch(() => 'gone');
     await until('it to be rendered', () => renders() > before);
@@ -250,7 +240,7 @@ describe('the front of the first request dies', () => {
 
   test('with the cache, its capture has the name that the claim tells', async () => {
     const [key, before] = [randomUUID(), renders()];
-    const release = holdJobs();
+    const release = holdJobs(stand.renderer);
     const first = ask(key, { url: `${url}${key}`, responseCache: { enabled: true } });
     await until('it to be rendered', () => renders() > before);
     const uuid = stand.renderer.jobs.at(-1)?.uuid ?? '';

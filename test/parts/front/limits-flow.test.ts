@@ -7,6 +7,7 @@ import type { AdmissionState } from '@webcapture/shared/accounts/limits.ts';
 import { usageOf } from '@webcapture/shared/captures/usage.ts';
 import { until } from '../../harness/until.ts';
 import { adminToken, dataOf, openAccount, send, type Answer } from './accounts.ts';
+import { holdJobs } from './background.ts';
 import { presetKey, startStand, type Stand } from './stand.ts';
 
 let stand: Stand;
@@ -50,17 +51,6 @@ async function chargedTo(account: string): Promise<number> {
 const limitState = (account: string) => new Entries(stand.nats.session, 'live').get<AdmissionState>(`limit.${account}`);
 const reservations = async (account: string) => Object.keys((await limitState(account))?.value.holds ?? {});
 
-/** Lets jobs be pulled, but end only when it is told to. */
-function holdJobs(): () => void {
-  let release = () => undefined as void;
-  const released = new Promise<void>((resolve) => (release = resolve));
-  stand.renderer.behaviour = async (job, renderer) => {
-    await released;
-    await renderer.complete(job);
-  };
-  return release;
-}
-
 describe('four fronts hammered at once let through exactly what is allowed', () => {
   test('by the rate', async () => {
     const { account, first } = await openAccount(stand.url, { ...wide, ratePerMinute: 1, burst: 30 });
@@ -84,7 +74,7 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
   test('by the cap in flight, and what has ended makes room', async () => {
     const { account, first } = await openAccount(stand.url, { ...wide, maxInFlight: 7 });
     for (let round = 1; round <= 2; round++) {
-      const release = holdJobs();
+      const release = holdJobs(stand.renderer);
       const answers = hammer(first.key, 40);
       await until('seven in flight', async () => (await usage(first.key)).inFlight === 7);
       release();
@@ -98,7 +88,7 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
 
   test('by the cap in flight: none beyond it while all of them wait', async () => {
     const { first } = await openAccount(stand.url, { ...wide, maxInFlight: 7 });
-    const release = holdJobs();
+    const release = holdJobs(stand.renderer);
     const refused: Answer[] = [];
     const answers = Array.from({ length: 40 }, (_, index) =>
       capture(first.key, fronts[index % fronts.length]).then((answer) => {

@@ -1,8 +1,11 @@
 /// <reference lib="dom" />
+import type { finishAnimations as FinishAnimations } from './animations.ts';
 import type { PageState, Place } from './state.ts';
 import type { PageWaits } from './waits.ts';
 
 declare const waits: PageWaits;
+/** A helper of the call. */
+declare const finishAnimations: typeof FinishAnimations;
 
 /** Remembers what takes part in the page's flow, and lets what is sticky stand where it belongs. */
 export function prepareTiles(): void {
@@ -94,21 +97,6 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
   page.scrollTo({ top, behavior: 'instant' });
   await waits.untilFrame(150);
   await waits.untilFrame(150);
-  const finish = () => {
-    let finished = 0;
-    for (const animation of document.getAnimations?.() ?? []) {
-      if (!(animation.timeline instanceof DocumentTimeline) || animation.playState !== 'running') continue;
-      const end = animation.effect?.getComputedTiming().endTime;
-      if (typeof end !== 'number' || !Number.isFinite(end)) continue;
-      try {
-        animation.finish();
-        finished += 1;
-      } catch {
-        // Its rate is 0.
-      }
-    }
-    return finished;
-  };
   const places = () =>
     ((globalThis as PageState).webcaptureSeen?.sample ?? [])
       .map((element) => {
@@ -119,7 +107,7 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
       .join();
   const end = performance.now() + restMs;
   for (let seen = places(); performance.now() < end;) {
-    finish();
+    finishAnimations();
     await waits.untilFrame(100);
     const now = places();
     if (now === seen) break;
