@@ -167,15 +167,16 @@ async function capture(
     onRendered();
     latest = setTimeout(answered.resolve, maxPageOpenMs);
     const { sent, stored } = upload(rendering, job, deadline, deps);
-    const completed = (uploaded: Upload): JobOutcome => {
+    const completed = (uploaded: Upload) => {
       const ageMs = performance.now() - capturedAt;
-      return { kind: 'completed', upload: uploaded, report: reportOf(rendering, queueMs, ageMs), ageMs };
+      const report = reportOf(rendering, queueMs, ageMs);
+      return { kind: 'completed', upload: uploaded, report, ageMs } as const;
     };
     // Whoever waits gets the reply as early as possible; the result that counts follows when the file is there for good.
     results.reply(delivered, completed(await sent), rendering.bytes);
     const outcome = completed(await stored);
     log.info(
-      { uuid: job.uuid, region: job.region, format: job.options.format, ...rendering.report.timings },
+      { uuid: job.uuid, region: job.region, format: job.options.format, ...outcome.report.timings },
       'a page was captured and its file stored',
     );
     return outcome;

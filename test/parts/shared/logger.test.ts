@@ -12,6 +12,7 @@ const script = `
   log.info({ url: 'https://u:' + secret + '@example.com/path?token=' + secret }, 'opened https://example.com/?x=' + secret);
   log.info({ html: '<p>' + secret, job: { html: secret, options: { list: ['https://a.example/?' + secret] } } }, 'job');
   log.info({ headers: { authorization: 'Bearer ' + secret }, note: 'Bearer ' + secret, webhook: { url: secret } }, 'request');
+  log.info({ recreated: { webhook: 3 } }, 'counts');
   const cause = new Error('GET https://b.example/?k=' + secret);
   log.error({ err: new Error('failed for https://c.example/?k=' + secret, { cause }) }, 'broke');
 `;
@@ -24,8 +25,9 @@ test('no secret gets into the log, wherever it stands', async () => {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
-  expect(lines).toHaveLength(4);
+  expect(lines).toHaveLength(5);
   expect(stdout).not.toContain(secret);
   expect(lines[0]).toMatchObject({ level: 'info', service: 'front', url: 'https://example.com/path' });
-  expect(lines[3]).toMatchObject({ err: { message: 'failed for https://c.example/', cause: { type: 'Error' } } });
+  expect(lines[3]).toMatchObject({ recreated: { webhook: 3 } });
+  expect(lines[4]).toMatchObject({ err: { message: 'failed for https://c.example/', cause: { type: 'Error' } } });
 });
