@@ -68,13 +68,13 @@ export interface LeaderParts {
  * once in the fleet, for one term: it resolves soon after the term's signal, and never throws.
  */
 export function createFleetLeader(parts: LeaderParts): (term: Term) => Promise<void> {
-  const work = buildWork(parts);
+  const jobs = buildJobs(parts);
   return async (term) => {
-    await Promise.all([runPeriodicJobs(work, term), doTasks(work, term)]);
+    await Promise.all([runPeriodicJobs(jobs, term), doTasks(jobs, term)]);
   };
 }
 
-function buildWork(parts: LeaderParts) {
+function buildJobs(parts: LeaderParts) {
   const { config, session, store, live, registry, metrics, log } = parts;
   const { now } = session;
   const captures = new Captures(session);
@@ -111,16 +111,16 @@ function buildWork(parts: LeaderParts) {
   };
 }
 
-type Work = ReturnType<typeof buildWork>;
+type LeaderJobs = ReturnType<typeof buildJobs>;
 
 /** All but the tasks: jobs that are repeated, canaries, orphan collection, and dead letters as they come. Never throws. */
-async function runPeriodicJobs(work: Work, term: Term): Promise<void> {
-  const { session, fleet, provisioner, latest, config, regions, times, metrics, log } = work;
+async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
+  const { session, fleet, provisioner, latest, config, regions, times, metrics, log } = jobs;
   const { signal } = term;
   const every = (everyMs: number, what: string, run: () => Promise<unknown>) =>
     repeat({ what, everyMs, signal, log }, run);
-  const sweep = new OverdueSweep(work);
-  const expiries = new ExpirySweep(work);
+  const sweep = new OverdueSweep(jobs);
+  const expiries = new ExpirySweep(jobs);
   const isFleetKnown = () => latest.get()?.facts.regions.some(({ fleetKnown }) => fleetKnown) === true;
   const deadRenderers = new DeadRenderers({ session, fleet, isFleetKnown, metrics, log });
   signal.addEventListener('abort', () => deadRenderers.close(), { once: true });
@@ -137,25 +137,25 @@ async function runPeriodicJobs(work: Work, term: Term): Promise<void> {
     every(times.provisionMs, 'updating the configuration of the streams', provisionAll),
     every(times.sweepMs, 'sweep of overdue captures', () => sweep.pass(term)),
     every(deadRenderersIntervalMs, 'detection of dead renderers', () => deadRenderers.look(term)),
-    every(regionSignalsIntervalMs, 'sending signals to renderers', async () => sendRegionSignals(work)),
+    every(regionSignalsIntervalMs, 'sending signals to renderers', async () => sendRegionSignals(jobs)),
     every(times.expiryMs, 'expiry of captures', () => expiries.pass(term)),
     every(times.expandDaysMs, 'expansion of daily expiry entries', () => expiries.expandDays(term)),
-    every(auditCheckMs, 'audit of capture records', () => auditIfDue(work, times.recordAuditMs, term)),
-    collectOrphans(work, config.reconcileIntervalMs, term),
-    settleDeadLetters(work, term),
-    canaryRounds({ ...work, ...canaries }, term),
+    every(auditCheckMs, 'audit of capture records', () => auditIfDue(jobs, times.recordAuditMs, term)),
+    collectOrphans(jobs, config.reconcileIntervalMs, term),
+    settleDeadLetters(jobs, term),
+    canaryRounds({ ...jobs, ...canaries }, term),
   ]);
 }
 
 /** Does all tasks at their time. Never throws. */
-async function doTasks(work: Work, term: Term): Promise<void> {
+async function doTasks(jobs: LeaderJobs, term: Term): Promise<void> {
   await Promise.all([
-    runTasks({ kind: 'dispatch', parallel: 4, run: (task) => recoverLostJob(task, work) }, work, term),
+    runTasks({ kind: 'dispatch', parallel: 4, run: (task) => recoverLostJob(task, jobs) }, jobs, term),
     // Of what was deleted or failed; what the version before has scheduled comes here as well.
-    runTasks({ kind: 'expiry', parallel: 32, run: (task) => expireCapture(task, work) }, work, term),
+    runTasks({ kind: 'expiry', parallel: 32, run: (task) => expireCapture(task, jobs) }, jobs, term),
     // A receiver may take ten seconds for each: see ReceiverLimits.
-    runTasks({ kind: 'webhook', parallel: maxDeliveries, run: (task) => deliverWebhook(task, work, term) }, work, term),
-    runTasks({ kind: 'refresh', parallel: 4, run: (task) => refreshCapture(task, work) }, work, term),
+    runTasks({ kind: 'webhook', parallel: maxDeliveries, run: (task) => deliverWebhook(task, jobs, term) }, jobs, term),
+    runTasks({ kind: 'refresh', parallel: 4, run: (task) => refreshCapture(task, jobs) }, jobs, term),
   ]);
 }
 
@@ -163,7 +163,7 @@ async function doTasks(work: Work, term: Term): Promise<void> {
  * Signals to renderers the time, and in which background shards captures wait: whoever queued them may have died before its
  * signal, and nobody else signals what the server delivers again.
  */
-function sendRegionSignals({ session, regions, latest }: Pick<Work, 'session' | 'regions' | 'latest'>): void {
+function sendRegionSignals({ session, regions, latest }: Pick<LeaderJobs, 'session' | 'regions' | 'latest'>): void {
   const queue = latest.get()?.facts.queue;
   for (const region of regions) {
     const shards = queue?.kind === 'answered' ? (queue.shards[region] ?? []) : [];

@@ -70,7 +70,7 @@ function whyUnhealthy({ pod, browser, draining }: RendererHeartbeat): string {
   return draining ? `${pod} is about to stop` : `${pod} is starting its browser`;
 }
 
-type Facts = Pick<RegionFacts, 'wanted' | 'pods' | 'silent' | 'clusters'>;
+type ClusterFacts = Pick<RegionFacts, 'wanted' | 'pods' | 'silent' | 'clusters'>;
 
 /** How many renderers of a region are healthy, and how many there should be. */
 interface Count {
@@ -83,7 +83,7 @@ interface Count {
  * pod is Ready, its heartbeat fresh, its browser up. A cluster that cannot be heard is no outage: while one is silent,
  * whoever is healthy by its heartbeat counts, and what was wanted last stays wanted for five minutes.
  */
-export function judgeClusters(facts: Facts): Verdict | null {
+export function judgeClusters(facts: ClusterFacts): Verdict | null {
   const { clusters } = facts;
   if (clusters === null) return null;
   const silence = silenceOf(clusters);
@@ -107,11 +107,11 @@ const describeElastic = (healthy: number) =>
   healthy === 0 ? 'scaled to zero' : `${healthy} renderers healthy, scaled to zero within the last minutes`;
 
 /** By the cluster reports; where Kubernetes does not say how many are wanted, by the heartbeats. */
-export const countRenderers = (facts: Pick<Facts, 'wanted' | 'pods' | 'clusters'>): Count =>
+export const countRenderers = (facts: Pick<ClusterFacts, 'wanted' | 'pods' | 'clusters'>): Count =>
   countInClusters(facts) ?? { healthy: facts.pods.filter(isHealthy).length, wanted: facts.wanted };
 
 /** Null where Kubernetes does not say how many are wanted. */
-function countInClusters({ pods, clusters }: Pick<Facts, 'pods' | 'clusters'>): Count | null {
+function countInClusters({ pods, clusters }: Pick<ClusterFacts, 'pods' | 'clusters'>): Count | null {
   if (clusters === null || clusters.wanted === null) return null;
   const known = new Map(clusters.pods.map(({ name, state }) => [name, state]));
   const counts = (pod: string) => {
@@ -122,7 +122,7 @@ function countInClusters({ pods, clusters }: Pick<Facts, 'pods' | 'clusters'>): 
   return { healthy, wanted: clusters.wanted };
 }
 
-function whyPodsMissing({ pods, silent }: Facts, clusters: RegionInClusters, missing: number): string[] {
+function whyPodsMissing({ pods, silent }: ClusterFacts, clusters: RegionInClusters, missing: number): string[] {
   const heard = new Map(pods.map((heartbeat) => [heartbeat.pod, heartbeat]));
   const silence = new Map(silent.map(({ pod, forMs }) => [pod, forMs]));
   const listed = new Set(clusters.pods.map(({ name }) => name));

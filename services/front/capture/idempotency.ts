@@ -61,7 +61,7 @@ export interface IdempotencyLease {
    */
   nameCapture(options?: { readonly uuid?: string | undefined; readonly lastsMs?: number }): Promise<string>;
   /** Keeps the answer for later requests. Null: the client went away, and the capture may still end. Never throws. */
-  settle(answer: KeptAnswer | null): Promise<void>;
+  complete(answer: KeptAnswer | null): Promise<void>;
   /** The request failed: makes the key free at once, unless its capture did bring an answer. Never throws. */
   release(): Promise<void>;
   /** Renews the lease no longer. */
@@ -185,7 +185,7 @@ class KeyLease implements IdempotencyLease {
     return uuid;
   }
 
-  async settle(answer: KeptAnswer | null): Promise<void> {
+  async complete(answer: KeptAnswer | null): Promise<void> {
     if (answer !== null) await keep(this.#deps, this.#leased, answer);
     else await this.#release({ mayEnd: this.#lastsUntil > this.#deps.now() });
   }
@@ -237,7 +237,7 @@ class KeyLease implements IdempotencyLease {
 /** Of a request without a key: there is nothing to keep, and nobody to lose it to. */
 const leaseWithoutKey = (now: () => number): IdempotencyLease => ({
   nameCapture: async ({ uuid = uuidV7(now()) } = {}) => uuid,
-  settle: async () => undefined,
+  complete: async () => undefined,
   release: async () => undefined,
   close: () => undefined,
 });

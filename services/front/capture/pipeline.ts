@@ -97,7 +97,7 @@ export class CapturePipeline {
     try {
       const isBackground = accepted.priority === 'background';
       const answer = isBackground ? await this.#enqueue(order, facts) : await this.#render(order, call, facts);
-      await lease.settle(answer);
+      await lease.complete(answer);
       return answer;
     } catch (error) {
       // Another request answers for the Idempotency-Key by now.

@@ -57,7 +57,7 @@ export function buildAppAlone(
   };
   const lease = {
     nameCapture: async () => randomUUIDv7(),
-    settle: async () => undefined,
+    complete: async () => undefined,
     release: async () => undefined,
     close: () => undefined,
   };

@@ -56,7 +56,8 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
       told.push('name');
       return uuid;
     },
-    settle: async (answer: object | null) => void told.push(answer === null ? 'settle without an answer' : 'settle'),
+    complete: async (answer: object | null) =>
+      void told.push(answer === null ? 'complete without an answer' : 'complete'),
     release: note('release key'),
     close: () => void told.push('close key lease'),
   };
@@ -121,7 +122,7 @@ test('the steps come in order, and all that was taken is released', async () => 
     'extend cache lease',
     'close dispatch completed',
     'release reservation completed',
-    'settle',
+    'complete',
     'close key lease',
   ]);
   expect(facts).toMatchObject({ account: 'a', record: { uuid: open.uuid }, rateLimit: { remaining: 1 } });
@@ -179,7 +180,7 @@ describe('all is released', () => {
     expect(told.slice(4)).toEqual([
       'close dispatch rendering',
       'release reservation rendering',
-      'settle without an answer',
+      'complete without an answer',
       'close key lease',
     ]);
   });
