@@ -19,6 +19,8 @@ export default defineConfig({
     // Files of a project load the same modules, which keep nothing from one file to the next but what they mean to share.
     isolate: false,
     environment: './test/harness/environment.ts',
+    // Node runs the sources as it does in production; nothing is mocked that Vite would have to rewrite them for.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [
       {
         extends: true,

@@ -1,8 +1,6 @@
 // What `npm test` runs: gets the tools, runs every test, and says at the very end how many passed and failed.
-import { join } from 'node:path';
 import process from 'node:process';
 import { parseCLI, startVitest, type Vitest } from 'vitest/node';
-import { cacheDirOf } from '../deploy/tools/cache-dir.ts';
 import { ensureTool } from '../deploy/tools/ensure-tool.ts';
 import { ensureTestTools } from './harness/tools.ts';
 
@@ -22,8 +20,6 @@ async function main(): Promise<Counts> {
     say(error instanceof Error ? error.message : String(error));
     return { passed: 0, failed: 1, skipped: 0 };
   }
-  // Hundreds of processes read the same code: with it compiled they start in half the time.
-  process.env['NODE_COMPILE_CACHE'] ??= join(cacheDirOf(process.env), 'compiled');
   const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)]);
   const preparing = new AbortController();
   if (filter.length === 0 || filter.some((name) => name.includes('kube'))) prepareControlPlane(preparing.signal);

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { IncomingHttpHeaders } from 'node:http';
-import { html, TestEngine, TestSite } from '../harness/engine.ts';
+import { html, sharedEngine, type TestEngine, TestSite } from '../harness/engine.ts';
 import type { Inspection } from './probe/inspect-page.ts';
 import type { SelfPortrait } from './probe/portray-self.ts';
 import { startProbeSite, type Findings } from './probe/probe-site.ts';
@@ -8,10 +8,8 @@ import { startProbeSite, type Findings } from './probe/probe-site.ts';
 let engine: TestEngine;
 
 beforeAll(async () => {
-  engine = await TestEngine.start();
+  engine = await sharedEngine();
 });
-
-afterAll(() => engine.close());
 
 /** What a page finds out that is captured so. The page is at localhost: much is there in secure contexts only. */
 async function lookedOver(antiBot: boolean): Promise<Findings> {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Format } from '@webcapture/shared/api/formats.ts';
 import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { Rendering, RenderEngineConfig } from '../../services/renderer/page/engine.ts';
-import { TestEngine, TestSite, type Handler, type ShotOptions } from '../harness/engine.ts';
+import { sharedEngine, TestEngine, TestSite, type Handler, type ShotOptions } from '../harness/engine.ts';
 import { readPdf, type Pdf } from '../harness/pdf.ts';
 import { rasterPage } from '../harness/pdf-raster.ts';
 import { Picture } from '../harness/picture.ts';
@@ -99,13 +99,19 @@ const noMargin = { top: 0, right: 0, bottom: 0, left: 0 };
 
 const imageFormats = ['png', 'jpeg', 'webp'] as const satisfies readonly Format[];
 
-/** Tests of every page in each of its formats, all on one engine. Called once in a file. */
-export function testCorpus(pages: readonly HardPage[], config: Partial<RenderEngineConfig> = {}): void {
+/**
+ * Tests of every page in each of its formats: on an engine of the file's own with a configuration or a hostile page, else
+ * on the one that files share. Called once in a file.
+ */
+export function testCorpus(pages: readonly HardPage[], config?: Partial<RenderEngineConfig>): void {
+  const isShared = config === undefined && !pages.some(({ isHostile }) => isHostile);
   let engine: TestEngine;
   beforeAll(async () => {
-    engine = await TestEngine.start(config);
+    engine = isShared ? await sharedEngine() : await TestEngine.start(config);
   });
-  afterAll(() => engine.close());
+  afterAll(async () => {
+    if (!isShared) await engine.close();
+  });
 
   describe.each(pages)('$name', (page) => {
     const { options = {} } = page;

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { useFleet } from '../harness/use.ts';
+import { useFleet, useSite } from '../harness/use.ts';
 
 // Nothing here gets as far as a renderer.
-const fleet = useFleet({ renderers: {} });
+const fleet = useFleet({ renderers: {}, env: { WEBCAPTURE_EGRESS_ALLOW: '' } });
+const site = useSite();
 
-const url = 'http://127.0.0.1:8080/';
+const url = 'https://example.com/';
 
 interface Case {
   readonly body: unknown;
@@ -208,3 +209,14 @@ test('many mistakes at once are told at once', async () => {
   const refusal = await fleet().api.refused({ url, quality: 0, delay: -1, colour: 'red' });
   for (const field of ['quality', 'delay', 'colour']) expect(refusal.message).toContain(field);
 });
+
+test.for(['127.0.0.1', 'localhost', 'LOCALHOST', 'localhost.', 'anything.localhost', '[::1]'])(
+  'an operator who opens nothing does not even open %s',
+  async (host) => {
+    const visit = site().visit('/colour');
+    const url = visit.url.replace('127.0.0.1', host);
+    const refusal = await fleet().api.refused({ url });
+    expect(refusal).toMatchObject({ status: 400, code: 'URL_BLOCKED' });
+    expect(visit.requests).toEqual([]);
+  },
+);

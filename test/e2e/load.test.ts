@@ -120,6 +120,26 @@ describe('a client that hangs up', () => {
   });
 });
 
+test('equal requests at once and later, on two fronts, load the page once and are charged once', async () => {
+  const visit = site().visit('/slow', { delay: 500 });
+  const body = { url: visit.url, responseCache: { enabled: true }, viewport: { width: 300, height: 200 } };
+  const { api, url: first, urls: bases } = fleet();
+  const data = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => api.captured(body, { base: bases[n % 2] ?? first })),
+  );
+  expect(new Set(data.map(({ uuid }) => uuid)).size).toBe(1);
+  expect(data.reduce((sum, { tokenCost }) => sum + tokenCost, 0)).toBe(1);
+  const later = await api.captureWithFile(body, { base: bases[1] ?? first });
+  expect(later.data).toMatchObject({ uuid: data[0]?.uuid, fromCache: true, tokenCost: 0 });
+  const file = await api.capture({ ...body, responseType: 'file' });
+  expect(file.bytes.equals(later.bytes)).toBe(true);
+  expect(visit.seen('/slow')).toHaveLength(1);
+  expect(await api.captured({ ...body, viewport: { width: 301, height: 200 } })).toMatchObject({
+    fromCache: false,
+  });
+  expect(visit.seen('/slow')).toHaveLength(2);
+});
+
 test('the account’s usage is the sum of what its completed captures cost, and every file is there', async () => {
   const { api, books } = fleet();
   const records = await books.records();

@@ -16,6 +16,7 @@ import {
 import { startEgressProxy, type EgressProxyOptions } from '../../services/renderer/egress/proxy.ts';
 import { Picture } from './picture.ts';
 import { defaultOptions } from './records.ts';
+import { workerWide } from './worker-wide.ts';
 
 type RenderOptions = RenderRequest['options'];
 
@@ -118,6 +119,12 @@ export class TestEngine {
     return this.#close();
   }
 }
+
+/** One for all files of a worker that need no other: no test may hurt it, and it ends with the worker. */
+export const sharedEngine = workerWide(
+  () => TestEngine.start(),
+  (engine) => engine.close(),
+);
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 

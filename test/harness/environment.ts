@@ -1,3 +1,4 @@
+import process from 'node:process';
 import type { Environment } from 'vitest/runtime';
 import { endWorkerWide } from './worker-wide.ts';
 
@@ -5,5 +6,9 @@ import { endWorkerWide } from './worker-wide.ts';
 export default {
   name: 'worker-wide',
   viteEnvironment: 'ssr',
-  setup: () => ({ teardown: endWorkerWide }),
+  setup: () => {
+    // Node strips types in place: stacks are right without source maps, which cost time with each Error that is made.
+    process.setSourceMapsEnabled(false);
+    return { teardown: endWorkerWide };
+  },
 } satisfies Environment;

@@ -221,7 +221,6 @@ function serviceEnv(
 ): NodeJS.ProcessEnv {
   return {
     PATH: process.env['PATH'],
-    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
     HOME: folder,
     TMPDIR: folder,
     WEBCAPTURE_NATS_URL: options.natsUrl,

@@ -29,10 +29,15 @@ export class ServicePart {
     this.#opsUrl = opsUrl;
   }
 
-  /** Prepares the part without starting it. `env` is its whole environment but for the ops port and its name. */
+  /** Prepares the part without starting it. `env` is its whole environment but for the ops port, its name and Node's cache. */
   static async prepare(name: string, service: ServiceName, env: NodeJS.ProcessEnv): Promise<ServicePart> {
     const port = await freePort();
-    const own = { WEBCAPTURE_OPS_HOST: '127.0.0.1', WEBCAPTURE_OPS_PORT: String(port), WEBCAPTURE_POD: name };
+    const own = {
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      WEBCAPTURE_OPS_HOST: '127.0.0.1',
+      WEBCAPTURE_OPS_PORT: String(port),
+      WEBCAPTURE_POD: name,
+    };
     return new ServicePart(name, service, { ...env, ...own }, `http://127.0.0.1:${port}`);
   }
 

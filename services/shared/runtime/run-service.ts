@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import type { CommonConfig } from './config.ts';
 import { ConfigError, type Environment } from './env.ts';
@@ -44,6 +45,8 @@ export async function runService<Config extends ServiceConfig>(service: Service<
   });
   try {
     await service.start(config, { log, shutdown });
+    // With NODE_COMPILE_CACHE set, Node would write what it compiled only at an orderly end, and a process may be killed.
+    flushCompileCache();
   } catch (error) {
     // A start that a signal interrupted ends by the signal's drain.
     if (stopping) return;

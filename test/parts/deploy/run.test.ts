@@ -40,7 +40,13 @@ async function repository(setUp = `({ natsServer: withNats ? ${JSON.stringify(na
 
 function start(root: string, env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [join(root, 'start.ts')], {
-    env: { PATH: process.env['PATH'], PORT: '0', WEBCAPTURE_CHROMIUM_SANDBOX: 'off', ...env },
+    env: {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      PORT: '0',
+      WEBCAPTURE_CHROMIUM_SANDBOX: 'off',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));

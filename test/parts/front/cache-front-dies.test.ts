@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import { freePort } from '../../harness/free-port.ts';
@@ -9,8 +10,9 @@ import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { read } from './stand.ts';
 
 const key = 'a-key-for-two-fronts';
-const body = { url: 'https://example.com/', responseCache: { enabled: true } };
 
+/** Of each test its own page, since the fronts remember those of the others. */
+let body: { url: string; responseCache: { enabled: boolean } };
 let nats: TestNats;
 let renderer: StandInRenderer;
 let fronts: { part: ServicePart; url: string }[];
@@ -29,15 +31,20 @@ async function startFront(name: string) {
   return { part, url: `http://127.0.0.1:${port}` };
 }
 
-beforeEach(async () => {
+beforeAll(async () => {
   nats = await startTestNats(['us-east']);
+  fronts = await Promise.all([startFront('front-0'), startFront('front-1')]);
+});
+beforeEach(async ({ task }) => {
+  body = { url: `https://example.com/${task.id}`, responseCache: { enabled: true } };
+  // What a test before has killed.
+  if (fronts[0]?.part.exit !== undefined) await fronts[0].part.start();
   renderer = new StandInRenderer(await nats.connect(), 'us-east');
   await renderer.start();
-  fronts = [await startFront('front-0'), await startFront('front-1')];
 });
-afterEach(async () => {
+afterEach(() => renderer.stop());
+afterAll(async () => {
   await Promise.all(fronts.map(({ part }) => part.stop()));
-  await renderer.stop();
   await nats[Symbol.asyncDispose]();
 });
 
@@ -85,7 +92,7 @@ test.each([{}, { responseCache: { enabled: true } }])(
       await mayFinish;
       await self.complete(job);
     };
-    const again = { headers: { 'idempotency-key': 'once' }, body: { url: body.url, ...more } };
+    const again = { headers: { 'idempotency-key': randomUUID() }, body: { url: body.url, ...more } };
     const first = ask(0, again).catch(() => null);
     await until('the first to be rendered', () => renderer.jobs.length === 1);
     await fronts[0]?.part.kill('SIGKILL');

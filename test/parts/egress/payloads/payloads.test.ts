@@ -202,7 +202,8 @@ describe('the canary would have been reached', patient, () => {
     const browser = await chromium.launch({ executablePath: inject('tools').headlessShell });
     try {
       const page = await browser.newPage();
-      await page.goto(site.publish(everyWay(originOf('127.0.0.1', openCanary)).body), { waitUntil: 'commit' });
+      const body = ways['stun']?.(`${originOf('127.0.0.1', openCanary)}/stun/x`) as string;
+      await page.goto(site.publish(body), { waitUntil: 'commit' });
       await until('a datagram', () => openCanary.touches.some((touch) => touch.startsWith('udp')));
     } finally {
       await browser.close();
