@@ -1,10 +1,17 @@
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 
+interface BodySharesOptions {
+  /** How long a body waits for room. */
+  readonly maxWaitMs?: number;
+  /**
+   * A body takes up its room for at least as long as this many bytes a second take: by default the largest for 2 s, so
+   * that an account gets 16 MiB a second.
+   */
+  readonly bytesPerSecond?: number;
+}
+
 /** Bytes of large bodies that one account may have under way at once: four of the largest, thirty of a usual 1 MiB. */
 const maxBytes = 32 * 1024 * 1024;
-
-/** A body takes up its share for at least as long as this many bytes a second take: an account gets 32 MiB in 2 s. */
-const bytesPerSecond = 4 * 1024 * 1024;
 
 interface Waiting {
   readonly bytes: number;
@@ -24,9 +31,11 @@ interface Share {
 export class BodyShares {
   readonly #shares = new Map<string, Share>();
   readonly #maxWaitMs: number;
+  readonly #bytesPerSecond: number;
 
-  constructor(maxWaitMs = 10_000) {
+  constructor({ maxWaitMs = 10_000, bytesPerSecond = 4 * 1024 * 1024 }: BodySharesOptions = {}) {
     this.#maxWaitMs = maxWaitMs;
+    this.#bytesPerSecond = bytesPerSecond;
   }
 
   /**
@@ -40,7 +49,7 @@ export class BodyShares {
     else if (!(await this.#wait(share, bytes, clientGone))) return null;
     const since = performance.now();
     return () => {
-      const leftMs = (bytes / bytesPerSecond) * 1000 - (performance.now() - since);
+      const leftMs = (bytes / this.#bytesPerSecond) * 1000 - (performance.now() - since);
       if (leftMs <= 0) this.#release(account, share, bytes);
       else setTimeout(() => this.#release(account, share, bytes), leftMs).unref();
     };

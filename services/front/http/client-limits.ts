@@ -16,12 +16,14 @@ export const shedReasons = [
 
 export type ShedReason = (typeof shedReasons)[number];
 
-/** What clients may cost that are nobody's: each address for itself. */
+/** What may be sent that nobody pays for, by each address without a key that holds, and by each account. */
 export interface ClientLimitOptions {
   /** Failed authentications at once, and a second. */
   readonly failures: { readonly capacity: number; readonly perSecond: number };
   /** Bytes of bodies, at once and a second. Each request counts for {@link requestBytes} more. */
   readonly bytes: { readonly capacity: number; readonly perSecond: number };
+  /** Bytes of bodies that are not valid, of one account, at once and a second. */
+  readonly accountBytes: { readonly capacity: number; readonly perSecond: number };
   /** How long an address that is beyond its share waits for its refusals. */
   readonly penaltyMs: number;
 }
@@ -29,11 +31,9 @@ export interface ClientLimitOptions {
 const defaults: ClientLimitOptions = {
   failures: { capacity: 60, perSecond: 1 },
   bytes: { capacity: 4 * 1024 * 1024, perSecond: 256 * 1024 },
+  accountBytes: { capacity: 64 * 1024 * 1024, perSecond: 2 * 1024 * 1024 },
   penaltyMs: 1000,
 };
-
-/** Bytes of bodies that are not valid, which one account may send at once, and a second. */
-const accountBytes = { capacity: 64 * 1024 * 1024, perSecond: 2 * 1024 * 1024 };
 
 /** A request costs as much, apart from its body, as so many bytes of one. */
 const requestBytes = 4096;
@@ -49,14 +49,15 @@ export class ShedError extends RetryLaterError {}
 export class ClientLimits {
   readonly #failures: TokenBuckets;
   readonly #bytes: TokenBuckets;
-  readonly #accounts = new TokenBuckets(accountBytes);
+  readonly #accounts: TokenBuckets;
   readonly #penaltyMs: number;
   readonly #count: (reason: ShedReason) => void;
 
   constructor(count: (reason: ShedReason) => void, options: Partial<ClientLimitOptions> = {}) {
-    const { failures, bytes, penaltyMs } = { ...defaults, ...options };
+    const { failures, bytes, accountBytes, penaltyMs } = { ...defaults, ...options };
     this.#failures = new TokenBuckets(failures);
     this.#bytes = new TokenBuckets(bytes);
+    this.#accounts = new TokenBuckets(accountBytes);
     this.#penaltyMs = penaltyMs;
     this.#count = count;
   }

@@ -30,7 +30,8 @@ export function buildAppAlone(
     maxConnectionsPerAddress?: number;
     clientLimits?: Partial<ClientLimitOptions>;
     /** In place of the look-up of the key. */
-    lookUp?: () => Promise<KeyRecord | null>;
+    lookUp?: (hash: string) => Promise<KeyRecord | null>;
+    registry?: Registry;
     adminToken?: string;
     dispatch?: () => Promise<never>;
   } = {},
@@ -40,8 +41,8 @@ export function buildAppAlone(
   };
   const authenticator = new Authenticator({
     keys: {
-      get: async () => {
-        const value = (await options.lookUp?.()) ?? options.key;
+      get: async (hash: string) => {
+        const value = (await options.lookUp?.(hash)) ?? options.key;
         return value === undefined ? null : { value, revision: 1 };
       },
     },
@@ -53,7 +54,7 @@ export function buildAppAlone(
     onChange: beyond,
     now: Date.now,
   });
-  const metrics = createFrontMetrics(new Registry(), {
+  const metrics = createFrontMetrics(options.registry ?? new Registry(), {
     installed: [],
     inFlight: new InFlight(),
     statusAgeMs: () => null,
