@@ -93,13 +93,18 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   // What a view function makes is what goes out; tests hold it against the schemas.
   app.setSerializerCompiler(() => JSON.stringify);
 
-  await shedLoad(app);
+  const { authenticator } = deps.capture;
+  await shedLoad(app, ({ headers }) =>
+    authenticator.authenticate(headers.authorization, 'capture').then(
+      () => true,
+      () => false,
+    ),
+  );
   await app.register(swagger, documentOptions(http.publicUrl));
   const routes = methodsByPath(app);
   const parser = new JsonParser(maxOpenBytes);
   app.addHook('onClose', () => parser.close());
   await app.register(async (scope) => {
-    const { authenticator } = deps.capture;
     readCaptureBodies(scope, { authenticator, limits, shares: new BodyShares(), parser, shed });
     captureRoute(scope, deps.capture);
   });

@@ -42,7 +42,7 @@ async function sendRefusal(
   facts.body?.stop();
   const isSmall =
     headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= maxIgnoredBytes;
-  if (raw.readableEnded || isSmall) {
+  if (raw.readableEnded || (isSmall && !awaitsContinue(raw))) {
     raw.resume();
     await reply.send(answer);
     return;
@@ -55,7 +55,8 @@ async function sendRefusal(
   const text = JSON.stringify(answer);
   async function* answerAndDrain() {
     yield text;
-    facts.bodyBytes = (facts.bodyBytes ?? 0) + (await drainBody(raw));
+    facts.isAnswered = true;
+    await drainBody(raw, (bytes) => (facts.bodyBytes = (facts.bodyBytes ?? 0) + bytes));
   }
   void reply
     .header('content-type', 'application/json; charset=utf-8')
@@ -151,21 +152,23 @@ const maxDrainedBytes = 16 * 1024 * 1024;
 
 /**
  * Reads, and forgets, what a client still sends of a body that has been refused: were the connection closed under it, it
- * would see a reset in place of the answer. Resolves, with the number of bytes, when the client is done, has gone, or
- * takes too long.
+ * would see a reset in place of the answer. Resolves when the client is done, has gone, or takes too long.
+ *
+ * @param count is told the bytes that have come
  */
-function drainBody(request: IncomingMessage): Promise<number> {
+function drainBody(request: IncomingMessage, count: (bytes: number) => void): Promise<void> {
   return new Promise((resolve) => {
-    let bytes = 0;
+    let left = maxDrainedBytes;
     const timer = setTimeout(done, drainTimeoutMs);
-    function onData(chunk: Buffer) {
-      bytes += chunk.length;
-      if (bytes > maxDrainedBytes) done();
+    function onData({ length }: Buffer) {
+      count(length);
+      left -= length;
+      if (left < 0) done();
     }
     function done() {
       clearTimeout(timer);
       request.off('data', onData).off('end', done).off('close', done);
-      resolve(bytes);
+      resolve();
     }
     if (request.readableEnded || request.destroyed) return done();
     request.on('data', onData).once('end', done).once('close', done);

@@ -43,6 +43,8 @@ export class RequestFacts {
   rateLimit?: RateLimitFacts;
   /** The error that was answered. */
   code?: ErrorCode;
+  /** All of the answer is out, although the connection is not done with the request. */
+  isAnswered?: boolean;
 
   constructor(address = 'unknown') {
     this.address = address;
@@ -108,7 +110,8 @@ export function recordRequest(request: FastifyRequest, reply: FastifyReply, metr
   const { facts, method } = request;
   const { code } = facts;
   const totalMs = performance.now() - facts.startedAt;
-  const status = reply.raw.writableFinished ? reply.raw.statusCode : clientClosedRequest;
+  const isAnswered = reply.raw.writableFinished || facts.isAnswered === true;
+  const status = isAnswered ? reply.raw.statusCode : clientClosedRequest;
   const route = request.routeOptions.url ?? 'none';
   const ownMs = totalMs - facts.wait.waitedMs;
   metrics.request({ method, route, status, code, totalMs, ownMs });

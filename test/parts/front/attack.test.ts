@@ -6,6 +6,7 @@ import { freePort } from '../../harness/free-port.ts';
 import { startTestNats } from '../../harness/nats-session.ts';
 import { ServicePart } from '../../harness/part.ts';
 import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
+import { until } from '../../harness/until.ts';
 
 const key = 'the-key-of-a-paying-client';
 /** As long as a simple page takes. */
@@ -53,11 +54,12 @@ test('clients without a key that attack a front cost a client with one next to n
   await captureTimes(2);
   const quiet = await captureTimes();
   const attack = parts.use(await startAttack(url, 20));
+  await until('the attack to begin', () => attack.answers()['401']);
   const attacked = await captureTimes();
-  // The machine is shared with the attackers, and with other tests.
-  expect(attacked.p50).toBeLessThan(2 * quiet.p50);
-  expect(attacked.max).toBeLessThan(2 * quiet.max + 1000);
+  // The attackers, and other tests, take their part of the machine. A front that is stalled is silent for ten seconds.
+  expect(attacked.p50).toBeLessThan(2 * quiet.p50 + 500);
+  expect(attacked.max).toBeLessThan(2 * quiet.max + 2000);
   expect((await memoryOf(front.pid)).most).toBeLessThan(400e6);
   expect(await front.metric('webcapture_front_shed_total')).toBeGreaterThan(0);
-  expect(Object.keys(attack.answers())).toEqual(expect.arrayContaining(['401', '429']));
+  await until('attackers to be told to wait', () => attack.answers()['429']);
 });

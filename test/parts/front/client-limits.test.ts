@@ -71,7 +71,8 @@ describe('an address that fails to authenticate too often', () => {
     expect(await codes(10)).toEqual(Array.from({ length: 10 }, () => 'UNAUTHORIZED'));
     const since = performance.now();
     const { code, retryAfter } = await ask(body);
-    expect([code, retryAfter]).toEqual(['RATE_LIMIT_EXCEEDED', 1000]);
+    expect(code).toBe('RATE_LIMIT_EXCEEDED');
+    expect(retryAfter).toBeGreaterThan(900);
     expect(performance.now() - since).toBeGreaterThan(90);
     // What is wrong with its body is not looked at any more.
     expect(await codes(1, '{"url":1}')).toEqual(['RATE_LIMIT_EXCEEDED']);

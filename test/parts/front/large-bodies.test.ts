@@ -172,6 +172,12 @@ describe('a client that waits for "100 Continue"', () => {
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 401 /);
   });
 
+  test('is refused by another route, and its connection closed: nobody knows whether a body follows', async () => {
+    const socket = open();
+    socket.write(`POST /keys HTTP/1.1\r\nHost: x\r\n${expecting}\r\nContent-Length: 10\r\n\r\n`);
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 401 .*connection: close/is);
+  });
+
   test('is asked for a small body, and for a large one when its key holds', async () => {
     lookUp = async () => key;
     for (const body of ['{"url":"https://example.com/"}', html(1_000_000)]) {
