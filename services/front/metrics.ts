@@ -91,7 +91,7 @@ export function createFrontMetrics(
   for (const { region } of front.installed) tokens.inc({ region }, 0);
   const shed = new Counter({
     name: 'webcapture_front_shed_total',
-    help: 'Requests and connections that were refused because their client exceeded its share, by reason. Of an address, without a valid API key: authentication (too many failed authentications), parsing (too many bytes of bodies), connections (an idle or incomplete connection was closed for a new one). Of a connection: pipelining (too many unanswered requests). Of an account: account_parsing (too many bytes of invalid bodies), bodies (too many large bodies at once).',
+    help: 'Requests and connections that were refused because their client exceeded its share, by reason. Of an address, without a valid API key: authentication (too many failed authentications), parsing (too many bytes of bodies), connections (an idle or incomplete connection was closed). Of a connection: pipelining (too many unanswered requests). Of an account: account_parsing (too many bytes of invalid bodies), bodies (too many large bodies at once).',
     labelNames: ['reason'],
     registers,
   });

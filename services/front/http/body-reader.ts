@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
 /**
  * Collects the body of a request while it arrives. Beyond `limit` the stream is paused, which makes the client wait, until
@@ -11,7 +12,7 @@ export class BodyReader {
   #bytes: Buffer<ArrayBuffer>;
   #length = 0;
   #hasEnded = false;
-  #failure: Error | undefined;
+  #isGone = false;
   #stopped = Promise.withResolvers<void>();
 
   /** @param expected bytes, if the client has said how many there will be */
@@ -25,18 +26,18 @@ export class BodyReader {
   /**
    * All of the body, in a buffer of its own; null when it is larger than the limit.
    *
-   * @throws Error when the client goes away before the end
+   * @throws ServiceError VALIDATION_ERROR when the client goes away before the end
    */
   async read(): Promise<Buffer<ArrayBuffer> | null> {
     await this.#stopped.promise;
-    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#isGone) throw new ServiceError('VALIDATION_ERROR', 'the body did not arrive to its end');
     return this.#hasEnded ? this.#bytes.subarray(0, this.#length) : null;
   }
 
   /** Goes on with what is beyond the former limit. @param expected as for the constructor */
   allow(limit: number, expected = 0): void {
     this.#limit = limit;
-    if (this.#hasEnded || this.#failure !== undefined) return;
+    if (this.#hasEnded || this.#isGone) return;
     if (expected > this.#bytes.length) this.#resize(Math.min(expected, limit));
     if (this.#length > limit) return;
     this.#stopped = Promise.withResolvers();
@@ -49,7 +50,7 @@ export class BodyReader {
     this.#stream.pause();
     this.#bytes = Buffer.allocUnsafeSlow(0);
     this.#length = 0;
-    this.#failure ??= new Error('the body is no longer read');
+    this.#isGone = true;
     this.#stopped.resolve();
   }
 
@@ -68,8 +69,8 @@ export class BodyReader {
     this.#stopped.resolve();
   };
 
-  readonly #onGone = (error?: Error) => {
-    if (!this.#hasEnded) this.#failure ??= error ?? new Error('the client went away');
+  readonly #onGone = () => {
+    if (!this.#hasEnded) this.#isGone = true;
     this.#stopped.resolve();
   };
 

@@ -6,15 +6,20 @@ import type { ShedReason } from './client-limits.ts';
 /** Requests of one connection that are not answered yet. Hardly any client sends the next one before the answer. */
 const maxUnanswered = 16;
 
+/** A connection may take so long to bring a request: a client may open hundreds at once. */
+const graceMs = 2000;
+
 interface Connection {
   readonly address: string;
+  /** Monotonic milliseconds. */
+  readonly openedAt: number;
   /** Requests that are being answered. */
   readonly requests: Set<FastifyRequest>;
 }
 
 /**
  * Bounds the connections of each address that have not brought an API key that holds: where there are too many, the
- * oldest is closed that has no whole request, so that whoever shares the address gets in.
+ * oldest are closed that have no whole request. None is refused, so that whoever shares the address gets in.
  */
 export class Connections {
   readonly #maxPerAddress: number;
@@ -22,6 +27,8 @@ export class Connections {
   readonly #connections = new WeakMap<Socket, Connection>();
   /** Those without a key, oldest first. */
   readonly #strangers = new Map<string, Set<Socket>>();
+  /** Addresses that will be looked at. */
+  readonly #crowded = new Set<string>();
 
   /** @param maxPerAddress 0: any number, for those of a proxy */
   constructor(maxPerAddress: number, count: (reason: ShedReason) => void) {
@@ -52,24 +59,37 @@ export class Connections {
   }
 
   #open(socket: Socket): void {
-    const connection = { address: addressKey(socket.remoteAddress ?? ''), requests: new Set<FastifyRequest>() };
+    const address = addressKey(socket.remoteAddress ?? '');
+    const connection = { address, openedAt: performance.now(), requests: new Set<FastifyRequest>() };
     this.#connections.set(socket, connection);
     if (this.#maxPerAddress === 0) return;
-    const strangers = this.#strangers.get(connection.address) ?? new Set();
-    this.#strangers.set(connection.address, strangers.add(socket));
+    const strangers = this.#strangers.get(address) ?? new Set();
+    this.#strangers.set(address, strangers.add(socket));
     socket.once('close', () => this.#forget(socket, connection));
-    if (strangers.size > this.#maxPerAddress) this.#closeOldest(strangers, socket);
+    if (strangers.size > this.#maxPerAddress) this.#closeOldestSoon(address);
   }
 
-  #closeOldest(strangers: ReadonlySet<Socket>, newest: Socket): void {
+  #closeOldestSoon(address: string): void {
+    if (this.#crowded.has(address)) return;
+    this.#crowded.add(address);
+    setTimeout(() => {
+      this.#crowded.delete(address);
+      this.#closeOldest(this.#strangers.get(address) ?? new Set());
+      if ((this.#strangers.get(address)?.size ?? 0) > this.#maxPerAddress) this.#closeOldestSoon(address);
+    }, graceMs).unref();
+  }
+
+  #closeOldest(strangers: ReadonlySet<Socket>): void {
+    let surplus = strangers.size - this.#maxPerAddress;
     for (const socket of strangers) {
-      if (socket === newest) return;
-      const requests = this.#connections.get(socket)?.requests ?? [];
+      if (surplus <= 0) return;
+      const connection = this.#connections.get(socket);
+      if (connection === undefined || performance.now() - connection.openedAt < graceMs) return;
       // What is being answered is not cut off.
-      if ([...requests].some((request) => request.raw.complete || isOfHolder(request))) continue;
+      if ([...connection.requests].some((request) => request.raw.complete || isOfHolder(request))) continue;
       this.#count('connections');
       socket.destroy();
-      return;
+      surplus--;
     }
   }
 

@@ -151,7 +151,7 @@ const connections = () =>
   });
 
 describe('connections', () => {
-  test('of an address are bounded: the oldest without a key makes room for the newest', async () => {
+  test('of an address are bounded: the oldest without a key are closed, and no new one is refused', async () => {
     const open = await listen({ maxConnectionsPerAddress: 5 });
     const answered = async (socket: Socket, token: string) => {
       socket.write(request(token));
@@ -173,6 +173,18 @@ describe('connections', () => {
     expect(await answered(open(), holds)).toBe('429');
     expect(await answered(holder, holds)).toBe('429');
     for (const socket of [holder, ...strangers]) socket.destroy();
+  });
+
+  test('of an address that come all at once, each with its request, are all answered', async () => {
+    const open = await listen({ maxConnectionsPerAddress: 5 });
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => {
+        const socket = open();
+        socket.write(request(holds, 'Connection: close'));
+        return text(socket);
+      }),
+    );
+    expect(answers.map((answer) => answer.slice(9, 12))).toEqual(Array.from({ length: 100 }, () => '429'));
   });
 
   test.each([
