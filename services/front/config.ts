@@ -75,6 +75,20 @@ const variables = {
     meaning:
       'Trust the headers `X-Forwarded-*` and `X-Request-Id` of whoever connects. Set it to `true` only behind a proxy of your own.',
   }),
+  proxyHops: integerVariable('WEBCAPTURE_PROXY_HOPS', {
+    default: 1,
+    min: 1,
+    max: 10,
+    meaning:
+      'With `WEBCAPTURE_TRUST_PROXY`: how many proxies add an address to `X-Forwarded-For`. The address that the first of them adds is the client, which limits count. 2 behind a load balancer of Google Cloud, which adds its own address too.',
+  }),
+  maxConnectionsPerAddress: integerVariable('WEBCAPTURE_MAX_CONNECTIONS_PER_ADDRESS', {
+    default: 256,
+    min: 1,
+    max: 100_000,
+    meaning:
+      'How many connections of one IPv4 address, or one /64 of IPv6, may be open without having carried a valid API key. Beyond that, the oldest that is idle or incomplete is closed. Not used with `WEBCAPTURE_TRUST_PROXY`.',
+  }),
   fileLinks: choiceVariable('WEBCAPTURE_GCS_LINKS', ['stream', 'signed'], {
     default: 'stream',
     meaning:
@@ -132,6 +146,9 @@ export function readFrontConfig(environment: Environment) {
       persistenceSeconds: 86_400 * variables.persistenceDays.read(env),
       drainDelayMs: 1000 * variables.drainDelay.read(env),
       trustProxy: variables.trustProxy.read(env) === 'true',
+      /** Of proxies that are trusted: so many say who the client is. */
+      proxyHops: variables.proxyHops.read(env),
+      maxConnectionsPerAddress: variables.maxConnectionsPerAddress.read(env),
     };
   });
 }

@@ -197,7 +197,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     now: () => session.now(),
     log,
   });
-  const { publicUrl, cdnUrl, trustProxy, minRefreshSeconds, persistenceSeconds, adminToken, defaultLimits } = config;
+  const { publicUrl, cdnUrl, trustProxy, proxyHops, maxConnectionsPerAddress } = config;
+  const { minRefreshSeconds, persistenceSeconds, adminToken, defaultLimits } = config;
   const pipeline = new CapturePipeline({
     limits: { minRefreshSeconds, persistenceSeconds },
     policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
@@ -216,8 +217,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   });
   const keyIssuer = new KeyIssuer({ keys, onChange: (hash) => authenticator.forgetKey(hash), now });
   const app = await buildApp({
-    http: { publicUrl, trustProxy, log, metrics: frontMetrics, leaving },
-    capture: { pipeline, store, metrics: frontMetrics },
+    http: { publicUrl, trustProxy, proxyHops, maxConnectionsPerAddress, log, metrics: frontMetrics, leaving },
+    capture: { pipeline, authenticator, store, metrics: frontMetrics },
     captures: {
       cdnUrl,
       authenticator,

@@ -6,6 +6,7 @@ import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions
 import type { IdempotencyResult } from './capture/idempotency.ts';
 import type { CacheResult } from './capture/response-cache.ts';
 import { type SettlementOutcome, settlementOutcomes } from './capture/settlement.ts';
+import { type ShedReason, shedReasons } from './http/client-limits.ts';
 import type { RequestMetrics } from './http/request-facts.ts';
 
 export type CaptureOutcomeLabel = 'completed' | 'queued' | 'client_gone' | ErrorCode;
@@ -17,6 +18,8 @@ export interface FrontMetrics extends RequestMetrics {
   settled(result: { outcome: SettlementOutcome; region: Region; tokens: number }): void;
   /** What a renderer published is no result. */
   malformedResult(): void;
+  /** A client was turned away that is beyond its share. */
+  shed(reason: ShedReason): void;
 }
 
 /** Refusals that are told from nothing on, so that the first ones show in a rate too. They come before a region is chosen. */
@@ -86,6 +89,13 @@ export function createFrontMetrics(
     registers,
   });
   for (const { region } of front.installed) tokens.inc({ region }, 0);
+  const shed = new Counter({
+    name: 'webcapture_front_shed_total',
+    help: 'Requests and connections that were refused because their client exceeded its share, by reason. Of an address, without a valid API key: authentication (too many failed authentications), parsing (too many bytes of bodies), connections (an idle or incomplete connection was closed). Of a connection: pipelining (too many unanswered requests). Of an account: account_parsing (too many bytes of invalid bodies), bodies (too many large bodies at once).',
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const reason of shedReasons) shed.inc({ reason }, 0);
   new Gauge({
     name: 'webcapture_front_captures_in_flight',
     help: 'Captures that clients of this front wait for, queued or rendering.',
@@ -113,6 +123,7 @@ export function createFrontMetrics(
       tokens.inc({ region }, charged);
     },
     malformedResult: () => results.inc({ outcome: 'malformed' }),
+    shed: (reason) => shed.inc({ reason }),
     request: ({ method, route, status, code, totalMs, ownMs }) => {
       if (code !== undefined) errors.inc({ code });
       const known = methods.has(method) ? method : 'other';

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import swagger from '@fastify/swagger';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import fastify, { LogController, type FastifyHttpOptions, type FastifyInstance, type FastifyRequest } from 'fastify';
 import { adminRoutes, type AdminDeps } from './api/admin.ts';
+import { type CaptureBodyDeps, maxOpenBytes, readCaptureBodies } from './api/capture-body.ts';
 import { captureRoute, type CaptureRouteDeps } from './api/capture.ts';
 import { capturesRoutes, type CapturesDeps } from './api/captures.ts';
 import { filesRoutes, type FilesDeps } from './api/files.ts';
@@ -13,23 +15,36 @@ import { documentOptions, metaRoutes } from './api/meta.ts';
 import { statusRoutes } from './api/status.ts';
 import { usageRoute, type UsageDeps } from './api/usage.ts';
 import { webhooksRoutes, type WebhooksDeps } from './api/webhooks.ts';
+import { BodyShares } from './http/body-shares.ts';
+import { addressKey } from './http/client-address.ts';
+import { ClientLimits, type ClientLimitOptions, type ShedReason } from './http/client-limits.ts';
+import { Connections } from './http/connections.ts';
+import { continueWhenRead } from './http/continue.ts';
 import { answerClientError, answerError, answerNotFound, MethodNotAllowedError } from './http/errors.ts';
 import { shedLoad } from './http/load-shedding.ts';
-import { recordRequest, RequestFacts } from './http/request-facts.ts';
+import { clientGone, recordRequest, RequestFacts } from './http/request-facts.ts';
 import type { FrontMetrics } from './metrics.ts';
 import type { StatusView } from './status-board.ts';
+import { JsonParser } from './validation/json-parser.ts';
+import { quickLengths } from './validation/string-lengths.ts';
 
 /** What the HTTP application is made of: what each resource needs is its own affair. */
 interface AppDeps {
   readonly http: {
     readonly publicUrl: string;
+    /** Whether clients come through proxies that say who they are, and how many. */
     readonly trustProxy: boolean;
+    readonly proxyHops: number;
+    /** Connections of one address without an API key that holds. */
+    readonly maxConnectionsPerAddress: number;
+    /** What is not the default of what strangers may cost. */
+    readonly clientLimits?: Partial<ClientLimitOptions>;
     readonly log: Logger;
     readonly metrics: FrontMetrics;
     /** Once it is aborted, each answer closes its connection. */
     readonly leaving: AbortSignal;
   };
-  readonly capture: CaptureRouteDeps;
+  readonly capture: CaptureRouteDeps & Pick<CaptureBodyDeps, 'authenticator'>;
   readonly captures: CapturesDeps;
   readonly files: FilesDeps;
   readonly keys: KeysDeps;
@@ -43,29 +58,56 @@ interface AppDeps {
 export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInstance> {
   const app: FastifyInstance = fastify(serverOptions(http));
   app.decorateRequest('facts', null as unknown as RequestFacts);
+  const shed = (reason: ShedReason) => http.metrics.shed(reason);
+  const limits = new ClientLimits(shed, http.clientLimits);
   app.addHook('onRequest', async (request, reply) => {
-    request.facts = new RequestFacts();
+    request.facts = new RequestFacts(addressKey(request.ip));
     void reply.header('x-request-id', request.id);
     // Not onResponse, which is silent about a client that went away.
-    reply.raw.once('close', () => recordRequest(request, reply, http.metrics));
+    reply.raw.once('close', () => {
+      recordRequest(request, reply, http.metrics);
+      limits.settle(request.facts, reply.statusCode);
+    });
   });
+  // Behind a proxy, connections are the proxy's.
+  new Connections(http.trustProxy ? 0 : http.maxConnectionsPerAddress, shed).watch(app);
+  continueWhenRead(app);
   closeConnectionsWhenLeaving(app, http.leaving);
-  app.setErrorHandler<Error>(answerError);
+  app.setErrorHandler<Error>(async (error, request, reply) => {
+    const isUnknown = error instanceof ServiceError && error.status === 401;
+    const judged = isUnknown ? await limits.judge(error, request.facts.address, clientGone(reply)) : error;
+    await answerError(judged, request, reply);
+  });
   app.setNotFoundHandler(answerNotFound);
 
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, async (request: FastifyRequest, text: string) => {
-    // Many clients call every request JSON, also one to an endpoint that takes no body.
-    const takesNone = request.routeOptions.schema?.body === undefined;
-    return text === '' && takesNone ? undefined : parseJson(text);
-  });
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, bytes: Buffer) => {
+      // Many clients call every request JSON, also one to an endpoint that takes no body.
+      const takesNone = request.routeOptions.schema?.body === undefined;
+      return bytes.length === 0 && takesNone ? undefined : parseJson(bytes);
+    },
+  );
   // What a view function makes is what goes out; tests hold it against the schemas.
   app.setSerializerCompiler(() => JSON.stringify);
 
-  await shedLoad(app);
+  const { authenticator } = deps.capture;
+  await shedLoad(app, ({ headers }) =>
+    authenticator.authenticate(headers.authorization, 'capture').then(
+      () => true,
+      () => false,
+    ),
+  );
   await app.register(swagger, documentOptions(http.publicUrl));
   const routes = methodsByPath(app);
-  captureRoute(app, deps.capture);
+  const parser = new JsonParser(maxOpenBytes);
+  app.addHook('onClose', () => parser.close());
+  await app.register(async (scope) => {
+    readCaptureBodies(scope, { authenticator, limits, shares: new BodyShares(), parser, shed });
+    captureRoute(scope, deps.capture);
+  });
   capturesRoutes(app, deps.captures);
   filesRoutes(app, deps.files);
   keysRoutes(app, deps.keys);
@@ -117,13 +159,14 @@ function refuseOthers(app: FastifyInstance, path: string, allowed: readonly stri
 }
 
 /** How the server takes requests in. An answer may take minutes; a request may not. */
-function serverOptions({ trustProxy, log }: AppDeps['http']): FastifyHttpOptions<Server> {
+function serverOptions({ trustProxy, proxyHops, log }: AppDeps['http']): FastifyHttpOptions<Server> {
   return {
     loggerInstance: log,
     // One line for each request comes from our own hook.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIdGenerator(trustProxy),
-    trustProxy,
+    // By their number: what a client puts into X-Forwarded-For itself stands before what they add.
+    trustProxy: trustProxy && ((_address: string, hop: number) => hop < proxyHops),
     http: {
       // A client that sends its headers byte by byte is cut off, and so is one that does so with its body.
       headersTimeout: 15_000,
@@ -140,18 +183,19 @@ function serverOptions({ trustProxy, log }: AppDeps['http']): FastifyHttpOptions
     // What is too long for a uuid is to be looked at all the same, and not found by its route.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1000 },
     ajv: {
+      plugins: [quickLengths],
       customOptions: {
         coerceTypes: false,
         removeAdditional: false,
         useDefaults: true,
-        // All that is wrong is told at once; the number of fields is limited before.
+        // All that is wrong is told at once; the number of values is limited before.
         allErrors: true,
         // Errors carry the rule and the value.
         verbose: true,
       },
     },
     frameworkErrors: (error, request, reply) => {
-      request.facts = new RequestFacts();
+      request.facts = new RequestFacts(addressKey(request.ip));
       void reply.header('x-request-id', request.id);
       void answerError(error, request, reply);
     },

@@ -1,5 +1,6 @@
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { benchAttack } from './attack/attack.ts';
 import { benchDistance } from './distance/distance.ts';
 import { benchCacheHits } from './front/cache-hits.ts';
 import { benchLimitChecks } from './front/limit-checks.ts';
@@ -15,6 +16,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service, each
 
   speed     captures, beside a Playwright script and the floor under it
   front     cache hits, the front's own time, listing, limit checks
+  attack    captures of a client with a key beside attackers without one
   storage   both stores, with files of 300 KB and 10 MB
   distance  renderers 100 and 220 ms away from NATS, beside one next to it (not run without being named)
   pages     captures of pages that others made, beside what a person sees, as a gallery (not run without being named)
@@ -37,6 +39,7 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   front: [benchCacheHits, benchOwnTime, benchListing, benchLimitChecks],
   scale: [() => benchScale(values.only)],
   pages: [() => benchPages({ only: values.only })],
+  attack: [benchAttack],
   storage: [benchStorage],
   distance: [benchDistance],
   soak: [() => benchSoak({ captures: Number(values.captures), minutes: Number(values.minutes) })],
@@ -46,7 +49,7 @@ const unknown = asked.filter((name) => !(name in parts));
 if (unknown.length > 0) refuse(`There is no part ${unknown.join(', ')}.`);
 if (asked.includes('scale') && values.only !== undefined && !scaleParts.includes(values.only))
   refuse(`Scale has no part ${values.only}.`);
-for (const name of asked.length === 0 ? ['speed', 'front', 'storage'] : asked) {
+for (const name of asked.length === 0 ? ['speed', 'front', 'attack', 'storage'] : asked) {
   for (const measure of parts[name] ?? []) await measure();
 }
 

@@ -73,7 +73,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
         200: successAnswer('One page of the list.', pageSchema(accountSchema), {
           accounts: example('A list of one account', success({ items: [accountExample], nextCursor: null })),
         }),
-        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'INTERNAL_ERROR']),
+        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR']),
       },
     },
     ...pageQuery,
@@ -95,7 +95,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
       body: createAccountSchema,
       response: {
         200: successAnswer('The account.', accountSchema, { created: example('Created', success(accountExample)) }),
-        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'INTERNAL_ERROR']),
+        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR']),
       },
     },
     config: { requestExamples: bodyExamples.createAccount },
@@ -129,7 +129,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
         200: successAnswer('The updated account.', accountSchema, {
           changed: example('Changed', success(accountExample)),
         }),
-        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'INTERNAL_ERROR']),
+        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR']),
       },
     },
     config: { requestExamples: bodyExamples.changeAccount },
@@ -165,7 +165,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
         200: successAnswer('The new key. The key is shown only once.', newKeySchema, {
           created: example('A new key', success(newKeyExample)),
         }),
-        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'INTERNAL_ERROR']),
+        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR']),
       },
     },
     config: { requestExamples: bodyExamples.createAccountKey },
@@ -194,7 +194,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
         200: successAnswer('The revoked key.', keySchema, {
           revoked: example('Revoked', success({ ...keyExample, status: 'revoked', revokedAt: keyExample.createdAt })),
         }),
-        ...failureAnswers(['UNAUTHORIZED', 'NOT_FOUND', 'INTERNAL_ERROR']),
+        ...failureAnswers(['UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR']),
       },
     },
     handler: async (request, reply) => {

@@ -108,6 +108,7 @@ export const keyRefusals = [
   'API_KEY_EXPIRED',
   'API_KEY_REVOKED',
   'FORBIDDEN',
+  'RATE_LIMIT_EXCEEDED',
   'INTERNAL_ERROR',
 ] as const satisfies ErrorCode[];
 

@@ -10,7 +10,6 @@ import type { CapturePipeline } from '../capture/pipeline.ts';
 import { clientGone, type RequestFacts } from '../http/request-facts.ts';
 import type { CaptureOutcomeLabel, FrontMetrics } from '../metrics.ts';
 import { explainErrors } from '../validation/explain-errors.ts';
-import { limitFields } from '../validation/input.ts';
 import {
   type AnswerDocument,
   example,
@@ -20,12 +19,6 @@ import {
 } from './answers.ts';
 import { queuedExample, requestExamples, resultExample } from './examples.ts';
 import { sendCapture } from './send-file.ts';
-
-/**
- * The most bytes of a body: room for the longest html in four bytes a character, and again as much for JSON's escapes.
- * Only a client that escapes what needs no escaping could send more than that.
- */
-export const maxBodyBytes = 8 * 1024 * 1024;
 
 export interface CaptureRouteDeps {
   readonly pipeline: Pick<CapturePipeline, 'capture'>;
@@ -38,9 +31,7 @@ export function captureRoute(app: FastifyInstance, { pipeline, store, metrics }:
   app.post<{ Body: CaptureRequest }>('/capture', {
     schema: { ...createCaptureDocument, body: captureRequestSchema },
     config: { requestExamples, shedsLoad: true },
-    bodyLimit: maxBodyBytes,
     schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, captureRequestSchema)),
-    preValidation: async ({ body }) => limitFields(body),
     handler: async (request, reply) => {
       const { body, facts, headers, raw } = request;
       const call = {

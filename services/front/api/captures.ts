@@ -167,14 +167,7 @@ function refreshRoute(app: FastifyInstance, deps: CapturesDeps): void {
         200: successAnswer('The current state of the capture.', captureStateSchema, {
           queued: example('Refresh queued', success(refreshExample)),
         }),
-        ...failureAnswers([
-          ...captureRefusals,
-          'CONFLICT',
-          'QUOTA_EXCEEDED',
-          'RATE_LIMIT_EXCEEDED',
-          'QUEUE_FULL',
-          'REGION_UNAVAILABLE',
-        ]),
+        ...failureAnswers([...captureRefusals, 'CONFLICT', 'QUOTA_EXCEEDED', 'QUEUE_FULL', 'REGION_UNAVAILABLE']),
       },
     },
     handler: async (request, reply) => {

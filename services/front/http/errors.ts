@@ -1,9 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { failure } from '@webcapture/shared/api/envelope.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { RetryLaterError } from '../admission.ts';
+import { ShedError } from './client-limits.ts';
+import { awaitsContinue } from './continue.ts';
 
 /** Seconds after which a request that was turned away for want of room may be tried again, if nobody knows better. */
 const defaultRetrySeconds = 5;
@@ -14,7 +17,6 @@ export async function answerError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  if ('code' in thrown && thrown.code === 'FST_ERR_CTP_BODY_TOO_LARGE') await drainBody(request.raw);
   const error = publicError(thrown, request.id);
   request.facts.code = error.code;
   if (error.cause !== undefined || error.code === 'INTERNAL_ERROR') {
@@ -27,7 +29,39 @@ export async function answerError(
     void reply.header('retry-after', seconds);
   }
   if (error instanceof MethodNotAllowedError) void reply.header('allow', error.allowed.join(', '));
-  await reply.code(error.status).send(failure(error.code, error.message));
+  await sendRefusal(request, reply.code(error.status), failure(error.code, error.message), error);
+}
+
+/** Sends an error, whatever the client still has to send of its request. */
+async function sendRefusal(
+  { raw, headers, facts }: FastifyRequest,
+  reply: FastifyReply,
+  answer: object,
+  error: ServiceError,
+): Promise<void> {
+  facts.body?.stop();
+  const isSmall =
+    headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= maxIgnoredBytes;
+  if (raw.readableEnded || (isSmall && !awaitsContinue(raw))) {
+    raw.resume();
+    await reply.send(answer);
+    return;
+  }
+  void reply.header('connection', 'close');
+  if (error instanceof ShedError || awaitsContinue(raw)) {
+    await reply.send(answer);
+    return;
+  }
+  const text = JSON.stringify(answer);
+  async function* answerAndDrain() {
+    yield text;
+    facts.isAnswered = true;
+    await drainBody(raw, (bytes) => (facts.bodyBytes = (facts.bodyBytes ?? 0) + bytes));
+  }
+  void reply
+    .header('content-type', 'application/json; charset=utf-8')
+    .header('content-length', Buffer.byteLength(text));
+  await reply.send(Readable.from(answerAndDrain()));
 }
 
 /** Answers what no route is there for. */
@@ -96,30 +130,48 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
     `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
+  // A client that does not close its side would keep the descriptor for as long as it likes.
+  const timer = setTimeout(() => socket.destroy(), lingerTimeoutMs);
+  socket.once('close', () => clearTimeout(timer));
 }
+
+/** How long a client whose connection is being closed may take to read why. */
+const lingerTimeoutMs = 2000;
 
 const reasons: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'the request took too long to arrive',
   HPE_HEADER_OVERFLOW: 'the headers of the request are too large',
 };
 
-/** A client that sends for longer than this is cut off. */
+/** The rest of a body of this size is ignored, and the connection kept. */
+const maxIgnoredBytes = 64 * 1024;
+
+/** A client that sends for longer than this, or more, is cut off. */
 const drainTimeoutMs = 10_000;
+const maxDrainedBytes = 16 * 1024 * 1024;
 
 /**
  * Reads, and forgets, what a client still sends of a body that has been refused: were the connection closed under it, it
  * would see a reset in place of the answer. Resolves when the client is done, has gone, or takes too long.
+ *
+ * @param count is told the bytes that have come
  */
-function drainBody(request: IncomingMessage): Promise<void> {
+function drainBody(request: IncomingMessage, count: (bytes: number) => void): Promise<void> {
   return new Promise((resolve) => {
+    let left = maxDrainedBytes;
     const timer = setTimeout(done, drainTimeoutMs);
+    function onData({ length }: Buffer) {
+      count(length);
+      left -= length;
+      if (left < 0) done();
+    }
     function done() {
       clearTimeout(timer);
-      request.off('end', done).off('close', done);
+      request.off('data', onData).off('end', done).off('close', done);
       resolve();
     }
     if (request.readableEnded || request.destroyed) return done();
-    request.once('end', done).once('close', done);
+    request.on('data', onData).once('end', done).once('close', done);
     request.resume();
   });
 }

@@ -1,6 +1,6 @@
 import underPressure from '@fastify/under-pressure';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -11,17 +11,23 @@ declare module 'fastify' {
 
 const sampleIntervalMs = 1000;
 
-/** Turns new captures away with QUEUE_FULL while the process is overloaded; status and files go on. */
-export async function shedLoad(app: FastifyInstance): Promise<void> {
+/**
+ * Turns new captures away with QUEUE_FULL while the process is overloaded; status and files go on. Those without an API
+ * key that holds are turned away first, and the others only when that does not help.
+ */
+export async function shedLoad(
+  app: FastifyInstance,
+  holdsKey: (request: FastifyRequest) => Promise<boolean>,
+): Promise<void> {
   // It measures only: its own verdict goes by a single sample, and turned requests away just after a start.
   await app.register(underPressure, { sampleInterval: sampleIntervalMs });
   const overload = new Overload();
   const timer = setInterval(() => overload.sample(app.memoryUsage().eventLoopDelay), sampleIntervalMs).unref();
   app.addHook('onClose', async () => clearInterval(timer));
   app.addHook('onRequest', async (request) => {
-    if (overload.present && request.routeOptions.config.shedsLoad === true) {
-      throw new ServiceError('QUEUE_FULL', 'The service is overloaded right now. Send the request again later.');
-    }
+    if (!overload.present || request.routeOptions.config.shedsLoad !== true) return;
+    if (!overload.lasting && (await holdsKey(request))) return;
+    throw new ServiceError('QUEUE_FULL', 'The service is overloaded right now. Send the request again later.');
   });
 }
 
@@ -41,5 +47,10 @@ export class Overload {
 
   get present(): boolean {
     return this.#inARow >= samplesInARow;
+  }
+
+  /** It has been present for as long again. */
+  get lasting(): boolean {
+    return this.#inARow >= 2 * samplesInARow;
   }
 }

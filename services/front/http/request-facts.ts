@@ -1,6 +1,7 @@
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { BodyReader } from './body-reader.ts';
 import type { RateLimitFacts } from '../admission.ts';
 import type { Authenticator, Caller } from '../auth/authenticator.ts';
 
@@ -24,9 +25,15 @@ export class WaitClock {
 
 /** What is found out about a request on its way, for its answer, whether it succeeds or not, the log and the metrics. */
 export class RequestFacts {
+  /** What the client's address is counted under. */
+  readonly address: string;
   /** Monotonic milliseconds. */
   readonly startedAt = performance.now();
   readonly wait = new WaitClock();
+  /** Its body, while that is being read. */
+  body?: BodyReader;
+  /** How much of its body has been read for POST /capture, which reads bodies of anybody. */
+  bodyBytes?: number;
   account?: string;
   /** Whose key it carries, once that has been checked. */
   caller?: Caller;
@@ -36,6 +43,12 @@ export class RequestFacts {
   rateLimit?: RateLimitFacts;
   /** The error that was answered. */
   code?: ErrorCode;
+  /** All of the answer is out, although the connection is not done with the request. */
+  isAnswered?: boolean;
+
+  constructor(address = 'unknown') {
+    this.address = address;
+  }
 }
 
 declare module 'fastify' {
@@ -97,7 +110,8 @@ export function recordRequest(request: FastifyRequest, reply: FastifyReply, metr
   const { facts, method } = request;
   const { code } = facts;
   const totalMs = performance.now() - facts.startedAt;
-  const status = reply.raw.writableFinished ? reply.raw.statusCode : clientClosedRequest;
+  const isAnswered = reply.raw.writableFinished || facts.isAnswered === true;
+  const status = isAnswered ? reply.raw.statusCode : clientClosedRequest;
   const route = request.routeOptions.url ?? 'none';
   const ownMs = totalMs - facts.wait.waitedMs;
   metrics.request({ method, route, status, code, totalMs, ownMs });

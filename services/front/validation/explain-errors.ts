@@ -1,3 +1,5 @@
+import { countCharacters } from './string-lengths.ts';
+
 /** The fields of an ajv error (with `verbose`) that an explanation needs. */
 interface SchemaError {
   readonly keyword: string;
@@ -17,11 +19,17 @@ const maxMessages = 5;
  * @param root the JSON schema that was broken
  */
 export function explainErrors(errors: readonly object[], root: object): string {
-  const messages = [
-    ...new Set(relevant(errors as readonly SchemaError[]).map((error) => explain(error, root as JsonSchema))),
-  ];
-  const shown = messages.slice(0, maxMessages).join('; ');
-  return messages.length > maxMessages ? `${shown}; and ${messages.length - maxMessages} more` : shown;
+  // Only what is shown is put into words: finding the field that was meant takes longer than the validation.
+  const distinct = new Map(relevant(errors as readonly SchemaError[]).map((error) => [subjectOf(error), error]));
+  const messages = [...distinct.values()].slice(0, maxMessages).map((error) => explain(error, root as JsonSchema));
+  const shown = messages.join('; ');
+  return distinct.size > maxMessages ? `${shown}; and ${distinct.size - maxMessages} more` : shown;
+}
+
+/** What an error is about: there is one message for each. */
+function subjectOf({ instancePath, keyword, params }: SchemaError): string {
+  const field = params['additionalProperty'] ?? params['missingProperty'];
+  return field === undefined ? instancePath : JSON.stringify([instancePath, keyword, field]);
 }
 
 function explain(error: SchemaError, root: JsonSchema): string {
@@ -132,8 +140,13 @@ export function describeValue(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (value !== null && typeof value === 'object') return 'an object';
   if (typeof value !== 'string') return String(value);
-  return value.length <= 60 ? JSON.stringify(value) : `a string of ${[...value].length} characters`;
+  if (value.length <= 60) return JSON.stringify(value);
+  if (value.length > maxCountedUnits) return `a string of more than ${maxCountedUnits / 2} characters`;
+  return `a string of ${countCharacters(value)} characters`;
 }
+
+/** Units of UTF-16 of a string whose characters are counted: twice what the longest field may have. */
+const maxCountedUnits = 4_194_304;
 
 function bounds({ minimum, exclusiveMinimum, maximum }: JsonSchema): string {
   if (exclusiveMinimum !== undefined) {

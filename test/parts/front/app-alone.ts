@@ -8,10 +8,17 @@ import { KeyIssuer } from '../../../services/front/auth/key-issuer.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { CapturePipeline } from '../../../services/front/capture/pipeline.ts';
 import { InFlight } from '../../../services/front/capture/regions.ts';
+import type { ClientLimitOptions } from '../../../services/front/http/client-limits.ts';
 import { createFrontMetrics } from '../../../services/front/metrics.ts';
 import { buildApp } from '../../../services/front/server.ts';
 import type { StatusView } from '../../../services/front/status-board.ts';
 import { silentLog } from '../../harness/nats-session.ts';
+
+/** Most tests send more that is wrong than any client would. */
+const unlimited: Partial<ClientLimitOptions> = {
+  failures: { capacity: 1e6, perSecond: 1 },
+  bytes: { capacity: 1e9, perSecond: 1 },
+};
 
 /** The application without a queue and a store behind it: a valid request gets as far as its key, which is unknown. */
 export function buildAppAlone(
@@ -19,6 +26,12 @@ export function buildAppAlone(
     key?: KeyRecord;
     view?: () => StatusView;
     trustProxy?: boolean;
+    proxyHops?: number;
+    maxConnectionsPerAddress?: number;
+    clientLimits?: Partial<ClientLimitOptions>;
+    /** In place of the look-up of the key. */
+    lookUp?: (hash: string) => Promise<KeyRecord | null>;
+    registry?: Registry;
     adminToken?: string;
     dispatch?: () => Promise<never>;
   } = {},
@@ -27,7 +40,12 @@ export function buildAppAlone(
     throw new Error('a request came further than it should');
   };
   const authenticator = new Authenticator({
-    keys: { get: async () => (options.key === undefined ? null : { value: options.key, revision: 1 }) },
+    keys: {
+      get: async (hash: string) => {
+        const value = (await options.lookUp?.(hash)) ?? options.key;
+        return value === undefined ? null : { value, revision: 1 };
+      },
+    },
     accounts: { get: async () => null },
     defaultLimits: demoLimits,
   });
@@ -36,7 +54,7 @@ export function buildAppAlone(
     onChange: beyond,
     now: Date.now,
   });
-  const metrics = createFrontMetrics(new Registry(), {
+  const metrics = createFrontMetrics(options.registry ?? new Registry(), {
     installed: [],
     inFlight: new InFlight(),
     statusAgeMs: () => null,
@@ -85,11 +103,14 @@ export function buildAppAlone(
     http: {
       publicUrl: 'https://capture.test/api',
       trustProxy: options.trustProxy ?? false,
+      proxyHops: options.proxyHops ?? 1,
+      maxConnectionsPerAddress: options.maxConnectionsPerAddress ?? 256,
+      clientLimits: options.clientLimits ?? unlimited,
       log: silentLog,
       metrics,
       leaving: new AbortController().signal,
     },
-    capture: { pipeline, store, metrics },
+    capture: { pipeline, authenticator, store, metrics },
     captures: {
       cdnUrl,
       authenticator,

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { scopes } from '@webcapture/shared/api/api-key.ts';
-import { maxBodyBytes } from '../../../services/front/api/capture.ts';
+import { maxBodyBytes } from '../../../services/front/api/capture-body.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 let app: Awaited<ReturnType<typeof buildAppAlone>>;
@@ -40,9 +40,10 @@ test.each([
   ['a body of unknown length that is too long', undefined],
 ])('%s is refused, and the client can read why', async (_name, length) => {
   const body = Buffer.alloc(maxBodyBytes + 2_000_000, ' ');
-  const response = await fetch(`${url}/capture`, {
+  await using keyed = await buildAppAlone({ key: { id: 'k', account: 'a', name: 'n', scopes, createdAt: 0 } });
+  const response = await fetch(`${await keyed.listen({ host: '127.0.0.1', port: 0 })}/capture`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', authorization: 'Bearer x' },
     ...(length === undefined ? { body: new Blob([body]).stream(), duplex: 'half' } : { body }),
   } as RequestInit);
   expect(response.status).toBe(400);

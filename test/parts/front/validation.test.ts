@@ -1,20 +1,29 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { maxBodyBytes } from '../../../services/front/api/capture.ts';
+import { scopes } from '@webcapture/shared/api/api-key.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { maxBodyBytes, maxOpenBytes } from '../../../services/front/api/capture-body.ts';
 import { notationsOf } from '../egress/refused-hosts.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 let app: FastifyInstance;
+/** Knows a key, which the body of a large request needs; a request that is valid gets as far as in the other one. */
+let keyed: FastifyInstance;
 beforeAll(async () => {
   app = await buildAppAlone();
+  keyed = await buildAppAlone({
+    key: { id: 'k', account: 'a', name: 'n', scopes, createdAt: 0 },
+    dispatch: () => Promise.reject(new ServiceError('UNAUTHORIZED')),
+  });
 });
-afterAll(() => app.close());
+afterAll(() => Promise.all([app.close(), keyed.close()]));
 
 async function post(payload: string, headers: Record<string, string> = {}) {
-  const response = await app.inject({
+  const isLarge = Buffer.byteLength(payload) > maxOpenBytes;
+  const response = await (isLarge ? keyed : app).inject({
     method: 'POST',
     url: '/capture',
-    headers: { 'content-type': 'application/json', ...headers },
+    headers: { 'content-type': 'application/json', ...(isLarge ? { authorization: 'Bearer x' } : {}), ...headers },
     payload,
   });
   const body: { success: boolean; error: { code: string; message: string }; data: unknown } = response.json();

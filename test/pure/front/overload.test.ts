@@ -13,3 +13,13 @@ test.each<[string, number[], boolean]>([
   for (const sample of samples) overload.sample(sample);
   expect(overload.present).toBe(present);
 });
+
+test('lasts when it has been present for as long again', () => {
+  const overload = new Overload();
+  for (let samples = 0; samples < 9; samples++) overload.sample(2000);
+  expect([overload.present, overload.lasting]).toEqual([true, false]);
+  overload.sample(2000);
+  expect(overload.lasting).toBe(true);
+  overload.sample(10);
+  expect([overload.present, overload.lasting]).toEqual([false, false]);
+});

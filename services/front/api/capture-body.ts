@@ -1,0 +1,102 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { RetryLaterError } from '../admission.ts';
+import type { Authenticator, Caller } from '../auth/authenticator.ts';
+import { BodyReader } from '../http/body-reader.ts';
+import type { BodyShares } from '../http/body-shares.ts';
+import type { ClientLimits, ShedReason } from '../http/client-limits.ts';
+import type { JsonParser } from '../validation/json-parser.ts';
+
+/**
+ * The most bytes of a body: room for the longest html in four bytes a character, and again as much for JSON's escapes.
+ * Only a client that escapes what needs no escaping could send more than that.
+ */
+export const maxBodyBytes = 8 * 1024 * 1024;
+
+/** So much of a body is read, and validated, for anybody. */
+export const maxOpenBytes = 64 * 1024;
+
+/** Seconds after which an account may send a large body again that found no room. */
+const bodyRetrySeconds = 5;
+
+export interface CaptureBodyDeps {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly limits: ClientLimits;
+  readonly shares: BodyShares;
+  readonly parser: JsonParser;
+  readonly shed: (reason: ShedReason) => void;
+}
+
+/**
+ * Reads the bodies of the routes of this scope. A small one is read and validated for anybody, so that what is wrong with
+ * it is told before anything is said of the API key. For a large one, and for clients beyond their share, the key is
+ * looked up first, while the body arrives; without one that holds, the rest is not read.
+ */
+export function readCaptureBodies(scope: FastifyInstance, deps: CaptureBodyDeps): void {
+  scope.addHook('onRequest', async (request) => {
+    const { facts, raw } = request;
+    facts.bodyBytes = 0;
+    const length = declaredLength(request);
+    const isOver = deps.limits.isOver(facts.address);
+    if (length > maxBodyBytes && !isOver) throw tooLarge();
+    if (length <= maxOpenBytes && !isOver) return;
+    facts.body = new BodyReader(raw, maxOpenBytes, length);
+    facts.caller = await authenticate(request, deps);
+  });
+  scope.removeContentTypeParser('application/json');
+  scope.addContentTypeParser('application/json', (request: FastifyRequest) => readBody(request, deps));
+}
+
+async function readBody(request: FastifyRequest, deps: CaptureBodyDeps): Promise<unknown> {
+  const { facts, headers, raw } = request;
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity') {
+    throw invalid(`the body must not be compressed, but has the Content-Encoding ${encoding}: send it as it is`);
+  }
+  const length = declaredLength(request);
+  facts.body ??= new BodyReader(raw, maxOpenBytes, length);
+  const reader = facts.body;
+  const small = await reader.read();
+  if (small !== null) {
+    facts.bodyBytes = small.length;
+    return deps.parser.parse(small);
+  }
+  if (length > maxBodyBytes) throw tooLarge();
+  const caller = (facts.caller ??= await authenticate(request, deps));
+  // A client that does not say how much there is may send the most.
+  const most = length === 0 ? maxBodyBytes : length;
+  const gone = new AbortController();
+  raw.once('close', () => gone.abort());
+  const release = await deps.shares.reserve(caller.account.id, most, gone.signal);
+  if (release === null) {
+    if (!gone.signal.aborted) deps.shed('bodies');
+    throw new RetryLaterError(
+      'QUEUE_FULL',
+      'The account sends more large bodies at once than this service takes in. Send it again when others have been answered.',
+      bodyRetrySeconds,
+    );
+  }
+  try {
+    reader.allow(maxBodyBytes, most);
+    const bytes = await reader.read();
+    if (bytes === null) throw tooLarge();
+    facts.bodyBytes = bytes.length;
+    return await deps.parser.parse(bytes);
+  } finally {
+    release();
+  }
+}
+
+/** Whose key it is, and that neither it nor its account have been refused. */
+async function authenticate({ headers }: FastifyRequest, deps: CaptureBodyDeps): Promise<Caller> {
+  const caller = await deps.authenticator.authenticate(headers.authorization, 'capture', 'UNAUTHORIZED');
+  deps.limits.checkAccount(caller.account.id);
+  return caller;
+}
+
+/** Bytes that the client has announced; 0 when it has not. */
+const declaredLength = ({ headers }: FastifyRequest) => Number(headers['content-length'] ?? 0);
+
+const invalid = (message: string) => new ServiceError('VALIDATION_ERROR', message);
+
+const tooLarge = () => invalid('the body is larger than 8 MiB');

@@ -1,0 +1,82 @@
+import type { Readable } from 'node:stream';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+
+/**
+ * Collects the body of a request while it arrives. Beyond `limit` the stream is paused, which makes the client wait, until
+ * a higher limit is allowed. Bytes are copied: the chunks of a client that sends one byte at a time weigh a hundred times
+ * as much.
+ */
+export class BodyReader {
+  readonly #stream: Readable;
+  #limit: number;
+  #bytes: Buffer<ArrayBuffer>;
+  #length = 0;
+  #hasEnded = false;
+  #isGone = false;
+  #stopped = Promise.withResolvers<void>();
+
+  /** @param expected bytes, if the client has said how many there will be */
+  constructor(stream: Readable, limit: number, expected = 0) {
+    this.#stream = stream;
+    this.#limit = limit;
+    this.#bytes = Buffer.allocUnsafeSlow(Math.min(expected, limit));
+    stream.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onGone).on('close', this.#onGone);
+  }
+
+  /**
+   * All of the body, in a buffer of its own; null when it is larger than the limit.
+   *
+   * @throws ServiceError VALIDATION_ERROR when the client goes away before the end
+   */
+  async read(): Promise<Buffer<ArrayBuffer> | null> {
+    await this.#stopped.promise;
+    if (this.#isGone) throw new ServiceError('VALIDATION_ERROR', 'the body did not arrive to its end');
+    return this.#hasEnded ? this.#bytes.subarray(0, this.#length) : null;
+  }
+
+  /** Goes on with what is beyond the former limit. @param expected as for the constructor */
+  allow(limit: number, expected = 0): void {
+    this.#limit = limit;
+    if (this.#hasEnded || this.#isGone) return;
+    if (expected > this.#bytes.length) this.#resize(Math.min(expected, limit));
+    if (this.#length > limit) return;
+    this.#stopped = Promise.withResolvers();
+    this.#stream.resume();
+  }
+
+  /** Lets go of the stream and of the bytes: what still comes is somebody else's. */
+  stop(): void {
+    this.#stream.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onGone);
+    this.#stream.pause();
+    this.#bytes = Buffer.allocUnsafeSlow(0);
+    this.#length = 0;
+    this.#isGone = true;
+    this.#stopped.resolve();
+  }
+
+  readonly #onData = (chunk: Buffer) => {
+    const length = this.#length + chunk.length;
+    if (length > this.#bytes.length) this.#resize(Math.max(length, Math.min(2 * length, this.#limit)));
+    chunk.copy(this.#bytes, this.#length);
+    this.#length = length;
+    if (length <= this.#limit) return;
+    this.#stream.pause();
+    this.#stopped.resolve();
+  };
+
+  readonly #onEnd = () => {
+    this.#hasEnded = true;
+    this.#stopped.resolve();
+  };
+
+  readonly #onGone = () => {
+    if (!this.#hasEnded) this.#isGone = true;
+    this.#stopped.resolve();
+  };
+
+  #resize(size: number): void {
+    const bytes = Buffer.allocUnsafeSlow(size);
+    this.#bytes.copy(bytes, 0, 0, this.#length);
+    this.#bytes = bytes;
+  }
+}

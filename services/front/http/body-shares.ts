@@ -1,0 +1,81 @@
+import { delay } from '@webcapture/shared/runtime/deadline.ts';
+
+interface BodySharesOptions {
+  /** How long a body waits for room. */
+  readonly maxWaitMs?: number;
+  /**
+   * A body takes up its room for at least as long as this many bytes a second take: by default the largest for 2 s, so
+   * that an account gets 16 MiB a second.
+   */
+  readonly bytesPerSecond?: number;
+}
+
+/** Bytes of large bodies that one account may have under way at once: four of the largest, thirty of a usual 1 MiB. */
+const maxBytes = 32 * 1024 * 1024;
+
+interface Waiting {
+  readonly bytes: number;
+  isAdmitted: boolean;
+  readonly wake: () => void;
+}
+
+interface Share {
+  bytes: number;
+  readonly waiting: Waiting[];
+}
+
+/**
+ * Bounds what large bodies of one account take of memory and of processor time. Who has no room waits, first come, first
+ * served, and nobody waits for another account.
+ */
+export class BodyShares {
+  readonly #shares = new Map<string, Share>();
+  readonly #maxWaitMs: number;
+  readonly #bytesPerSecond: number;
+
+  constructor({ maxWaitMs = 10_000, bytesPerSecond = 4 * 1024 * 1024 }: BodySharesOptions = {}) {
+    this.#maxWaitMs = maxWaitMs;
+    this.#bytesPerSecond = bytesPerSecond;
+  }
+
+  /**
+   * Waits for room for a body of so many bytes. What it returns gives the room back; null: there was none in time, or the
+   * client has gone.
+   */
+  async reserve(account: string, bytes: number, clientGone: AbortSignal): Promise<(() => void) | null> {
+    const share = this.#shares.get(account) ?? { bytes: 0, waiting: [] };
+    this.#shares.set(account, share);
+    if (share.waiting.length === 0 && share.bytes + bytes <= maxBytes) share.bytes += bytes;
+    else if (!(await this.#wait(share, bytes, clientGone))) return null;
+    const since = performance.now();
+    return () => {
+      const leftMs = (bytes / this.#bytesPerSecond) * 1000 - (performance.now() - since);
+      if (leftMs <= 0) this.#release(account, share, bytes);
+      else setTimeout(() => this.#release(account, share, bytes), leftMs).unref();
+    };
+  }
+
+  async #wait(share: Share, bytes: number, clientGone: AbortSignal): Promise<boolean> {
+    const admitted = new AbortController();
+    const waiting: Waiting = { bytes, isAdmitted: false, wake: () => admitted.abort() };
+    share.waiting.push(waiting);
+    await delay(this.#maxWaitMs, AbortSignal.any([clientGone, admitted.signal]));
+    if (!waiting.isAdmitted) share.waiting.splice(share.waiting.indexOf(waiting), 1);
+    return waiting.isAdmitted;
+  }
+
+  #release(account: string, share: Share, bytes: number): void {
+    share.bytes -= bytes;
+    for (
+      let next = share.waiting[0];
+      next !== undefined && share.bytes + next.bytes <= maxBytes;
+      next = share.waiting[0]
+    ) {
+      share.waiting.shift();
+      share.bytes += next.bytes;
+      next.isAdmitted = true;
+      next.wake();
+    }
+    if (share.bytes === 0 && share.waiting.length === 0) this.#shares.delete(account);
+  }
+}

@@ -1,0 +1,104 @@
+import type { Socket } from 'node:net';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { addressKey } from './client-address.ts';
+import type { ShedReason } from './client-limits.ts';
+
+/** Requests of one connection that are not answered yet. Hardly any client sends the next one before the answer. */
+const maxUnanswered = 16;
+
+/** A connection may take so long to bring a request: a client may open hundreds at once. */
+const graceMs = 2000;
+
+interface Connection {
+  readonly address: string;
+  /** Monotonic milliseconds. */
+  readonly openedAt: number;
+  /** Requests that are being answered. */
+  readonly requests: Set<FastifyRequest>;
+}
+
+/**
+ * Bounds the connections of each address that have not brought an API key that holds: where there are too many, the
+ * oldest are closed that have no whole request. None is refused, so that whoever shares the address gets in.
+ */
+export class Connections {
+  readonly #maxPerAddress: number;
+  readonly #count: (reason: ShedReason) => void;
+  readonly #connections = new WeakMap<Socket, Connection>();
+  /** Those without a key, oldest first. */
+  readonly #strangers = new Map<string, Set<Socket>>();
+  /** Addresses that will be looked at. */
+  readonly #crowded = new Set<string>();
+
+  /** @param maxPerAddress 0: any number, for those of a proxy */
+  constructor(maxPerAddress: number, count: (reason: ShedReason) => void) {
+    this.#maxPerAddress = maxPerAddress;
+    this.#count = count;
+  }
+
+  watch(app: FastifyInstance): void {
+    app.server.on('connection', (socket) => this.#open(socket));
+    app.addHook('onRequest', async (request, reply) => {
+      const { socket } = request.raw;
+      const connection = this.#connections.get(socket);
+      if (connection === undefined) return;
+      const { requests } = connection;
+      // What was sent behind a request that broke the bound is not looked at.
+      if (socket.destroyed) return reply.hijack();
+      if (requests.size >= maxUnanswered) {
+        this.#count('pipelining');
+        socket.destroy();
+        return reply.hijack();
+      }
+      requests.add(request);
+      reply.raw.once('close', () => {
+        requests.delete(request);
+        if (isOfHolder(request)) this.#forget(socket, connection);
+      });
+    });
+  }
+
+  #open(socket: Socket): void {
+    const address = addressKey(socket.remoteAddress ?? '');
+    const connection = { address, openedAt: performance.now(), requests: new Set<FastifyRequest>() };
+    this.#connections.set(socket, connection);
+    if (this.#maxPerAddress === 0) return;
+    const strangers = this.#strangers.get(address) ?? new Set();
+    this.#strangers.set(address, strangers.add(socket));
+    socket.once('close', () => this.#forget(socket, connection));
+    if (strangers.size > this.#maxPerAddress) this.#closeOldestSoon(address);
+  }
+
+  #closeOldestSoon(address: string): void {
+    if (this.#crowded.has(address)) return;
+    this.#crowded.add(address);
+    setTimeout(() => {
+      this.#crowded.delete(address);
+      this.#closeOldest(this.#strangers.get(address) ?? new Set());
+      if ((this.#strangers.get(address)?.size ?? 0) > this.#maxPerAddress) this.#closeOldestSoon(address);
+    }, graceMs).unref();
+  }
+
+  #closeOldest(strangers: ReadonlySet<Socket>): void {
+    let surplus = strangers.size - this.#maxPerAddress;
+    for (const socket of strangers) {
+      if (surplus <= 0) return;
+      const connection = this.#connections.get(socket);
+      if (connection === undefined || performance.now() - connection.openedAt < graceMs) return;
+      // What is being answered is not cut off.
+      if ([...connection.requests].some((request) => request.raw.complete || isOfHolder(request))) continue;
+      this.#count('connections');
+      socket.destroy();
+      surplus--;
+    }
+  }
+
+  #forget(socket: Socket, { address }: Connection): void {
+    const strangers = this.#strangers.get(address);
+    strangers?.delete(socket);
+    if (strangers?.size === 0) this.#strangers.delete(address);
+  }
+}
+
+/** Its API key has been found to hold. */
+const isOfHolder = ({ facts }: FastifyRequest) => facts.caller !== undefined || facts.account !== undefined;

@@ -1,0 +1,43 @@
+import { LRUCache } from 'lru-cache';
+
+interface TokenBucketsOptions {
+  /** What may be spent at once. */
+  readonly capacity: number;
+  /** What comes back. */
+  readonly perSecond: number;
+  /** Monotonic milliseconds. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** Beyond it, who has spent nothing for longest has a full bucket again. */
+const maxKeys = 50_000;
+
+/** A token bucket for each of many. Who spends what is not there owes it, up to one bucket. */
+export class TokenBuckets {
+  readonly #options: TokenBucketsOptions;
+  readonly #now: () => number;
+  readonly #levels = new LRUCache<string, { readonly level: number; readonly at: number }>({ max: maxKeys });
+
+  constructor(options: TokenBucketsOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  spend(key: string, tokens: number): void {
+    const level = Math.max(this.level(key) - tokens, -this.#options.capacity);
+    this.#levels.set(key, { level, at: this.#now() });
+  }
+
+  /** What is left; below 0 for debts. */
+  level(key: string): number {
+    const { capacity, perSecond } = this.#options;
+    const known = this.#levels.get(key);
+    if (known === undefined) return capacity;
+    return Math.min(capacity, known.level + ((this.#now() - known.at) / 1000) * perSecond);
+  }
+
+  /** Whole seconds until there will be so many, at least 1. */
+  secondsUntil(key: string, tokens: number): number {
+    return Math.max(1, Math.ceil((tokens - this.level(key)) / this.#options.perSecond));
+  }
+}

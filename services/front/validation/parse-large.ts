@@ -1,0 +1,15 @@
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { parseJson } from './input.ts';
+
+/** What becomes of a body in the thread that parses large ones: errors lose their class on the way back. */
+export type Parsed = { readonly value: unknown } | { readonly refusal: string };
+
+/** Runs in a thread of its own. */
+export default function parseLarge(bytes: Uint8Array): Parsed {
+  try {
+    return { value: parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)) };
+  } catch (error) {
+    if (error instanceof ServiceError) return { refusal: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,223 @@
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { Registry } from 'prom-client';
+import { afterEach, describe, expect, test } from 'vitest';
+import { scopes } from '@webcapture/shared/api/api-key.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { hashKey } from '../../../services/front/auth/keys.ts';
+import { until } from '../../harness/until.ts';
+import { buildAppAlone } from './app-alone.ts';
+
+const record = { id: 'k', account: 'a', name: 'n', scopes, createdAt: 0 };
+const holds = 'a-key-that-holds';
+const body = '{"url":"https://example.com/"}';
+const failures = { capacity: 10, perSecond: 0.001 };
+const bytes = { capacity: 20_000, perSecond: 0.001 };
+
+let app: Awaited<ReturnType<typeof buildAppAlone>>;
+let registry: Registry;
+afterEach(() => app.close());
+
+/** Knows one key. A request that is valid, with that key, gets as far as its dispatch, and is answered QUEUE_FULL. */
+async function start(options: Parameters<typeof buildAppAlone>[0] = {}) {
+  registry = new Registry();
+  app = await buildAppAlone({
+    registry,
+    lookUp: async (hash) => (hash === hashKey(holds) ? record : null),
+    dispatch: () => Promise.reject(new ServiceError('QUEUE_FULL')),
+    ...options,
+  });
+}
+
+interface AskOptions {
+  readonly token?: string;
+  readonly address?: string;
+  readonly forwardedFor?: string;
+  readonly path?: string;
+}
+
+async function ask(payload: string, options: AskOptions = {}) {
+  const { token = 'wrong', address = '192.0.2.1', forwardedFor, path = '/capture' } = options;
+  const response = await app.inject({
+    method: path === '/capture' ? 'POST' : 'GET',
+    url: path,
+    remoteAddress: address,
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      ...(forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }),
+    },
+    payload,
+  });
+  const { error } = response.json<{ error: { code: string; message: string } }>();
+  return { code: error.code, retryAfter: Number(response.headers['retry-after'] ?? 0) };
+}
+
+/** The codes of so many requests, one after the other. */
+async function codes(count: number, payload = body, options: AskOptions = {}) {
+  const found: string[] = [];
+  for (let index = 0; index < count; index++) found.push((await ask(payload, options)).code);
+  return found;
+}
+
+async function shedBy(reason: string): Promise<number | undefined> {
+  const metric = await registry.getSingleMetric('webcapture_front_shed_total')?.get();
+  return metric?.values.find(({ labels }) => labels['reason'] === reason)?.value;
+}
+
+describe('an address that fails to authenticate too often', () => {
+  test('is told to wait, after a while, and who holds a key there is served', async () => {
+    await start({ clientLimits: { failures, penaltyMs: 100 } });
+    expect(await codes(10)).toEqual(Array.from({ length: 10 }, () => 'UNAUTHORIZED'));
+    const since = performance.now();
+    const { code, retryAfter } = await ask(body);
+    expect(code).toBe('RATE_LIMIT_EXCEEDED');
+    expect(retryAfter).toBeGreaterThan(900);
+    expect(performance.now() - since).toBeGreaterThan(90);
+    // What is wrong with its body is not looked at any more.
+    expect(await codes(1, '{"url":1}')).toEqual(['RATE_LIMIT_EXCEEDED']);
+    expect(await codes(1, '', { path: '/usage' })).toEqual(['RATE_LIMIT_EXCEEDED']);
+    expect(await shedBy('authentication')).toBe(3);
+    expect(await codes(5, body, { token: holds })).toEqual(Array.from({ length: 5 }, () => 'QUEUE_FULL'));
+    expect(await codes(1, '{"url":1}', { token: holds })).toEqual(['VALIDATION_ERROR']);
+    expect(await codes(1, body, { address: '192.0.2.2' })).toEqual(['UNAUTHORIZED']);
+  });
+
+  test('is one for the whole /64 of IPv6, and for an IPv4 address in both notations', async () => {
+    await start({ clientLimits: { failures: { capacity: 1, perSecond: 0.001 }, penaltyMs: 0 } });
+    expect(await codes(1, body, { address: '2001:db8:0:1::1' })).toEqual(['UNAUTHORIZED']);
+    expect(await codes(1, body, { address: '2001:db8:0:1:ffff::2' })).toEqual(['RATE_LIMIT_EXCEEDED']);
+    expect(await codes(1, body, { address: '2001:db8:0:2::1' })).toEqual(['UNAUTHORIZED']);
+    expect(await codes(1, body, { address: '::ffff:192.0.2.7' })).toEqual(['UNAUTHORIZED']);
+    expect(await codes(1, body, { address: '192.0.2.7' })).toEqual(['RATE_LIMIT_EXCEEDED']);
+  });
+
+  test('is what trusted proxies say, and not what the client says itself', async () => {
+    const clientLimits = { failures: { capacity: 1, perSecond: 0.001 }, penaltyMs: 0 };
+    await start({ trustProxy: true, proxyHops: 2, clientLimits });
+    const via = (client: string) => ({ forwardedFor: `198.51.100.9, ${client}, 203.0.113.1` });
+    expect(await codes(1, body, via('192.0.2.1'))).toEqual(['UNAUTHORIZED']);
+    expect(await codes(1, body, { forwardedFor: '7.7.7.7, 192.0.2.1, 203.0.113.1' })).toEqual(['RATE_LIMIT_EXCEEDED']);
+    expect(await codes(1, body, via('192.0.2.2'))).toEqual(['UNAUTHORIZED']);
+  });
+});
+
+describe('who sends too much that is not valid', () => {
+  test('is asked for a key first, and without one for nothing else', async () => {
+    await start({ clientLimits: { bytes, penaltyMs: 0 } });
+    // Each counts as 4,096 bytes more than it has.
+    expect(await codes(6, '{"url":1}')).toEqual([
+      ...Array.from({ length: 5 }, () => 'VALIDATION_ERROR'),
+      'RATE_LIMIT_EXCEEDED',
+    ]);
+    expect(await shedBy('parsing')).toBe(1);
+    expect(await codes(1, '{"url":1}', { token: holds })).toEqual(['VALIDATION_ERROR']);
+    expect(await codes(1, body, { token: holds })).toEqual(['QUEUE_FULL']);
+  });
+
+  test('has no more of it looked at, when it is an account, until it waits', async () => {
+    await start({ clientLimits: { bytes, accountBytes: bytes, penaltyMs: 0 } });
+    await codes(5, '{"url":1}');
+    expect(await codes(6, '{"url":1}', { token: holds })).toEqual([
+      ...Array.from({ length: 5 }, () => 'VALIDATION_ERROR'),
+      'RATE_LIMIT_EXCEEDED',
+    ]);
+    expect(await shedBy('account_parsing')).toBe(1);
+  });
+});
+
+/** Over real connections. */
+async function listen(options: Parameters<typeof buildAppAlone>[0] = {}) {
+  await start(options);
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  return () => connect(Number(port), '127.0.0.1');
+}
+
+const request = (token: string, ...headers: string[]) =>
+  [
+    'POST /capture HTTP/1.1',
+    'Host: x',
+    'Content-Type: application/json',
+    `Authorization: Bearer ${token}`,
+    `Content-Length: ${body.length}`,
+    ...headers,
+    '',
+    body,
+  ].join('\r\n');
+
+const connections = () =>
+  new Promise<number>((resolve, reject) => {
+    app.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
+  });
+
+describe('connections', () => {
+  test('of an address are bounded: the oldest without a key are closed, and no new one is refused', async () => {
+    const open = await listen({ maxConnectionsPerAddress: 5 });
+    const answered = async (socket: Socket, token: string) => {
+      socket.write(request(token));
+      return new Promise<string>((resolve) => {
+        socket.once('data', (answer) => resolve(String(answer).slice(9, 12)));
+      });
+    };
+    const holder = open();
+    expect(await answered(holder, holds)).toBe('429');
+    const strangers: Socket[] = [];
+    for (let index = 0; index < 20; index++) {
+      const socket = open().on('error', () => undefined);
+      strangers.push(socket);
+      // Half a request, so that it is neither idle nor answered.
+      await new Promise<void>((resolve) => socket.write('POST /capture HTTP/1.1\r\n', () => resolve()));
+    }
+    await until('the oldest to be closed', async () => (await connections()) === 6);
+    expect(await shedBy('connections')).toBe(15);
+    expect(await answered(open(), holds)).toBe('429');
+    expect(await answered(holder, holds)).toBe('429');
+    for (const socket of [holder, ...strangers]) socket.destroy();
+  });
+
+  test('of an address that come all at once, each with its request, are all answered', async () => {
+    const open = await listen({ maxConnectionsPerAddress: 5 });
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => {
+        const socket = open();
+        socket.write(request(holds, 'Connection: close'));
+        return text(socket);
+      }),
+    );
+    expect(answers.map((answer) => answer.slice(9, 12))).toEqual(Array.from({ length: 100 }, () => '429'));
+  });
+
+  test.each([
+    ['headers', 'POST /capture HTTP/1.1\r\n'],
+    ['a body', request('wrong').slice(0, -5)],
+    ['what is no HTTP', 'nonsense\r\n\r\n'],
+  ])('of clients that send %s, are given up and never close, come back', async (_name, sent) => {
+    await start();
+    Object.assign(app.server, { headersTimeout: 300, requestTimeout: 300, connectionsCheckingInterval: 50 });
+    const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+    const sockets = Array.from({ length: 40 }, () =>
+      connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined),
+    );
+    for (const socket of sockets) socket.write(sent);
+    await until('all to be there', async () => (await connections()) === 40);
+    // What is still sent keeps nothing open.
+    const dripping = setInterval(() => sockets.forEach((socket) => socket.write('x')), 50);
+    await until('all to be closed', async () => (await connections()) === 0, { deadlineMs: 8000 });
+    clearInterval(dripping);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test('carry requests that do not wait for answers, up to a number', async () => {
+    const looked = Promise.withResolvers<null>();
+    const open = await listen({ lookUp: () => looked.promise });
+    const few = open();
+    few.write(request('wrong').repeat(9) + request('wrong', 'Connection: close'));
+    const many = open();
+    many.on('error', () => undefined);
+    many.write(request('wrong').repeat(100));
+    await until('one to be closed', () => many.destroyed);
+    looked.resolve(null);
+    expect((await text(few)).match(/HTTP\/1\.1 401/g)).toHaveLength(10);
+    expect(await shedBy('pipelining')).toBe(1);
+  });
+});

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import { scanJson } from '../../../services/front/validation/scan-json.ts';
+import { fastest, timeOf } from '../../harness/fastest.ts';
+
+const scan = (text: string) => scanJson(Buffer.from(text));
+
+describe('lets through', () => {
+  test.each([
+    ['32 levels', `${'['.repeat(32)}${']'.repeat(32)}`],
+    ['as many levels one after the other', `[${'[[]],'.repeat(200)}1]`],
+    ['brackets and commas in strings', JSON.stringify({ html: '[{,'.repeat(10_000) })],
+    ['escaped quotes and backslashes in strings', JSON.stringify({ html: '\\"[\\\\"[{,'.repeat(10_000), url: '\\' })],
+    ['a string that ends with backslashes', String.raw`{"a":"\\\\","b":"\\","c":"[[["}`],
+    ['100 fields', `{${Array.from({ length: 100 }, (_, index) => `"${index}":1`).join()}}`],
+    ['what is no JSON', ']]]}}}"'],
+    ['nothing', ''],
+  ])('%s', (_name, text) => {
+    expect(() => scan(text)).not.toThrow();
+  });
+});
+
+describe('refuses', () => {
+  test.each([
+    ['33 levels', '{"a":'.repeat(33), 'the body is nested deeper than 32 levels'],
+    ['levels after a string full of quotes', `["${'\\"'.repeat(100)}",${'['.repeat(40)}`, 'nested deeper'],
+    ['101 fields', `{${Array.from({ length: 101 }, () => '"a":1').join()}}`, 'an object of more than 100 fields'],
+    ['1,001 values', `[${'1,'.repeat(1000)}1]`, 'the body has more than 1000 values'],
+    ['1,001 empty objects', `[${'{},'.repeat(1000)}1]`, 'the body has more than 1000 values'],
+    ['1,001 lists in lists', `[${'[[]],'.repeat(500)}1]`, 'the body has more than 1000 values'],
+  ])('%s', (_name, text, message) => {
+    expect(() => scan(text)).toThrow(message);
+  });
+});
+
+test.each([
+  ['letters', `"${'a'.repeat(8_000_000)}"`],
+  ['escaped quotes', `"${'\\"'.repeat(4_000_000)}"`],
+  ['backslashes', `"${'\\\\'.repeat(4_000_000)}"`],
+])('8 MB of %s in a string take a fraction of the time of a search for each quote', async (_name, text) => {
+  const bytes = Buffer.from(text);
+  expect(await fastest(200, () => timeOf(async () => scanJson(bytes)))).toBeLessThan(200);
+});
