@@ -32,7 +32,7 @@ export function buildAppAlone(
     defaultLimits: demoLimits,
   });
   const keyIssuer = new KeyIssuer({
-    keys: { put: beyond, find: beyond, change: beyond, replace: beyond },
+    keys: { put: beyond, find: beyond, change: beyond, add: beyond, madeByKey: beyond },
     onChange: beyond,
     now: Date.now,
   });
