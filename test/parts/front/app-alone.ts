@@ -13,6 +13,10 @@ import { buildApp } from '../../../services/front/server.ts';
 import type { StatusView } from '../../../services/front/status-board.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 
+const tooFar = (): never => {
+  throw new Error('a request came further than it should');
+};
+
 /** The application without a queue and a store behind it: a valid request gets as far as its key, which is unknown. */
 export function buildAppAlone(
   options: {
@@ -21,11 +25,11 @@ export function buildAppAlone(
     trustProxy?: boolean;
     adminToken?: string;
     dispatch?: () => Promise<never>;
+    /** What stands in for everything behind the application. */
+    beyond?: () => never;
   } = {},
 ): Promise<FastifyInstance> {
-  const beyond = () => {
-    throw new Error('a request came further than it should');
-  };
+  const { beyond = tooFar } = options;
   const authenticator = new Authenticator({
     keys: { get: async () => (options.key === undefined ? null : { value: options.key, revision: 1 }) },
     accounts: { get: async () => null },
