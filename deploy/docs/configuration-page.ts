@@ -56,7 +56,7 @@ ${section('`npm start` and set-up', Object.values(startVariables))}
 | \`WEBCAPTURE_PUBLIC_URL\` | default \`http://127.0.0.1:<PORT>\` |
 | \`WEBCAPTURE_EGRESS_ALLOW\` | default \`127.0.0.0/8,::1/128\`: pages on this machine can be captured; set an empty value to prevent this |
 | \`WEBCAPTURE_API_KEY\` | default: a key that is generated once and kept in the data folder |
-| \`WEBCAPTURE_NATS_URL\` | default: a private nats-server that keeps its data in the data folder |
+| \`WEBCAPTURE_NATS_URL\` | default: a private nats-server that keeps its data in the data folder, with a user for each service and passwords that hold for one start |
 | \`WEBCAPTURE_CHROMIUM_SANDBOX\` | default: \`on\` where it works, else \`off\` with a message that says why |
 | \`WEBCAPTURE_HEADLESS_SHELL_PATH\`, \`WEBCAPTURE_CHROMIUM_PATH\` | default: browsers that are found or installed |
 | \`WEBCAPTURE_REGIONS\` | also the number of renderers that are started, at most 16 in a region |

@@ -1,6 +1,7 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { commandOf } from './command-of.ts';
+import type { NatsLogin } from './nats-users.ts';
 import { startProcess, type GuardedProcess } from './process.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -15,6 +16,8 @@ export interface NatsOptions {
   readonly serverName?: string;
   /** Further lines of its configuration, e.g. its users or its cluster. */
   readonly config?: string;
+  /** The user of commands such as `npm run reconcile`; `runningNats` tells it to who may read the folder. */
+  readonly operator?: NatsLogin;
   /** Gets every line that the server prints. */
   readonly log?: (line: string) => void;
   readonly signal?: AbortSignal;
@@ -39,9 +42,16 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
   const configPath = join(dataDir, 'nats-server.conf');
   const pidPath = join(dataDir, 'nats-server.pid');
   await mkdir(dataDir, { recursive: true });
+  // An older version left it open: the streams hold the secrets of webhooks.
+  await chmod(dataDir, 0o700);
   await formerServerGone(pidPath, configPath, signal);
   await removePortsFiles(dataDir);
-  await writeFile(configPath, `${natsConfig(options, pidPath)}${options.config ?? ''}`);
+  // Made anew, since a file that is there keeps its mode. They hold passwords of users.
+  await Promise.all([configPath, operatorPath(dataDir)].map((path) => rm(path, { force: true })));
+  await writeFile(configPath, `${natsConfig(options, pidPath)}${options.config ?? ''}`, { mode: 0o600 });
+  if (options.operator !== undefined) {
+    await writeFile(operatorPath(dataDir), JSON.stringify(options.operator), { mode: 0o600 });
+  }
 
   let lastLine = 'it said nothing';
   const server = await startProcess({
@@ -64,15 +74,24 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
   }
 }
 
-/** The address of the server that runs on a data folder right now; undefined when none does. */
-export async function runningNatsUrl(dataDir: string): Promise<string | undefined> {
+/** The server that runs on a data folder right now, and what its operator signs in with; undefined when none does. */
+export async function runningNats(
+  dataDir: string,
+): Promise<{ readonly url: string; readonly operator: NatsLogin | undefined } | undefined> {
   const pid = Number(await readFile(join(dataDir, 'nats-server.pid'), 'utf8').catch(() => ''));
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   if (!(await commandOf(pid)).includes(join(dataDir, 'nats-server.conf'))) return undefined;
   const file = (await readdir(dataDir)).find((name) => name.endsWith(`_${pid}.ports`));
   const port = file === undefined ? undefined : portIn(await readFile(join(dataDir, file), 'utf8').catch(() => ''));
-  return port === undefined ? undefined : `nats://127.0.0.1:${port}`;
+  if (port === undefined) return undefined;
+  const operator = await readFile(operatorPath(dataDir), 'utf8').catch(() => undefined);
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    operator: operator === undefined ? undefined : (JSON.parse(operator) as NatsLogin),
+  };
 }
+
+const operatorPath = (dataDir: string) => join(dataDir, 'operator.json');
 
 function natsConfig({ dataDir, port = -1, serverName = 'webcapture' }: NatsOptions, pidPath: string): string {
   const text = JSON.stringify;

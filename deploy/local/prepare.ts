@@ -4,6 +4,7 @@ import { bucketAddress, checkBucket } from './check-bucket.ts';
 import { chooseSandbox } from './chromium-sandbox.ts';
 import { demoKey } from './demo-key.ts';
 import { natsLogEntry } from './nats-log.ts';
+import { createNatsUsers } from './nats-users.ts';
 import { freePort, isPortTaken } from './ports.ts';
 import { natsSpec, serviceSpecs, type ServiceContext } from './services.ts';
 import type { StartSettings } from './settings.ts';
@@ -41,19 +42,23 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const apiKey = settings.apiKey ?? (await demoKey(settings.dataDir));
 
   let natsUrl = settings.natsUrl ?? '';
-  const nats = tools.natsServer
-    ? [
-        natsSpec({
-          dataDir: join(settings.dataDir, 'nats'),
-          toolPath: tools.natsServer,
-          log: (line) => {
-            const entry = natsLogEntry(line);
-            if (entry !== undefined) output('nats', entry);
-          },
-          onUrl: (url) => (natsUrl = url),
-        }),
-      ]
-    : [];
+  // For this start only: what was seen of an earlier one opens nothing.
+  const natsUsers = tools.natsServer ? createNatsUsers() : undefined;
+  const nats =
+    tools.natsServer && natsUsers
+      ? [
+          natsSpec({
+            dataDir: join(settings.dataDir, 'nats'),
+            toolPath: tools.natsServer,
+            users: natsUsers,
+            log: (line) => {
+              const entry = natsLogEntry(line);
+              if (entry !== undefined) output('nats', entry);
+            },
+            onUrl: (url) => (natsUrl = url),
+          }),
+        ]
+      : [];
   const services = (options.services ?? serviceSpecs)({
     root,
     env,
@@ -61,6 +66,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
     port,
     apiKey,
     natsUrl: () => natsUrl,
+    natsUsers,
     headlessShellPath: tools.headlessShell,
     chromiumPath: tools.chromium,
     filtersPath: tools.filters,

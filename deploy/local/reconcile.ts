@@ -2,13 +2,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError } from '@webcapture/shared/runtime/env.ts';
 import { configExitCode } from '@webcapture/shared/runtime/run-service.ts';
-import { runningNatsUrl } from './nats.ts';
+import { runningNats } from './nats.ts';
+import { loginVariables } from './nats-users.ts';
 import { readSettings } from './settings.ts';
 
 /** `npm run reconcile`: the controller's command, on the NATS of a running `npm start` unless another one is named. */
 try {
   const { natsUrl, dataDir } = readSettings(process.env, fileURLToPath(new URL('../..', import.meta.url)));
-  const url = natsUrl ?? (await runningNatsUrl(join(dataDir, 'nats')));
+  const running = natsUrl === undefined ? await runningNats(join(dataDir, 'nats')) : undefined;
+  const url = natsUrl ?? running?.url;
   const asksForHelp = process.argv.includes('--help');
   if (url === undefined && !asksForHelp) {
     fail(
@@ -17,6 +19,7 @@ try {
     );
   } else {
     if (url !== undefined) process.env['WEBCAPTURE_NATS_URL'] = url;
+    if (running?.operator) Object.assign(process.env, loginVariables(running.operator));
     await import('../../services/controller/reconcile/main.ts');
   }
 } catch (error) {

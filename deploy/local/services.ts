@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { startNats } from './nats.ts';
+import { loginVariables, type NatsLogin, type NatsUsers } from './nats-users.ts';
 import { freePort } from './ports.ts';
 import { startProcess } from './process.ts';
 import { waitUntilReady } from './ready.ts';
@@ -13,6 +14,8 @@ export interface ServiceContext {
   readonly port: number;
   readonly apiKey: string;
   readonly natsUrl: () => string;
+  /** Of the private server; undefined with an existing one, to which services sign in as the environment says. */
+  readonly natsUsers: NatsUsers | undefined;
   readonly headlessShellPath: string;
   readonly chromiumPath: string;
   readonly filtersPath: string | undefined;
@@ -31,17 +34,20 @@ const readyDeadlineMs = 120_000;
 export function natsSpec(options: {
   readonly dataDir: string;
   readonly toolPath: string;
+  readonly users: NatsUsers;
   readonly log: (line: string) => void;
   readonly onUrl: (url: string) => void;
 }): ProcessSpec {
   let port: number | undefined;
+  const config = `authorization: ${JSON.stringify({ users: options.users.entries }, null, 2)}\n`;
+  const operator = options.users.login('controller');
   return {
     name: 'nats',
     startStage: 0,
     stopStage: 3,
     graceMs: 5000,
     launch: async (signal) => {
-      const server = await startNats({ ...options, ...(port === undefined ? {} : { port }), signal });
+      const server = await startNats({ ...options, config, operator, ...(port === undefined ? {} : { port }), signal });
       ({ port } = server);
       options.onUrl(server.url);
       return { process: server.process, ready: () => Promise.resolve() };
@@ -58,6 +64,7 @@ export function serviceSpecs(context: ServiceContext): readonly ProcessSpec[] {
         service: 'renderer',
         name: minRenderers === 1 ? region : `${region}-${index}`,
         stopStage: 1,
+        login: context.natsUsers?.login('renderer', region),
         env: () => ({
           ...withoutSecrets(env),
           WEBCAPTURE_REGION: region,
@@ -78,12 +85,14 @@ export function serviceSpecs(context: ServiceContext): readonly ProcessSpec[] {
     service: 'controller',
     name: 'controller',
     stopStage: 2,
+    login: context.natsUsers?.login('controller'),
     env: () => ({ ...withoutSecrets(env), ...addresses, WEBCAPTURE_POD: 'controller' }),
   });
   const front = serviceSpec(context, {
     service: 'front',
     name: 'front',
     stopStage: 0,
+    login: context.natsUsers?.login('front'),
     env: () => ({
       ...env,
       ...addresses,
@@ -100,10 +109,11 @@ interface Service {
   readonly service: string;
   readonly name: string;
   readonly stopStage: number;
+  readonly login: NatsLogin | undefined;
   readonly env: () => NodeJS.ProcessEnv;
 }
 
-function serviceSpec(context: ServiceContext, { service, name, stopStage, env }: Service): ProcessSpec {
+function serviceSpec(context: ServiceContext, { service, name, stopStage, login, env }: Service): ProcessSpec {
   return {
     name,
     startStage: 1,
@@ -119,6 +129,7 @@ function serviceSpec(context: ServiceContext, { service, name, stopStage, env }:
         env: {
           ...env(),
           WEBCAPTURE_NATS_URL: context.natsUrl(),
+          ...(login === undefined ? {} : loginVariables(login)),
           WEBCAPTURE_OPS_HOST: '127.0.0.1',
           WEBCAPTURE_OPS_PORT: String(opsPort),
           WEBCAPTURE_REGIONS: context.settings.regions.map((it) => `${it.region}:${it.minRenderers}`).join(','),

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { startNats, type NatsServer } from '../../deploy/local/nats.ts';
 import { freePort } from './free-port.ts';
-import { usersConfig } from './nats-users.ts';
+import { asTester, usersConfig } from './nats-users.ts';
 
 /** What a fleet has of NATS, be it one server or a cluster: what is done, is done to all servers. */
 export interface NatsBroker {
-  /** As WEBCAPTURE_NATS_URL takes it. */
+  /** As WEBCAPTURE_NATS_URL takes it, with the user of tests. */
   readonly url: string;
   readonly pids: readonly number[];
   kill(signal?: NodeJS.Signals): Promise<void>;
@@ -31,7 +31,7 @@ export class Broker implements NatsBroker {
   #server: NatsServer;
 
   private constructor(server: NatsServer, options: { dataDir: string; toolPath: string; lines: string[] }) {
-    this.url = server.url;
+    this.url = asTester(server.url);
     this.#port = server.port;
     this.#dataDir = options.dataDir;
     this.#toolPath = options.toolPath;

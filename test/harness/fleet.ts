@@ -98,9 +98,7 @@ async function assemble(
 ): Promise<Fleet> {
   const { regions = 'us-east:1', key = 'test-key-of-a-fleet', fronts: frontCount = 1 } = options;
   const cluster =
-    (options.nodes ?? testNodes()) === 3
-      ? await startNatsCluster({ folder, toolPath: tools.natsServer, users: true })
-      : undefined;
+    (options.nodes ?? testNodes()) === 3 ? await startNatsCluster({ folder, toolPath: tools.natsServer }) : undefined;
   const nats = cluster ?? (await Broker.start(folder, tools.natsServer));
   cleanUp.push(() => nats.stop());
 

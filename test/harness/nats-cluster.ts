@@ -5,15 +5,13 @@ import { startNats, type NatsServer } from '../../deploy/local/nats.ts';
 import type { NatsBroker } from './broker.ts';
 import { startDelayProxy, type DelayProxy } from './delay-proxy.ts';
 import { freePort } from './free-port.ts';
-import { usersConfig } from './nats-users.ts';
+import { asTester, usersConfig } from './nats-users.ts';
 import { until } from './until.ts';
 
 export interface NatsClusterOptions {
   /** For the folders of the three servers. */
   readonly folder: string;
   readonly toolPath: string;
-  /** The users of the services, with the rights that the chart gives them; else everyone may do everything. */
-  readonly users?: boolean;
 }
 
 const size = 3;
@@ -47,7 +45,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     this.urls = nodes.map(({ url }) => url).join(',');
   }
 
-  static async start({ folder, toolPath, users = false }: NatsClusterOptions): Promise<NatsCluster> {
+  static async start({ folder, toolPath }: NatsClusterOptions): Promise<NatsCluster> {
     const ports = await Promise.all(Array.from({ length: size * 3 }, () => freePort()));
     const portsOf = (index: number) => {
       const [client = 0, cluster = 0, monitor = 0] = ports.slice(index * 3, index * 3 + 3);
@@ -70,7 +68,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
         toolPath,
         port: client,
         monitorPort: monitor,
-        config: `${clusterConfig({ port: cluster, routes: [cluster, ...others], monitor })}${users ? usersConfig : ''}`,
+        config: `${clusterConfig({ port: cluster, routes: [cluster, ...others], monitor })}${usersConfig}`,
       });
     });
     const made = new NatsCluster(nodes, routes);
@@ -265,7 +263,7 @@ export class ClusterNode {
 
   constructor(options: ClusterNodeOptions) {
     this.name = options.name;
-    this.url = `nats://127.0.0.1:${options.port}`;
+    this.url = asTester(`nats://127.0.0.1:${options.port}`);
     this.#options = options;
   }
 

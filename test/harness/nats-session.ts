@@ -6,6 +6,7 @@ import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.t
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { startNats, type NatsServer } from '../../deploy/local/nats.ts';
 import { freePort } from './free-port.ts';
+import { asTester, usersConfig } from './nats-users.ts';
 import { provision, type StreamSettings } from '../../services/controller/streams.ts';
 
 export const streamSettings: StreamSettings = {
@@ -45,12 +46,13 @@ export async function startTestNats(installed: readonly Region[] = regions): Pro
   const dataDir = await mkdtemp(join(inject('tempFolder'), 'nats-'));
   // Not one that the server picks: that could be taken for an outgoing connection while it is down.
   const port = await freePort();
-  const server: NatsServer = await startNats({ dataDir, toolPath: inject('tools').natsServer, port });
-  let current = server;
+  const startServer = () => startNats({ dataDir, toolPath: inject('tools').natsServer, port, config: usersConfig });
+  let current: NatsServer = await startServer();
+  const url = asTester(current.url);
   const connections: NatsSession[] = [];
   const connect = async () => {
     const session = await connectNats({
-      url: server.url,
+      url,
       name: 'test',
       log: silentLog,
       signal: AbortSignal.timeout(30_000),
@@ -65,11 +67,11 @@ export async function startTestNats(installed: readonly Region[] = regions): Pro
     await current.process.exited;
   };
   const start = async () => {
-    current = await startNats({ dataDir, toolPath: inject('tools').natsServer, port });
+    current = await startServer();
   };
   return {
     session,
-    url: server.url,
+    url,
     connect,
     kill,
     start,

@@ -1,43 +1,33 @@
-import { readFile } from 'node:fs/promises';
-import { regions, type Region } from '@webcapture/shared/runtime/regions.ts';
-import type { ServiceName } from './part.ts';
+import { randomBytes } from 'node:crypto';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { createNatsUsers, loginVariables, type NatsLogin } from '../../deploy/local/nats-users.ts';
 
-/** What a user of the server may do, and why; the chart makes its users of the same file. */
-interface Permission {
-  readonly for: string;
-  readonly subjects: readonly string[];
-}
-type Permissions = Readonly<
-  Record<ServiceName, { readonly publish: readonly Permission[]; readonly subscribe: readonly Permission[] }>
->;
+/** One set for all servers of a process of tests: a server that comes back knows who was connected to it. */
+const users = createNatsUsers();
 
-const file = new URL('../../charts/webcapture/files/nats-permissions.json', import.meta.url);
-export const permissions = JSON.parse(await readFile(file, 'utf8')) as Permissions;
-
-/** The renderers of each region have a user of their own. */
-const nameOf = (service: ServiceName, region?: Region) => (region === undefined ? service : `${service}-${region}`);
-const passwordOf = (user: string) => `password-of-${user}`;
+/** Tests may do all. */
+const tester: NatsLogin = { user: 'test', password: randomBytes(24).toString('base64url') };
 
 /** The variables by which a service signs in; a renderer by its region. */
 export function userOf(service: 'front' | 'controller' | 'renderer', region?: Region) {
-  const user = nameOf(service, service === 'renderer' ? (region ?? 'us-east') : undefined);
-  return { WEBCAPTURE_NATS_USER: user, WEBCAPTURE_NATS_PASSWORD: passwordOf(user) };
+  return loginVariables(users.login(service, service === 'renderer' ? (region ?? 'us-east') : undefined));
 }
 
-function entryOf(service: ServiceName, region?: Region) {
-  const user = nameOf(service, region);
-  const subjects = (direction: 'publish' | 'subscribe') =>
-    permissions[service][direction].flatMap((permission) =>
-      permission.subjects.map((subject) => subject.replaceAll('{region}', region ?? '')),
-    );
-  const allowed = { publish: { allow: subjects('publish') }, subscribe: { allow: subjects('subscribe') } };
-  return { user, password: passwordOf(user), permissions: allowed };
+/** For a server's configuration: the services as the chart has them, and the user of tests. */
+export const usersConfig = `authorization: ${JSON.stringify({ users: [...users.entries, tester] }, null, 2)}\n`;
+
+/** The address of a server with what makes tests sign in. */
+export const asTester = (url: string) => withLogin(url, tester);
+
+function withLogin(address: string, { user, password }: NatsLogin): string {
+  const url = new URL(address);
+  url.username = user;
+  url.password = password;
+  return url.href;
 }
 
-const users = [entryOf('front'), entryOf('controller'), ...regions.map((region) => entryOf('renderer', region))];
-
-/** For a server's configuration: the services as the chart has them, and tests, which sign in as nobody, may do all. */
-export const usersConfig = `
-no_auth_user: "test"
-authorization: ${JSON.stringify({ users: [...users, { user: 'test', password: 'test' }] }, null, 2)}
-`;
+/** Another address, by which the same server is reached, with what the first one signs in with. */
+export function withLoginOf(address: string, from: string): string {
+  const { username, password } = new URL(from);
+  return withLogin(address, { user: username, password });
+}

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { withLoginOf } from './nats-users.ts';
 
 /** A way to a server that can be held up, so that what passes it comes late, or can lose what is sent to the server. */
 export class StallingProxy implements Disposable {
@@ -24,7 +25,7 @@ export class StallingProxy implements Disposable {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port: own } = server.address() as AddressInfo;
-    const proxy = new StallingProxy(`nats://127.0.0.1:${own}`, () => server.close());
+    const proxy = new StallingProxy(withLoginOf(`nats://127.0.0.1:${own}`, target), () => server.close());
     return proxy;
   }
 

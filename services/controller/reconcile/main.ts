@@ -51,7 +51,9 @@ async function main(args: readonly string[], env: Environment): Promise<number> 
 
 async function connect(nats: { readonly url: string; readonly user?: string; readonly password?: string }) {
   const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(connectMs)]);
-  const session = await connectNats({ ...nats, name: 'webcapture reconcile', log, signal }).catch((error: unknown) => {
+  // The user of controllers may hear answers there alone.
+  const options = { ...nats, name: 'webcapture reconcile', inboxPrefix: '_INBOX.controller', log, signal };
+  const session = await connectNats(options).catch((error: unknown) => {
     if (!signal.aborted) throw error;
     throw new Error(`no NATS server answers at ${redactUrls(nats.url)}: set WEBCAPTURE_NATS_URL`);
   });

@@ -19,19 +19,21 @@ import {
 import {
   type CreateAccountKey,
   createAccountKeySchema,
-  keySchema,
   newKeySchema,
+  revokedKeySchema,
+  type RevokeKeyQuery,
+  revokeKeyQuerySchema,
   scopes as allScopes,
 } from '@webcapture/shared/api/api-key.ts';
 import { type PageQuery, pageQuerySchema, pageSchema } from '@webcapture/shared/api/capture-list.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { type Authenticator, bearerToken } from '../auth/authenticator.ts';
-import { dateOrNull, type KeyIssuer, keyView, newKeyView, parseExpiry } from '../auth/key-issuer.ts';
+import { dateOrNull, type KeyIssuer, newKeyView, parseExpiry, revokedKeyView } from '../auth/key-issuer.ts';
 import { jsonBody, pageQuery } from '../validation/input.ts';
 import { example, failureAnswers, sendData, successAnswer } from './answers.ts';
 import { accountExample, bodyExamples, keyExample, newKeyExample } from './examples.ts';
-import { defaultScopes } from './keys.ts';
+import { defaultScopes, revokeKeyQuery } from './keys.ts';
 
 export interface AdminDeps {
   /** Undefined: there are no admin endpoints. */
@@ -177,29 +179,33 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
         throw new ServiceError('NOT_FOUND', 'There is no account of this accountId.');
       }
       const scopes = asked ?? ((await keys.hasAny(account)) ? defaultScopes : allScopes);
-      const made = await keyIssuer.make({ account, name, scopes, ...(expiresAt === undefined ? {} : { expiresAt }) });
+      const made = await keyIssuer.make({ account, name, scopes, expiresAt });
       return sendData(reply, newKeyView(made, now()));
     },
   });
 
-  app.delete<{ Params: { id: string } }>('/admin/keys/:id', {
+  app.delete<{ Params: { id: string }; Querystring: RevokeKeyQuery }>('/admin/keys/:id', {
     schema: {
       operationId: 'revokeAccountKey',
       tags,
       security,
       summary: 'Revoke an API key of any account',
-      description: 'The API key stops working within a second.',
+      description:
+        'The API key stops working within a second. With cascade=true, all keys that were created with it are revoked too; up to 1000 keys in one request.',
       params: { type: 'object', properties: { id: { type: 'string', description: 'ID of the key.' } } },
+      querystring: revokeKeyQuerySchema,
       response: {
-        200: successAnswer('The revoked key.', keySchema, {
+        200: successAnswer('The revoked key.', revokedKeySchema, {
           revoked: example('Revoked', success({ ...keyExample, status: 'revoked', revokedAt: keyExample.createdAt })),
         }),
-        ...failureAnswers(['UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR']),
+        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR']),
       },
     },
+    ...revokeKeyQuery,
     handler: async (request, reply) => {
-      const record = await keyIssuer.revoke(null, request.params.id);
-      return sendData(reply, keyView(record, now()));
+      const cascade = request.query.cascade === 'true';
+      const revoked = await keyIssuer.revoke(null, request.params.id, { cascade });
+      return sendData(reply, revokedKeyView(revoked, cascade, now()));
     },
   });
 }

@@ -173,6 +173,7 @@ export const keyExample: KeyView = {
   scopes: ['capture', 'read'],
   status: 'active',
   createdAt: '2025-08-19T09:30:00.000Z',
+  createdBy: '0198c2f0-1a2b-7c3d-8e4f-5a6b7c8d9e0f',
   expiresAt: null,
   revokedAt: null,
 };

@@ -2,24 +2,29 @@ import {
   createKeySchema,
   keySchema,
   newKeySchema,
+  revokedKeySchema,
+  revokeKeyQuerySchema,
   rotateKeySchema,
   type CreateKey,
+  type RevokeKeyQuery,
   type RotateKey,
 } from '@webcapture/shared/api/api-key.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import { pageQuerySchema, pageSchema, type PageQuery } from '@webcapture/shared/api/capture-list.ts';
 import type { Keys } from '../auth/keys.ts';
 import type { FastifyInstance } from 'fastify';
-import { checkScopes, keyView, newKeyView, parseExpiry, type KeyIssuer } from '../auth/key-issuer.ts';
+import { keyView, newKeyView, parseExpiry, revokedKeyView, type KeyIssuer } from '../auth/key-issuer.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { example, failureAnswers, keyRefusals, sendData, successAnswer } from './answers.ts';
 import { bodyExamples, keyExample, newKeyExample } from './examples.ts';
-import { jsonBody, pageQuery } from '../validation/input.ts';
+import { jsonBody, pageQuery, queryOf } from '../validation/input.ts';
 
 const security = [{ apiKey: [] }];
 const tags = ['account'];
 const keyParams = { type: 'object', properties: { id: { type: 'string', description: 'ID of the key.' } } };
+
+export const revokeKeyQuery = queryOf(revokeKeyQuerySchema);
 
 /** What a key may do when nothing else was asked for. */
 export const defaultScopes = ['capture', 'read'] as const;
@@ -27,7 +32,7 @@ export const defaultScopes = ['capture', 'read'] as const;
 export interface KeysDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly keys: Pick<Keys, 'list'>;
-  readonly keyIssuer: Pick<KeyIssuer, 'make' | 'rotate' | 'revoke'>;
+  readonly keyIssuer: Pick<KeyIssuer, 'makeWith' | 'rotate' | 'revoke'>;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -67,7 +72,8 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssue
       tags,
       security,
       summary: 'Create an API key',
-      description: 'Requires the scope manage. The new key can have only scopes of the key that creates it.',
+      description:
+        'Requires the scope manage. The new key can have only scopes of the key that creates it, and expires no later; without expiresAt it expires with it.',
       body: createKeySchema,
       response: {
         200: successAnswer('The new key. The key is shown only once.', newKeySchema, {
@@ -80,16 +86,9 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssue
     onRequest,
     ...jsonBody(createKeySchema),
     handler: async (request, reply) => {
-      const { key, account } = callerOf(request);
       const { name, scopes = [...defaultScopes], expiresAt: expiry } = request.body;
-      const expiresAt = parseExpiry(expiry, now());
-      checkScopes(scopes, key.scopes);
-      const made = await keyIssuer.make({
-        account: account.id,
-        name,
-        scopes,
-        ...(expiresAt === undefined ? {} : { expiresAt }),
-      });
+      const expiresAt = expiry === null ? null : parseExpiry(expiry, now());
+      const made = await keyIssuer.makeWith(callerOf(request).key, { name, scopes, expiresAt });
       return sendData(reply, newKeyView(made, now()));
     },
   });
@@ -101,7 +100,7 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssue
       security,
       summary: 'Rotate an API key',
       description:
-        'Requires the scope manage. Creates a key with the same name, scopes and lifetime. The old key stops working after graceSeconds.',
+        'Requires the scope manage. Creates a key with the same name, scopes and lifetime. The old key stops working after graceSeconds, and the key that it replaced stops at once. Rotating an old key again replaces the key that was created the first time.',
       params: keyParams,
       body: rotateKeySchema,
       response: {
@@ -115,32 +114,36 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssue
     onRequest,
     ...jsonBody(rotateKeySchema, { optional: true }),
     handler: async (request, reply) => {
-      const { key, account } = callerOf(request);
       const graceMs = request.body.graceSeconds * 1000;
-      const made = await keyIssuer.rotate(account.id, request.params.id, graceMs, key.scopes);
+      const made = await keyIssuer.rotate(callerOf(request).key, request.params.id, graceMs);
       return sendData(reply, newKeyView(made, now()));
     },
   });
 
-  app.delete<{ Params: { id: string } }>('/keys/:id', {
+  app.delete<{ Params: { id: string }; Querystring: RevokeKeyQuery }>('/keys/:id', {
     schema: {
       operationId: 'revokeKey',
       tags,
       security,
       summary: 'Revoke an API key',
-      description: 'Requires the scope manage. The key stops working within a second. A key can revoke itself.',
+      description:
+        'Requires the scope manage. The key stops working within a second. A key can revoke itself. With cascade=true, all keys that were created with it are revoked too, except the key that sends the request and what that key created; up to 1000 keys in one request.',
       params: keyParams,
+      querystring: revokeKeyQuerySchema,
       response: {
-        200: successAnswer('The revoked key.', keySchema, {
+        200: successAnswer('The revoked key.', revokedKeySchema, {
           revoked: example('Revoked', success({ ...keyExample, status: 'revoked', revokedAt: keyExample.createdAt })),
         }),
-        ...failureAnswers(['NOT_FOUND', ...keyRefusals]),
+        ...failureAnswers(['VALIDATION_ERROR', 'NOT_FOUND', ...keyRefusals]),
       },
     },
     onRequest,
+    ...revokeKeyQuery,
     handler: async (request, reply) => {
-      const record = await keyIssuer.revoke(callerOf(request).account.id, request.params.id);
-      return sendData(reply, keyView(record, now()));
+      const { key, account } = callerOf(request);
+      const cascade = request.query.cascade === 'true';
+      const revoked = await keyIssuer.revoke(account.id, request.params.id, { cascade, keep: key.id });
+      return sendData(reply, revokedKeyView(revoked, cascade, now()));
     },
   });
 }

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { hashKey, type KeyRecord, type Keys, newApiKey } from './keys.ts';
+import { type ChangedKey, type FoundKey, hashKey, type KeyRecord, type Keys, newApiKey } from './keys.ts';
 import type { Scope } from '@webcapture/shared/api/api-key.ts';
-import type { KeyView, NewKeyView } from '@webcapture/shared/api/api-key.ts';
+import type { KeyView, NewKeyView, RevokedKeyView } from '@webcapture/shared/api/api-key.ts';
 import { compareAndSet } from '@webcapture/shared/nats/retry.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { describeValue } from '../validation/explain-errors.ts';
@@ -13,10 +13,25 @@ interface MadeKey {
 }
 
 interface KeyIssuerDeps {
-  readonly keys: Pick<Keys, 'put' | 'find' | 'change' | 'replace'>;
+  readonly keys: Pick<Keys, 'put' | 'find' | 'change' | 'add' | 'madeByKey'>;
   /** A key has changed: what is remembered of it is no longer true. */
   readonly onChange: (hash: string) => void;
   readonly now: () => number;
+}
+
+/** What a key is to be; without `expiresAt` it never ends. */
+export type WantedKey = Pick<KeyRecord, 'account' | 'name' | 'scopes'> & { readonly expiresAt?: number | undefined };
+
+/** So many keys are revoked by one request, so many of them at a time. */
+const maxCascade = 1000;
+const cascadeConcurrency = 20;
+
+interface Revoked {
+  readonly record: KeyRecord;
+  /** Ids of other keys that ended with it. */
+  readonly alsoRevoked: readonly string[];
+  /** Whether no key is left that should have ended with it. */
+  readonly isComplete: boolean;
 }
 
 /** Makes, rotates and revokes keys. */
@@ -27,52 +42,162 @@ export class KeyIssuer {
     this.#deps = deps;
   }
 
-  async make(wanted: Pick<KeyRecord, 'account' | 'name' | 'scopes'> & { expiresAt?: number }): Promise<MadeKey> {
-    const made = this.#fresh({ ...wanted, scopes: [...new Set(wanted.scopes)] });
+  /** Makes a key in the name of the operator. */
+  async make(wanted: WantedKey): Promise<MadeKey> {
+    const made = this.#fresh(fieldsOf(wanted));
     await this.#deps.keys.put(hashKey(made.key), made.record);
     return made;
   }
 
   /**
-   * Makes a key of the same name, scopes and length of life, and lets the old one end after the grace.
+   * Makes a key with the scopes and within the life of another one of the account, its maker: without an `expiresAt`, it
+   * ends with it.
    *
-   * @throws ServiceError NOT_FOUND; CONFLICT for a key that no longer works; FORBIDDEN when the new key could do more
-   *   than the `held` scopes
+   * @param wanted `expiresAt: null` asks for a key that never ends
+   * @throws ServiceError FORBIDDEN when the key could do more than its maker; VALIDATION_ERROR when it would live longer;
+   *   UNAUTHORIZED, API_KEY_REVOKED, API_KEY_EXPIRED when the maker has ended meanwhile
    */
-  async rotate(account: string, id: string, graceMs: number, held: readonly Scope[]): Promise<MadeKey> {
-    const { keys, now: clock, onChange } = this.#deps;
+  async makeWith(
+    maker: KeyRecord,
+    wanted: Omit<WantedKey, 'account' | 'expiresAt'> & { readonly expiresAt?: number | null | undefined },
+  ): Promise<MadeKey> {
+    checkScopes(wanted.scopes, maker.scopes);
+    const { keys } = this.#deps;
     return compareAndSet(async () => {
-      const old = await keys.find(account, id);
-      if (old === null) throw noSuchKey();
-      const { name, scopes, createdAt, expiresAt, revokedAt } = old.value;
-      const now = clock();
-      if (revokedAt !== undefined) throw new ServiceError('CONFLICT', 'This key was revoked. Create another one.');
-      if (expiresAt !== undefined && expiresAt <= now) {
-        throw new ServiceError('CONFLICT', 'This key has expired. Create another one.');
+      const found = await this.#stillValid(maker);
+      const end = found.value.expiresAt;
+      const expiresAt = wanted.expiresAt === undefined ? end : (wanted.expiresAt ?? undefined);
+      if (end !== undefined && (expiresAt ?? Infinity) > end) {
+        throw new ServiceError(
+          'VALIDATION_ERROR',
+          `expiresAt must not be later than ${new Date(end).toISOString()}, when the API key of this request expires: ` +
+            'leave it out, or use an API key that lives longer',
+        );
       }
-      checkScopes(scopes, held);
-      const lifetime = expiresAt === undefined ? {} : { expiresAt: now + (expiresAt - createdAt) };
-      const made = this.#fresh({ account, name, scopes, ...lifetime });
-      const changed = { ...old.value, expiresAt: Math.min(expiresAt ?? Infinity, now + graceMs) };
-      await keys.replace(old, changed, { hash: hashKey(made.key), record: made.record });
-      onChange(old.hash);
+      const made = this.#fresh({
+        ...fieldsOf({ ...wanted, account: maker.account, expiresAt }),
+        ...originOf(found.value),
+      });
+      await keys.add({ hash: hashKey(made.key), record: made.record }, [{ found, record: found.value }]);
       return made;
     });
   }
 
   /**
-   * Ends a key at once; one that was revoked before stays as it is.
+   * Makes a key of the same name, scopes and length of life, and lets the old one end after the grace. Of the keys that
+   * were in its place before, none is left: the one that it was rotated from ends at once; and when it is rotated again,
+   * because the answer of the first time was lost, the one that was made then.
+   *
+   * @param caller the key that rotates, itself or another one
+   * @throws ServiceError NOT_FOUND; CONFLICT for a key that no longer works; FORBIDDEN when the new key could do more, or
+   *   would live longer, than the caller; UNAUTHORIZED, API_KEY_REVOKED, API_KEY_EXPIRED when the caller has ended meanwhile
+   */
+  async rotate(caller: KeyRecord, id: string, graceMs: number): Promise<MadeKey> {
+    const { keys, now: clock, onChange } = this.#deps;
+    const { account } = caller;
+    return compareAndSet(async () => {
+      const old = await keys.find(account, id);
+      if (old === null) throw noSuchKey();
+      const now = clock();
+      const { name, scopes, revokedAt, expiresAt, rotatedFrom, rotatedTo } = old.value;
+      if (revokedAt !== undefined) throw new ServiceError('CONFLICT', 'This key was revoked. Create another one.');
+      if (expiresAt !== undefined && expiresAt <= now) {
+        throw new ServiceError('CONFLICT', 'This key has expired. Create another one.');
+      }
+      checkScopes(scopes, caller.scopes);
+      const before = rotatedFrom === undefined ? null : await keys.find(account, rotatedFrom);
+      const after = rotatedTo === undefined ? null : await keys.find(account, rotatedTo);
+      const end = after === null ? renewedEnd(old.value, now) : endOfSuccessor(after.value, now);
+
+      const isItself = caller.id === id;
+      const actor = isItself ? old : await this.#stillValid(caller);
+      if (!isItself && (end ?? Infinity) > (actor.value.expiresAt ?? Infinity)) throw outlivesCaller();
+      const origin = isItself
+        ? { madeBy: id, ...(old.value.notAfter === undefined ? {} : { notAfter: old.value.notAfter }) }
+        : originOf(actor.value);
+      const made = this.#fresh({ ...fieldsOf({ account, name, scopes, expiresAt: end }), ...origin, rotatedFrom: id });
+
+      const replaced = {
+        ...old.value,
+        rotatedTo: made.record.id,
+        expiresAt: Math.min(expiresAt ?? Infinity, now + graceMs),
+      };
+      const others: ChangedKey[] = [{ found: old, record: replaced }];
+      for (const found of [before, after]) {
+        if (found !== null && isValid(found.value, now))
+          others.push({ found, record: { ...found.value, expiresAt: now } });
+      }
+      // The one that rotates may be among those that end.
+      if (!others.some(({ found }) => found.hash === actor.hash)) others.push({ found: actor, record: actor.value });
+      await keys.add({ hash: hashKey(made.key), record: made.record }, others);
+      for (const { found } of others) onChange(found.hash);
+      return made;
+    });
+  }
+
+  /**
+   * Ends a key at once; one that was revoked before stays as it is. With `cascade`, those that were made with it end too,
+   * and those that were made with them: it has ended before they are looked for, so that none is made behind.
    *
    * @param account whose key it must be; null for any
+   * @param keep id of a key that stays with all that it has made: the one that sends the request
    * @throws ServiceError NOT_FOUND
    */
-  async revoke(account: string | null, id: string): Promise<KeyRecord> {
-    const changed = await this.#deps.keys.change(account, id, (record) =>
-      record.revokedAt === undefined ? { ...record, revokedAt: this.#deps.now() } : null,
-    );
-    if (changed === null) throw noSuchKey();
+  async revoke(
+    account: string | null,
+    id: string,
+    { cascade = false, keep }: { readonly cascade?: boolean; readonly keep?: string } = {},
+  ): Promise<Revoked> {
+    const root = await this.#revokeOne(account, id);
+    if (root === null) throw noSuchKey();
+    const { record } = root;
+    const alsoRevoked: string[] = [];
+    const seen = new Set<string>();
+    // Once more when all of them have ended, since a key can make others until then.
+    while (cascade) {
+      const lineage = await this.#lineage(record, keep === id ? undefined : keep);
+      const ids = lineage.filter((other) => !seen.has(other));
+      if (ids.length === 0) break;
+      for (let start = 0; start < ids.length; start += cascadeConcurrency) {
+        if (alsoRevoked.length >= maxCascade) return { record, alsoRevoked, isComplete: false };
+        const batch = ids.slice(start, start + cascadeConcurrency);
+        const ended = await Promise.all(batch.map((other) => this.#revokeOne(record.account, other)));
+        for (const other of batch) seen.add(other);
+        alsoRevoked.push(...ended.flatMap((one) => (one?.isNew === true ? [one.record.id] : [])));
+      }
+    }
+    return { record, alsoRevoked, isComplete: true };
+  }
+
+  /** Ids of the keys that were made with a key, directly or not, but for one of them and what was made with that. */
+  async #lineage({ account, id }: KeyRecord, without: string | undefined): Promise<readonly string[]> {
+    const made = await this.#deps.keys.madeByKey(account);
+    const found = new Set([id]);
+    for (const maker of found) {
+      for (const other of made.get(maker) ?? []) if (other !== without) found.add(other);
+    }
+    found.delete(id);
+    return [...found];
+  }
+
+  async #revokeOne(account: string | null, id: string) {
+    let isNew = false;
+    const changed = await this.#deps.keys.change(account, id, (record) => {
+      isNew = record.revokedAt === undefined;
+      return isNew ? { ...record, revokedAt: this.#deps.now() } : null;
+    });
+    if (changed === null) return null;
     this.#deps.onChange(changed.hash);
-    return changed.record;
+    return { record: changed.record, isNew };
+  }
+
+  /** The record of the key that sends a request, as the leader has it: what a front remembers can be a moment old. */
+  async #stillValid({ account, id }: KeyRecord): Promise<FoundKey> {
+    const found = await this.#deps.keys.find(account, id);
+    if (found === null) throw new ServiceError('UNAUTHORIZED');
+    if (found.value.revokedAt !== undefined) throw new ServiceError('API_KEY_REVOKED');
+    if (!isValid(found.value, this.#deps.now())) throw new ServiceError('API_KEY_EXPIRED');
+    return found;
   }
 
   #fresh(fields: Omit<KeyRecord, 'id' | 'createdAt'>): MadeKey {
@@ -80,12 +205,51 @@ export class KeyIssuer {
   }
 }
 
+const fieldsOf = ({ account, name, scopes, expiresAt }: WantedKey) => ({
+  account,
+  name,
+  scopes: [...new Set(scopes)],
+  ...(expiresAt === undefined ? {} : { expiresAt }),
+});
+
+/** What a key keeps of its maker. */
+function originOf(maker: KeyRecord): Pick<KeyRecord, 'madeBy' | 'notAfter'> {
+  const notAfter = Math.min(maker.expiresAt ?? Infinity, maker.notAfter ?? Infinity);
+  return { madeBy: maker.id, ...(notAfter === Infinity ? {} : { notAfter }) };
+}
+
+/** As long as the old key was to live, from now on, but not beyond what its maker was given. */
+function renewedEnd({ createdAt, expiresAt, notAfter }: KeyRecord, now: number): number | undefined {
+  const end = Math.min(expiresAt === undefined ? Infinity : now + (expiresAt - createdAt), notAfter ?? Infinity);
+  return end === Infinity ? undefined : end;
+}
+
+/** The old key itself ends with its grace: how long the next one may live stands in the one that it was rotated into. */
+function endOfSuccessor({ revokedAt, expiresAt }: KeyRecord, now: number): number | undefined {
+  if (revokedAt !== undefined || (expiresAt !== undefined && expiresAt <= now)) {
+    throw new ServiceError(
+      'CONFLICT',
+      'This key was rotated, and the key that took its place has ended. Create another one.',
+    );
+  }
+  return expiresAt;
+}
+
+const isValid = ({ revokedAt, expiresAt }: KeyRecord, now: number) =>
+  revokedAt === undefined && (expiresAt === undefined || expiresAt > now);
+
+const outlivesCaller = () =>
+  new ServiceError(
+    'FORBIDDEN',
+    'The new key would live longer than the API key of this request. Use an API key that lives at least as long.',
+  );
+
 /**
  * A key hands on no more than it has.
  *
  * @throws ServiceError FORBIDDEN
  */
-export function checkScopes(wanted: readonly Scope[], held: readonly Scope[]): void {
+function checkScopes(wanted: readonly Scope[], held: readonly Scope[]): void {
   const missing = wanted.filter((scope) => !held.includes(scope));
   if (missing.length === 0) return;
   const names = missing.map((scope) => `"${scope}"`).join(', ');
@@ -103,6 +267,7 @@ export function keyView(record: KeyRecord, now: number): KeyView {
     scopes: [...record.scopes],
     status: statusOf(record, now),
     createdAt: new Date(record.createdAt).toISOString(),
+    createdBy: record.madeBy ?? null,
     expiresAt: dateOrNull(record.expiresAt),
     revokedAt: dateOrNull(record.revokedAt),
   };
@@ -111,6 +276,16 @@ export function keyView(record: KeyRecord, now: number): KeyView {
 /** What is shown once, when a key has just been made. */
 export function newKeyView(made: { readonly key: string; readonly record: KeyRecord }, now: number): NewKeyView {
   return { ...keyView(made.record, now), key: made.key };
+}
+
+/** What is shown of a revocation; of others only where it was asked for them. */
+export function revokedKeyView(
+  { record, alsoRevoked, isComplete }: Revoked,
+  cascade: boolean,
+  now: number,
+): RevokedKeyView {
+  const view = keyView(record, now);
+  return cascade ? { ...view, alsoRevoked: [...alsoRevoked], isComplete } : view;
 }
 
 function statusOf({ revokedAt, expiresAt }: KeyRecord, now: number): KeyView['status'] {

@@ -16,16 +16,30 @@ export interface KeyRecord {
   readonly createdAt: number;
   readonly expiresAt?: number;
   readonly revokedAt?: number;
+  /** Id of the key that it was made or rotated with; undefined: by the operator, or by an older version. */
+  readonly madeBy?: string;
+  /** No key that it is rotated into lives longer: the end of the key that made it. */
+  readonly notAfter?: number;
+  /** Ids of the key whose place it took, and of the key that took its own. */
+  readonly rotatedFrom?: string;
+  readonly rotatedTo?: string;
 }
 
 /** A key's record and what it is kept under. */
-interface FoundKey extends Entry<KeyRecord> {
+export interface FoundKey extends Entry<KeyRecord> {
   readonly hash: string;
+}
+
+/** A key as it was found, and as it is to stand. */
+export interface ChangedKey {
+  readonly found: FoundKey;
+  readonly record: KeyRecord;
 }
 
 /**
  * API keys by the SHA-256 of the key (`key.<hash>`), and an index by account and id (`keyid.<account>.<id>`) that is
- * written in the same atomic batch: who looks after keys knows their ids only.
+ * written in the same atomic batch: who looks after keys knows their ids only. Under the key that made it, each has another
+ * entry (`keychild.<account>.<maker>.<id>`).
  */
 export class Keys {
   readonly #session: NatsSession;
@@ -89,15 +103,25 @@ export class Keys {
   }
 
   /**
-   * Puts a new key in the place of one that changes with it, all or nothing. Throws a write conflict when the old one
-   * has changed since it was found.
+   * Writes a new key together with others that change with it, or that stay as they are, all or nothing. Throws a write
+   * conflict when one of them has changed since it was found: a key that is revoked meanwhile makes no other.
    */
-  async replace(old: FoundKey, changed: KeyRecord, next: { hash: string; record: KeyRecord }): Promise<void> {
+  async add(next: { hash: string; record: KeyRecord }, others: readonly ChangedKey[]): Promise<void> {
+    const { account, id, madeBy } = next.record;
     await commitBatch(this.#session.nc, [
-      this.#writing(`key.${old.hash}`, changed, old.revision),
+      ...others.map(({ found, record }) => this.#writing(`key.${found.hash}`, record, found.revision)),
+      ...(madeBy === undefined ? [] : [this.#writing(`keychild.${account}.${madeBy}.${id}`, {}, 0)]),
       this.#writing(keyIdOf(next.record), { hash: next.hash }, 0),
       this.#writing(`key.${next.hash}`, next.record, 0),
     ]);
+  }
+
+  /** Ids of the keys that each key of an account has made, as the leader knows them: also of those that no longer work. */
+  async madeByKey(account: string): Promise<ReadonlyMap<string, readonly string[]>> {
+    const entries = await keysMatching(this.#session, 'db', `keychild.${account}.*.*`);
+    const pairs = entries.map((entry) => entry.split('.').slice(2));
+    const byMaker = Map.groupBy(pairs, ([maker = '']) => maker);
+    return new Map([...byMaker].map(([maker, made]) => [maker, made.map(([, id = '']) => id)]));
   }
 
   /** A part of an account's keys, newest first. */

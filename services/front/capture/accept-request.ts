@@ -203,9 +203,11 @@ const base64 = /^(?:[A-Za-z0-9+/]+|[A-Za-z0-9_-]+)={0,2}$/;
 export function decodeHtml(html: string): string {
   if (html.includes('<')) return html;
   const packed = html.replaceAll(/[\t\n\f\r ]/g, '');
-  const bare = packed.replace(/=+$/, '');
+  // Before anything looks for the padding: a search for any number of `=` at the end takes the square of their number.
+  if (!base64.test(packed)) throw notHtml();
+  const bare = packed.replace(/={1,2}$/, '');
   // Of four letters, one alone holds no byte; padding, where there is any, fills up to four.
-  const wellFormed = base64.test(packed) && bare.length % 4 !== 1 && (bare === packed || packed.length % 4 === 0);
+  const wellFormed = bare.length % 4 !== 1 && (bare === packed || packed.length % 4 === 0);
   if (!wellFormed) throw notHtml();
   try {
     return utf8.decode(Buffer.from(packed, 'base64'));

@@ -22,13 +22,18 @@ export function jsonBody(schema: TSchema, options: { optional?: boolean } = {}) 
   };
 }
 
+/** What a route needs that takes a query: errors in our words. */
+export const queryOf = (schema: object) => ({
+  schemaErrorFormatter: (errors: readonly object[]) =>
+    new ServiceError('VALIDATION_ERROR', explainErrors(errors, schema)),
+});
+
 /**
  * What a route needs that answers a list in parts: in a query string everything is text, and nothing is coerced.
  * `schema`: of its query, as far as that knows more than every list does.
  */
 export const pageQueryOf = (schema: object) => ({
-  schemaErrorFormatter: (errors: readonly object[]) =>
-    new ServiceError('VALIDATION_ERROR', explainErrors(errors, schema)),
+  ...queryOf(schema),
   preValidation: async (request: { query: unknown }) => {
     const query = request.query as Record<string, unknown>;
     const { limit } = query;

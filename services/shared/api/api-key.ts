@@ -51,6 +51,22 @@ export const rotateKeySchema = Type.Object(
 );
 export type RotateKey = Static<typeof rotateKeySchema>;
 
+/** The query of DELETE /keys/{id}. In a query string everything is text. */
+export const revokeKeyQuerySchema = Type.Object(
+  {
+    cascade: Type.Optional(
+      Type.Unsafe<'true' | 'false'>({
+        type: 'string',
+        enum: ['true', 'false'],
+        default: 'false',
+        description: 'Whether to revoke also the keys that were created with this key, and with those, and so on.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type RevokeKeyQuery = Static<typeof revokeKeyQuerySchema>;
+
 const keyFields = {
   id: Type.String(),
   accountId: Type.String(),
@@ -58,6 +74,10 @@ const keyFields = {
   scopes: Type.Array(scopeSchema),
   status: Type.Unsafe<'active' | 'expired' | 'revoked'>({ type: 'string', enum: ['active', 'expired', 'revoked'] }),
   createdAt: Type.String({ format: 'date-time' }),
+  createdBy: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded.',
+  }),
   expiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
   revokedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
 };
@@ -65,6 +85,20 @@ const keyFields = {
 /** An API key as it is shown: all but the key itself. */
 export const keySchema = Type.Object(keyFields);
 export type KeyView = Static<typeof keySchema>;
+
+/** A key that has been revoked, and what went with it. */
+export const revokedKeySchema = Type.Object({
+  ...keyFields,
+  alsoRevoked: Type.Optional(
+    Type.Array(Type.String(), { description: 'With cascade: IDs of the other keys that this request revoked.' }),
+  ),
+  isComplete: Type.Optional(
+    Type.Boolean({
+      description: 'With cascade: false when there were too many keys for one request. Send the request again.',
+    }),
+  ),
+});
+export type RevokedKeyView = Static<typeof revokedKeySchema>;
 
 /** A key that has just been made: the only time that it is shown. */
 export const newKeySchema = Type.Object({

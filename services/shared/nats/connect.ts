@@ -27,6 +27,7 @@ export interface NatsSession {
 }
 
 export interface NatsOptions {
+  /** Addresses, separated by commas; `nats://user:password@host:port` signs in where no `user` is given. */
   readonly url: string;
   readonly user?: string;
   readonly password?: string;
@@ -54,8 +55,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsSession> {
     signal.throwIfAborted();
     try {
       const nc = await connect({
-        servers: options.url.split(',').map((server) => server.trim()),
-        ...(options.user === undefined ? {} : { user: options.user, pass: options.password ?? '' }),
+        ...serversOf(options),
         name: options.name,
         ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
         timeout: 5000,
@@ -76,6 +76,17 @@ export async function connectNats(options: NatsOptions): Promise<NatsSession> {
       await delay(backoffMs(attempt, 200, 5000), signal);
     }
   }
+}
+
+/** The client takes no user from an address, and would read a port out of one. One user is for all servers. */
+function serversOf({ url, user, password }: Pick<NatsOptions, 'url' | 'user' | 'password'>) {
+  const addresses = url.split(',').map((address) => /^\s*(\w+:\/\/)?(?:([^@/]*)@)?(.*?)\s*$/.exec(address) ?? []);
+  const servers = addresses.map(([, scheme = '', , host = '']) => scheme + host);
+  if (user !== undefined) return { servers, user, pass: password ?? '' };
+  const login = addresses.find(([, , named]) => named !== undefined)?.[2];
+  if (login === undefined) return { servers };
+  const [name = '', ...rest] = login.split(':');
+  return { servers, user: decodeURIComponent(name), pass: decodeURIComponent(rest.join(':')) };
 }
 
 class UnfitServerError extends Error {}

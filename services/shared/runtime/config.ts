@@ -27,7 +27,8 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 export const commonVariables = {
   natsUrl: textVariable('WEBCAPTURE_NATS_URL', {
     default: 'nats://127.0.0.1:4222',
-    meaning: 'Addresses of the NATS servers, separated by commas. They must be version 2.14 or newer, with JetStream.',
+    meaning:
+      'Addresses of the NATS servers, separated by commas. They must be version 2.14 or newer, with JetStream. An address may name a user and a password, as in `nats://user:password@host:4222`, where `WEBCAPTURE_NATS_USER` is not set.',
   }),
   natsUser: optionalVariable('WEBCAPTURE_NATS_USER', {
     meaning: 'NATS user of this service. Set it together with `WEBCAPTURE_NATS_PASSWORD`.',

@@ -57,7 +57,8 @@ function describeError(error: Error, depth: number): Record<string, unknown> {
 const address = /\b(?:https?|wss?):\/\/[^\s"'<>`)\]}]+/gi;
 /** Servers come in lists with commas, which an address of the web may hold. */
 const broker = /\b(?:nats|tls):\/\/[^\s"'<>`)\]},]+/gi;
-const bearer = /\bBearer\s+[^\s"',]+/gi;
+/** A client may put the scheme before a token that has it already. */
+const bearer = /\bBearer(?:\s+Bearer)*\s+[^\s"',]+/gi;
 
 /** The text with every address in it, of the web or of a broker, cut to scheme, host and path, and every bearer token removed. */
 export function redactUrls(text: string): string {

@@ -14,7 +14,7 @@ import { startProcess, type GuardedProcess } from '../../../deploy/local/process
 import { freePort } from '../../harness/free-port.ts';
 import { chartFolder, envOf, find, helm, helmDeadlineMs, podOf, render, type KubeObject } from '../../harness/helm.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
-import { permissions } from '../../harness/nats-users.ts';
+import { permissions } from '../../../deploy/local/nats-users.ts';
 import { provision } from '../../../services/controller/streams.ts';
 
 const file = (name: string) => readFile(join(chartFolder, name), 'utf8');

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { runningNatsUrl, startNats } from '../../../deploy/local/nats.ts';
+import { runningNats, startNats } from '../../../deploy/local/nats.ts';
 import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { processesNaming, tempDir } from './support.ts';
@@ -21,9 +21,9 @@ async function start(dataDir: string, port?: number) {
 describe('startNats', () => {
   test('a killed server comes back on its port with its streams', async () => {
     const dataDir = await tempDir();
-    expect(await runningNatsUrl(dataDir)).toBeUndefined();
+    expect(await runningNats(dataDir)).toBeUndefined();
     const first = await start(dataDir, await freePort());
-    expect(await runningNatsUrl(dataDir)).toBe(first.url);
+    expect((await runningNats(dataDir))?.url).toBe(first.url);
     const nc = await connect({ servers: first.url });
     expect(nc.info?.max_payload).toBe(8 * 1024 * 1024);
     const manager = await jetstreamManager(nc);
@@ -32,7 +32,7 @@ describe('startNats', () => {
     await nc.close();
     first.process.kill('SIGKILL');
     expect(await first.process.exited).toEqual({ code: null, signal: 'SIGKILL' });
-    expect(await runningNatsUrl(dataDir)).toBeUndefined();
+    expect(await runningNats(dataDir)).toBeUndefined();
 
     const second = await start(dataDir, first.port);
     expect(second.url).toBe(first.url);

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { connect } from '@nats-io/transport-node';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startNats } from '../../../deploy/local/nats.ts';
 import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
@@ -65,6 +66,24 @@ function start(root: string, env: Record<string, string> = {}) {
 const environment = async (root: string, pod: string) =>
   JSON.parse(await readFile(join(root, `env-${pod}.json`), 'utf8')) as Record<string, string | undefined>;
 
+/** What another user of the machine meets: a server that refuses him, and nothing that he could read. */
+async function isClosedToOthers(root: string) {
+  const { WEBCAPTURE_NATS_URL: servers = '' } = await environment(root, 'front');
+  await expect(connect({ servers })).rejects.toThrow(/authorization/i);
+  await expect(connect({ servers, user: 'front', pass: '' })).rejects.toThrow(/authorization/i);
+  const modeOf = async (path: string) => ((await stat(join(root, '.data', path))).mode & 0o777).toString(8);
+  expect(await Promise.all(['', 'nats'].map(modeOf))).toEqual(['700', '700']);
+  const secrets = ['demo-key', 'nats/nats-server.conf', 'nats/operator.json'];
+  expect(await Promise.all(secrets.map(modeOf))).toEqual(['600', '600', '600']);
+  const passwords = await Promise.all(
+    ['front', 'controller', 'us-east-0'].map(async (pod) => (await environment(root, pod))['WEBCAPTURE_NATS_PASSWORD']),
+  );
+  expect(new Set(passwords).size).toBe(3);
+  const commands = (await processesNaming('')).map(({ command }) => command);
+  expect(commands.filter((command) => passwords.some((password) => command.includes(password ?? '')))).toEqual([]);
+  return passwords;
+}
+
 const nothingOf = (root: string) => expect.poll(() => processesNaming(root), patient).toEqual([]);
 
 // Each test starts a dozen processes or more.
@@ -124,6 +143,8 @@ describe('npm start', { timeout: 180_000 }, () => {
       `http://127.0.0.1:${front['PORT']}/capture -H 'Authorization: Bearer ${front['WEBCAPTURE_API_KEY']}'`,
     );
 
+    const passwords = await isClosedToOthers(root);
+
     service.kill('SIGINT');
     expect(await service.exited).toBe(0);
     const stops = service.text().match(/^\S+(?= .*told to stop)/gm);
@@ -134,8 +155,13 @@ describe('npm start', { timeout: 180_000 }, () => {
     ]);
     await nothingOf(root);
 
+    // As an older version left them.
+    for (const path of ['.data', '.data/nats']) await chmod(join(root, path), 0o755);
+    await chmod(join(root, '.data/nats/nats-server.conf'), 0o644);
     const second = start(root);
     await second.ready();
+    const others = await isClosedToOthers(root);
+    expect(others.filter((password) => passwords.includes(password))).toEqual([]);
     expect((await environment(root, 'front'))['WEBCAPTURE_API_KEY']).toBe(front['WEBCAPTURE_API_KEY']);
     second.kill('SIGTERM');
     expect(await second.exited).toBe(0);
@@ -149,6 +175,8 @@ describe('npm start', { timeout: 180_000 }, () => {
     await using bucket = await startTestBucket();
     const service = start(root, {
       WEBCAPTURE_NATS_URL: existing.url,
+      WEBCAPTURE_NATS_USER: 'one of its own',
+      WEBCAPTURE_NATS_PASSWORD: 'secret',
       WEBCAPTURE_API_KEY: apiKey,
       WEBCAPTURE_EGRESS_ALLOW: '',
       WEBCAPTURE_GCS_BUCKET: bucket.bucket,
@@ -159,6 +187,8 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect(service.text()).toContain(`files     gs://${bucket.bucket}/ at ${bucket.endpoint}`);
     for (const pod of ['front', 'controller', 'us-east-0']) {
       expect(await environment(root, pod)).toMatchObject({
+        WEBCAPTURE_NATS_USER: 'one of its own',
+        WEBCAPTURE_NATS_PASSWORD: 'secret',
         WEBCAPTURE_GCS_BUCKET: bucket.bucket,
         WEBCAPTURE_GCS_ENDPOINT: bucket.endpoint,
         GOOGLE_APPLICATION_CREDENTIALS: '/key.json',

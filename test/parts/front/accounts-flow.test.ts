@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AccountView } from '@webcapture/shared/api/account.ts';
-import type { KeyView, NewKeyView } from '@webcapture/shared/api/api-key.ts';
+import type { KeyView, NewKeyView, RevokedKeyView } from '@webcapture/shared/api/api-key.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
 import { hashKey, Keys } from '../../../services/front/auth/keys.ts';
@@ -150,6 +150,25 @@ describe('the life of a key', () => {
     }
   });
 
+  test('rotated twice within the grace: of the keys before, one is left', async () => {
+    const { first } = await openAccount(stand.url);
+    const rotate = async (by: NewKeyView, of = by) =>
+      dataOf<NewKeyView>(await own(by.key, `/keys/${of.id}/rotate`, { body: {} }));
+    const works = async (keys: readonly NewKeyView[]) =>
+      Promise.all(keys.map(async ({ key }) => (await own(key, '/keys')).status === 200));
+    const second = await rotate(first);
+    const third = await rotate(second);
+    expect(await works([first, second, third])).toEqual([false, true, true]);
+    // As if the answer had been lost: the key that nobody got ends, and the new one is what it was to be.
+    const fourth = await rotate(second);
+    expect(await works([second, third, fourth])).toEqual([true, false, true]);
+    expect(fourth).toMatchObject({ expiresAt: null, scopes: first.scopes });
+    const last = await rotate(fourth, second);
+    expect(await works([second, fourth, last])).toEqual([true, false, true]);
+    await own(second.key, `/keys/${last.id}`, { method: 'DELETE' });
+    expect(codeOf(await own(second.key, `/keys/${second.id}/rotate`, { body: {} }))).toEqual([409, 'CONFLICT']);
+  });
+
   test('of a limited life: the one that follows lives as long', async () => {
     const { account } = await openAccount(stand.url);
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
@@ -195,6 +214,41 @@ describe('a key gives no more than it has', () => {
     expect(plain.scopes).toEqual(['capture', 'read']);
   });
 
+  test('not a longer life: by making, by rotating, by what it has made', async () => {
+    const { account, first } = await openAccount(stand.url);
+    const end = new Date(Date.now() + 60_000).toISOString();
+    const make = (key: string, body: object) => own(key, '/keys', { body: { name: 'x', ...body } });
+    const rotate = (key: string, id: string) => own(key, `/keys/${id}/rotate`, { body: { graceSeconds: 0 } });
+    const body = { accountId: account.id, name: 'short', scopes: ['manage', 'capture', 'read'], expiresAt: end };
+    const short = dataOf<NewKeyView>(await admin('/keys', { body }));
+    expect([first.createdBy, short.createdBy]).toEqual([null, null]);
+
+    for (const expiresAt of [null, '2090-01-01T00:00:00Z']) {
+      const refused = await make(short.key, { expiresAt });
+      expect(codeOf(refused)).toEqual([400, 'VALIDATION_ERROR']);
+      expect(refused.body.error?.message).toContain(`expiresAt must not be later than ${end}`);
+    }
+    expect(codeOf(await rotate(short.key, first.id))).toEqual([403, 'FORBIDDEN']);
+    const child = dataOf<NewKeyView>(await make(short.key, { scopes: ['manage'] }));
+    expect(child).toMatchObject({ expiresAt: end, createdBy: short.id });
+    const earlier = new Date(Date.now() + 50_000).toISOString();
+    const brief = dataOf<NewKeyView>(await make(child.key, { scopes: ['manage'], expiresAt: earlier }));
+    expect(brief.expiresAt).toBe(earlier);
+    clock = 20_000;
+    try {
+      // A rotation renews the length of a life, but not beyond that of the maker.
+      expect(dataOf<NewKeyView>(await rotate(brief.key, brief.id)).expiresAt).toBe(end);
+      expect(dataOf<NewKeyView>(await rotate(child.key, child.id)).expiresAt).toBe(end);
+      // Who lives longer lets it live longer.
+      const renewed = dataOf<NewKeyView>(await rotate(first.key, short.id));
+      expect(renewed.createdBy).toBe(first.id);
+      expect(Date.parse(renewed.expiresAt ?? '')).toBeGreaterThan(Date.parse(end));
+    } finally {
+      clock = 0;
+    }
+    expect(dataOf<NewKeyView>(await make(first.key, { expiresAt: null })).expiresAt).toBe(null);
+  });
+
   test("another account's keys are not there", async () => {
     const [mine, theirs] = [await openAccount(stand.url), await openAccount(stand.url)];
     for (const id of [theirs.first.id, 'nonsense', '*', '%3E', 'a.b', '..%2F']) {
@@ -208,6 +262,94 @@ describe('a key gives no more than it has', () => {
     for (const id of ['nonsense', '*', '%3E']) {
       expect(codeOf(await admin(`/keys/${id}`, { method: 'DELETE' })), id).toEqual([404, 'NOT_FOUND']);
     }
+  });
+});
+
+describe('a revocation can take what the key has made along', () => {
+  const make = async (by: NewKeyView) =>
+    dataOf<NewKeyView>(await own(by.key, '/keys', { body: { name: 'made', scopes: ['manage', 'read', 'capture'] } }));
+  const revoke = async (by: NewKeyView, of: NewKeyView, query = '?cascade=true') =>
+    dataOf<RevokedKeyView>(await own(by.key, `/keys/${of.id}${query}`, { method: 'DELETE' }));
+  const works = async (keys: readonly NewKeyView[]) =>
+    Promise.all(keys.map(async ({ key }) => (await own(key, '/keys')).status === 200));
+
+  test('to any depth, rotated ones too, but not the key that asks and what that has made', async () => {
+    const { first } = await openAccount(stand.url);
+    const stolen = await make(first);
+    const child = await make(stolen);
+    const grandchild = await make(child);
+    const rotated = dataOf<NewKeyView>(await own(grandchild.key, `/keys/${grandchild.id}/rotate`, { body: {} }));
+    const beside = await make(first);
+    const asking = await make(stolen);
+    const ofAsking = await make(asking);
+    const all = [first, stolen, child, grandchild, rotated, beside, asking, ofAsking];
+
+    expect(await revoke(first, beside, '')).not.toHaveProperty('alsoRevoked');
+    expect(await revoke(first, beside, '?cascade=false')).not.toHaveProperty('alsoRevoked');
+    const revoked = await revoke(asking, stolen);
+    expect(revoked).toMatchObject({ id: stolen.id, status: 'revoked', isComplete: true });
+    expect(revoked.alsoRevoked?.toSorted()).toEqual([child, grandchild, rotated].map(({ id }) => id).toSorted());
+    expect(await works(all)).toEqual([true, false, false, false, false, false, true, true]);
+    expect((await revoke(first, stolen)).alsoRevoked?.toSorted()).toEqual([asking.id, ofAsking.id].toSorted());
+    expect(await works(all)).toEqual([true, ...Array<boolean>(7).fill(false)]);
+    const ended = await revoke(first, first);
+    expect([ended.alsoRevoked, await works([first])]).toEqual([[], [false]]);
+  });
+
+  test('by the operator, in any account', async () => {
+    const { first } = await openAccount(stand.url);
+    const child = await make(first);
+    const revoked = await admin(`/keys/${first.id}?cascade=true`, { method: 'DELETE' });
+    expect(dataOf<RevokedKeyView>(revoked)).toMatchObject({ id: first.id, alsoRevoked: [child.id], isComplete: true });
+    expect(await works([first, child])).toEqual([false, false]);
+  });
+
+  test('leaves none behind that are made meanwhile, on any front', async () => {
+    const { first } = await openAccount(stand.url);
+    const stolen = await make(first);
+    const made: NewKeyView[] = [];
+    const thief = async (front: string) => {
+      for (let by = stolen; ;) {
+        const body = { name: 'thief', scopes: ['manage'] };
+        const answer = await send(`${front}/keys`, by.key, { body });
+        if (answer.status !== 200) return;
+        by = dataOf<NewKeyView>(answer);
+        made.push(by);
+      }
+    };
+    const thieves = [stand.url, other, stand.url, other].map(thief);
+    await until('some keys to be made', () => made.length >= 8);
+    const revoked = await revoke(first, stolen);
+    await Promise.all(thieves);
+    expect(revoked.isComplete).toBe(true);
+    const list = dataOf<KeyList>(await own(first.key, '/keys?limit=100')).items;
+    expect(list.filter(({ status }) => status === 'active').map(({ id }) => id)).toEqual([first.id]);
+  });
+
+  test('more than a request takes are taken by the next one', async () => {
+    const { account, first } = await openAccount(stand.url);
+    const keys = new Keys(stand.nats.session);
+    const record = {
+      account: account.id,
+      name: 'many',
+      scopes: ['read'] as const,
+      createdAt: Date.now(),
+      madeBy: first.id,
+    };
+    const many = Array.from({ length: 1010 }, (_, index) => index);
+    for (let start = 0; start < many.length; start += 40) {
+      await Promise.all(
+        many
+          .slice(start, start + 40)
+          .map((index) =>
+            keys.add({ hash: hashKey(`${account.id}-${index}`), record: { ...record, id: `many-${index}` } }, []),
+          ),
+      );
+    }
+    const part = dataOf<RevokedKeyView>(await admin(`/keys/${first.id}?cascade=true`, { method: 'DELETE' }));
+    expect([part.alsoRevoked?.length, part.isComplete]).toEqual([1000, false]);
+    const rest = dataOf<RevokedKeyView>(await admin(`/keys/${first.id}?cascade=true`, { method: 'DELETE' }));
+    expect([rest.alsoRevoked?.length, rest.isComplete]).toEqual([10, true]);
   });
 });
 
@@ -242,6 +384,9 @@ describe('bad input', () => {
     ['POST', '/keys', { name: 'x', accountId: 'demo' }, 'accountId is not a field'],
     ['POST', '/keys/x/rotate', { graceSeconds: -1 }, 'graceSeconds must be an integer from 0 to 2592000'],
     ['POST', '/keys/x/rotate', { graceSeconds: 2_592_001 }, 'graceSeconds'],
+    ['DELETE', '/keys/x?cascade=yes', undefined, 'cascade must be one of true, false'],
+    ['DELETE', '/keys/x?casacde=true', undefined, 'casacde is not a field'],
+    ['DELETE', '/admin/keys/x?cascade=1', undefined, 'cascade must be one of true, false'],
     ['GET', '/keys?limit=0', undefined, 'limit must be an integer from 1 to 100'],
     ['GET', '/keys?limit=101', undefined, 'limit must be an integer from 1 to 100'],
     ['GET', '/keys?limit=ten', undefined, 'limit must be an integer'],

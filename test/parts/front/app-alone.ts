@@ -20,6 +20,10 @@ const unlimited: Partial<ClientLimitOptions> = {
   bytes: { capacity: 1e9, perSecond: 1 },
 };
 
+const tooFar = (): never => {
+  throw new Error('a request came further than it should');
+};
+
 /** The application without a queue and a store behind it: a valid request gets as far as its key, which is unknown. */
 export function buildAppAlone(
   options: {
@@ -34,11 +38,11 @@ export function buildAppAlone(
     registry?: Registry;
     adminToken?: string;
     dispatch?: () => Promise<never>;
+    /** What stands in for everything behind the application. */
+    beyond?: () => never;
   } = {},
 ): Promise<FastifyInstance> {
-  const beyond = () => {
-    throw new Error('a request came further than it should');
-  };
+  const { beyond = tooFar } = options;
   const authenticator = new Authenticator({
     keys: {
       get: async (hash: string) => {
@@ -50,7 +54,7 @@ export function buildAppAlone(
     defaultLimits: demoLimits,
   });
   const keyIssuer = new KeyIssuer({
-    keys: { put: beyond, find: beyond, change: beyond, replace: beyond },
+    keys: { put: beyond, find: beyond, change: beyond, add: beyond, madeByKey: beyond },
     onChange: beyond,
     now: Date.now,
   });

@@ -383,6 +383,19 @@ describe('a controller', () => {
   );
 });
 
+test('an address can name the user, and a user beside it counts first', async () => {
+  const { hostname, port, username, password } = new URL(broker.url);
+  const named = (user: string, secret: string) => `nats://${user}:${encodeURIComponent(secret)}@${hostname}:${port}`;
+  const open = (url: string, user?: { user: string; password: string }) =>
+    connectNats({ url, ...user, name: 'test', log: silentLog, signal: AbortSignal.timeout(30_000) });
+  // The client would take the port 12 out of such an address.
+  await expect(open(named('front', '12 @/:,wrong'))).rejects.toThrow(/authorization/i);
+  const session = await open(`${named('front', 'wrong')},${hostname}:${port}`, { user: username, password });
+  sessions.push(session);
+  expect(session.nc.getServer()).toBe(`${hostname}:${port}`);
+  await expect(open(`nats://${hostname}:${port}`)).rejects.toThrow(/authorization/i);
+});
+
 test('who has no password is refused', async () => {
   const stranger = connectNats({
     url: broker.url,

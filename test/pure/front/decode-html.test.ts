@@ -45,3 +45,12 @@ test('refuses a million letters and one that does not fit, at once', async () =>
   const refuse = async () => expect(() => decodeHtml(`${'A'.repeat(1_048_000)}!`)).toThrow();
   expect(await fastest(1000, () => timeOf(refuse))).toBeLessThan(1000);
 });
+
+test('what is no html is refused at once, whatever it is made of', () => {
+  for (const html of [`${'='.repeat(1_048_575)}A`, `A${'='.repeat(1_048_575)}`, `${'A='.repeat(500_000)}`]) {
+    const start = performance.now();
+    expect(() => decodeHtml(html)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
+    // It took hours; a busy machine may take some milliseconds.
+    expect(performance.now() - start).toBeLessThan(1000);
+  }
+});

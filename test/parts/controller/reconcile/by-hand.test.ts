@@ -7,6 +7,7 @@ import { readMissing } from '../../../../services/controller/jobs/orphans/state.
 import { parseOptions, runCommand, Report } from '../../../../services/controller/reconcile/command.ts';
 import { bucketSetUpMs, startTestBucket } from '../../../harness/bucket.ts';
 import { silentLog, startTestNats, type TestNats } from '../../../harness/nats-session.ts';
+import { userOf } from '../../../harness/nats-users.ts';
 import { newFile } from '../../../harness/records.ts';
 import { hour, stand } from './stand.ts';
 
@@ -21,7 +22,7 @@ const main = fileURLToPath(new URL('../../../../services/controller/reconcile/ma
 /** The command as a person runs it. */
 async function reconcile(args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [main, ...args], {
-    env: { ...process.env, WEBCAPTURE_NATS_URL: nats.url, ...env },
+    env: { ...process.env, WEBCAPTURE_NATS_URL: nats.url, ...userOf('controller'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const code = new Promise<number | null>((resolve) => child.once('exit', resolve));

@@ -5,6 +5,7 @@ import { inject } from 'vitest';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { startNats, type NatsServer } from '../../../../deploy/local/nats.ts';
 import { freePort } from '../../../harness/free-port.ts';
+import { asTester, usersConfig } from '../../../harness/nats-users.ts';
 import { silentLog } from '../../../harness/nats-session.ts';
 
 /** A real nats-server without any stream, which may lose its disk. */
@@ -17,14 +18,14 @@ export class TestBroker {
   private constructor(dataDir: string, server: NatsServer) {
     this.#dataDir = dataDir;
     this.#server = server;
-    this.url = server.url;
+    this.url = asTester(server.url);
   }
 
   static async start(): Promise<TestBroker> {
     const dataDir = await newFolder();
     // Not one that the server picks: that could be taken for something else while it is down.
     const port = await freePort();
-    return new TestBroker(dataDir, await startNats({ dataDir, toolPath: inject('tools').natsServer, port }));
+    return new TestBroker(dataDir, await startServer(dataDir, port));
   }
 
   async connect(): Promise<NatsSession> {
@@ -40,8 +41,7 @@ export class TestBroker {
     await this.#server.process.exited;
     await rm(this.#dataDir, { recursive: true, force: true });
     this.#dataDir = await newFolder();
-    const { port } = this.#server;
-    this.#server = await startNats({ dataDir: this.#dataDir, toolPath: inject('tools').natsServer, port });
+    this.#server = await startServer(this.#dataDir, this.#server.port);
   }
 
   async stop(): Promise<void> {
@@ -50,5 +50,8 @@ export class TestBroker {
     await rm(this.#dataDir, { recursive: true, force: true });
   }
 }
+
+const startServer = (dataDir: string, port: number) =>
+  startNats({ dataDir, toolPath: inject('tools').natsServer, port, config: usersConfig });
 
 const newFolder = () => mkdtemp(join(tmpdir(), 'webcapture-controller-'));

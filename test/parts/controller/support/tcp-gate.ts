@@ -1,5 +1,6 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
+import { withLoginOf } from '../../../harness/nats-users.ts';
 
 /** A way to a server that can be cut: data no longer passes, and nobody is told. */
 export class TcpGate {
@@ -36,7 +37,7 @@ export class TcpGate {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port: own } = server.address() as AddressInfo;
-    gate = new TcpGate(`nats://127.0.0.1:${own}`, sockets, () => server.close());
+    gate = new TcpGate(withLoginOf(`nats://127.0.0.1:${own}`, target), sockets, () => server.close());
     return gate;
   }
 

@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+
+/** An advisory that somebody has looked at: it stands in `judged.json`. */
+export interface JudgedAdvisory {
+  /** As in `https://github.com/advisories/<id>`. */
+  readonly id: string;
+  readonly package: string;
+  /** Why it does no harm here, in a sentence. */
+  readonly reason: string;
+  /** The day until which that holds, `2027-01-31`: then it has to be judged again. */
+  readonly until: string;
+}
+
+/** What `npm audit` finds wrong with one package. */
+interface Advisory {
+  readonly id: string;
+  readonly package: string;
+  readonly severity: string;
+  readonly title: string;
+  readonly range: string;
+}
+
+/** `problems` are lines for a person; `skipped` says why nothing is known. */
+export type Verdict = { readonly problems: readonly string[] } | { readonly skipped: string };
+
+/** A registry that is away is not waited for longer. */
+const fetchTimeoutMs = 15_000;
+
+/**
+ * Asks the registry for advisories about the packages in package-lock.json, those for development too. What was judged
+ * is no problem until its day; a judgement that no advisory needs is one, like any dead code.
+ *
+ * @param options.root the folder of package-lock.json
+ * @param options.today `2026-11-22`
+ */
+export async function audit(options: {
+  readonly root: string;
+  readonly judged: readonly JudgedAdvisory[];
+  readonly today: string;
+  readonly env?: NodeJS.ProcessEnv;
+}): Promise<Verdict> {
+  const { root, judged, today, env = process.env } = options;
+  const args = ['audit', '--json', '--package-lock-only', `--fetch-timeout=${fetchTimeoutMs}`, '--fetch-retries=1'];
+  const npm = spawn('npm', args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const failed = new Promise<never>((_, reject) => npm.once('error', reject));
+  const [output, complaints] = await Promise.race([Promise.all([text(npm.stdout), text(npm.stderr)]), failed]);
+  const report = parseReport(output);
+  if (report === null) return { problems: [`npm audit failed: ${complaints.trim() || output.trim()}`] };
+  if ('skipped' in report) return report;
+  return { problems: compare(report.advisories, judged, today) };
+}
+
+interface AuditReport {
+  readonly message?: string;
+  /** With a code when npm itself cannot audit; without one when the registry does not answer. */
+  readonly error?: { readonly code?: string };
+  readonly vulnerabilities?: Readonly<Record<string, { readonly via: readonly (string | Via)[] }>>;
+}
+
+interface Via {
+  readonly name: string;
+  readonly title: string;
+  readonly url: string;
+  readonly severity: string;
+  readonly range: string;
+}
+
+/** Null when it is none. */
+export function parseReport(output: string): { advisories: readonly Advisory[] } | { skipped: string } | null {
+  let report: AuditReport;
+  try {
+    report = JSON.parse(output) as AuditReport;
+  } catch {
+    return null;
+  }
+  if (report.vulnerabilities !== undefined) {
+    const causes = Object.values(report.vulnerabilities).flatMap(({ via }) =>
+      via.filter((it) => typeof it !== 'string'),
+    );
+    const advisories = causes.map(({ name, title, url, severity, range }) => {
+      return { id: url.split('/').at(-1) ?? url, package: name, severity, title, range };
+    });
+    return { advisories: [...new Map(advisories.map((advisory) => [keyOf(advisory), advisory])).values()] };
+  }
+  if (report.error === undefined || report.error.code !== undefined) return null;
+  return { skipped: report.message ?? 'the registry does not answer' };
+}
+
+/** What is wrong, a line each; nothing when all is well. */
+export function compare(
+  advisories: readonly Advisory[],
+  judged: readonly JudgedAdvisory[],
+  today: string,
+): readonly string[] {
+  const judgements = new Map(judged.map((judgement) => [keyOf(judgement), judgement]));
+  const open = advisories.flatMap((advisory) => {
+    const { id, package: name, severity, title, range } = advisory;
+    const judgement = judgements.get(keyOf(advisory));
+    if (judgement !== undefined && judgement.until >= today) return [];
+    const why = judgement === undefined ? '' : ` It was judged until ${judgement.until}: "${judgement.reason}".`;
+    const todo = 'Update the package, or judge the advisory in deploy/audit/judged.json.';
+    return [`${name} ${range}: ${severity}: ${title} (https://github.com/advisories/${id}).${why} ${todo}`];
+  });
+  const found = new Set(advisories.map(keyOf));
+  const idle = judged
+    .filter((judgement) => !found.has(keyOf(judgement)))
+    .map(
+      ({ id, package: name }) => `${id} for ${name} is judged, but not found: remove it from deploy/audit/judged.json.`,
+    );
+  return [...open, ...idle];
+}
+
+const keyOf = ({ id, package: name }: { readonly id: string; readonly package: string }) => `${id} ${name}`;

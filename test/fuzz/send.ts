@@ -1,0 +1,42 @@
+import { Agent, request } from 'node:http';
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { buildAppAlone } from '../parts/front/app-alone.ts';
+import type { Send } from './fuzz.ts';
+
+/** What a request is answered that is accepted: nothing is behind the application. */
+const accepted = () => {
+  throw new ServiceError('QUEUE_FULL');
+};
+
+/** Asks the application in this process, with its real validation, and a key that may do everything. */
+export async function sendToApp(): Promise<{ readonly send: Send; readonly app: FastifyInstance }> {
+  const key = { id: 'k', account: 'a', name: 'fuzz', scopes: ['capture', 'read', 'manage'] as const, createdAt: 0 };
+  const view = () => ({ report: null, reportAgeMs: 0, installed: [], natsDownMs: 0, now: Date.now() });
+  const app = await buildAppAlone({ key, adminToken: 'a-key-of-the-fuzzing', beyond: accepted, view });
+  const send: Send = async ({ method, url, headers, body }) => {
+    const options = { method, url, headers, ...(body === undefined ? {} : { payload: body }) } as InjectOptions;
+    const answer = await app.inject(options);
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body };
+  };
+  return { send, app };
+}
+
+/** Asks a front that runs, over HTTP. It does not know the key: nothing is captured. */
+export function sendToFront(address: string): Send {
+  const agent = new Agent({ keepAlive: true });
+  const { hostname, port } = new URL(address);
+  return ({ method, url, headers, body }) =>
+    new Promise((resolve, reject) => {
+      const sent = request({ agent, hostname, port, method, path: url, headers }, (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        answer.once('error', reject);
+        answer.once('end', () =>
+          resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks).toString() }),
+        );
+      });
+      sent.once('error', reject);
+      sent.end(body);
+    });
+}

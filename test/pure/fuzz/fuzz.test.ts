@@ -1,0 +1,50 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cases } from '../../fuzz/cases.ts';
+import { fuzz, type Send, type Target } from '../../fuzz/fuzz.ts';
+import { httpTargets } from '../../fuzz/http-targets.ts';
+import { parserTargets } from '../../fuzz/parser-targets.ts';
+import { sendToApp } from '../../fuzz/send.ts';
+import { text } from '../../fuzz/values.ts';
+
+let app: FastifyInstance;
+let send: Send;
+beforeAll(async () => {
+  ({ app, send } = await sendToApp());
+});
+afterAll(() => app.close());
+
+const targets: readonly Target[] = [...httpTargets, ...parserTargets];
+
+/** The same at each run; `npm run fuzz` looks for more. */
+const seed = 20_261_122;
+const count = 100;
+
+test.each(targets.map((target) => [target.name, target] as const))('%s takes any input', async (_name, target) => {
+  expect(await fuzz(target, { send, isLocal: true, seed, count })).toEqual({ inputs: count, finding: null });
+});
+
+describe('what was found', () => {
+  test.each(cases.map((found) => [found.name, found] as const))('%s', async (_name, { target: name, input }) => {
+    const target = targets.find((one) => one.name === name);
+    const start = performance.now();
+    await target?.check(input(), send);
+    expect(target).toBeDefined();
+    // A machine that is busy is not what is tested: these took seconds.
+    expect(performance.now() - start).toBeLessThan(2000);
+  });
+
+  test('a target that fails is told with a seed that finds it again', async () => {
+    const broken: Target = {
+      name: 'broken',
+      inputs: text,
+      check: (input) => {
+        if (String(input).includes('.')) throw new Error('a dot');
+      },
+    };
+    const options = { send, isLocal: true, seed: 7, count: 200 };
+    const { finding } = await fuzz(broken, options);
+    expect(finding).toMatchObject({ target: 'broken', seed: 7, problem: expect.stringContaining('a dot') });
+    expect((await fuzz(broken, options)).finding?.input).toBe(finding?.input);
+  });
+});
