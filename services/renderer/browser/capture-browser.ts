@@ -1,6 +1,7 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Browser, CDPSession, Request } from 'playwright';
 import type { LaunchedBrowser } from './launch.ts';
+import { MessageFlow } from './message-flow.ts';
 import {
   BrowserLostError,
   closeWarmPage,
@@ -49,7 +50,13 @@ export class CaptureBrowser {
     this.#source = source;
     this.#onFailure = onFailure;
     const { pid, folder, browser } = launched;
-    this.#stopGuard = source.guard.watch({ pid, folder, capture: () => this.#capture });
+    const flow = new MessageFlow(browser);
+    this.#stopGuard = source.guard.watch({
+      pid,
+      folder,
+      messages: () => flow.messages,
+      capture: () => this.#capture,
+    });
     this.#liveness = new Liveness(browser, source.livenessTimeoutMs, () => this.#fail('the browser does not respond'));
     browser.on('disconnected', () => this.#fail('the browser exited'));
   }

@@ -94,12 +94,6 @@ export function countDescriptors(tree: readonly ProcessSample[]): number {
   return tree.reduce((count, { pid }) => count + (list(`/proc/${pid}/fd`)?.length ?? 0), 0);
 }
 
-/** How often a process has written to something; undefined where the kernel does not tell. */
-export function countWrites(pid: number): number | undefined {
-  const writes = /^syscw: (\d+)$/m.exec(readProcFile(`${pid}/io`) ?? '')?.[1];
-  return writes === undefined ? undefined : Number(writes);
-}
-
 const listProcesses = () => list('/proc')?.filter((name) => /^\d+$/.test(name));
 
 function list(folder: string): string[] | undefined {

@@ -6,7 +6,6 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { CaptureLimits } from '../config.ts';
 import {
   countDescriptors,
-  countWrites,
   forestBytes,
   ProcessTable,
   type ProcessSample,
@@ -43,6 +42,8 @@ export interface GuardedBrowser {
   readonly pid: number;
   /** Where it keeps its files. */
   readonly folder: string;
+  /** Messages that it has sent to this process. */
+  readonly messages: () => number;
   /** Undefined while it has nothing to do. */
   readonly capture: () => GuardedCapture | undefined;
 }
@@ -132,12 +133,12 @@ export class ResourceGuard {
     }
   }
 
-  #usageOf({ pid }: GuardedBrowser, capture: GuardedCapture, tree: readonly ProcessSample[]): Usage {
+  #usageOf(browser: GuardedBrowser, capture: GuardedCapture, tree: readonly ProcessSample[]): Usage {
     const known = this.#usages.get(capture);
     if (known) return known;
     const usage = {
       cpuBefore: sum(tree, 'cpuMs'),
-      messagesBefore: countWrites(pid) ?? 0,
+      messagesBefore: browser.messages(),
       cpuMs: 0,
       checkedAt: performance.now(),
       greedyChecks: 0,
@@ -167,7 +168,7 @@ export class ResourceGuard {
     this.#limit(checked, 'cpu', cpuMs);
     this.#limit(checked, 'memory', treeBytes(tree));
     this.#limit(checked, 'processes', tree.length + sum(tree, 'threads'));
-    this.#limit(checked, 'messages', (countWrites(browser.pid) ?? 0) - usage.messagesBefore);
+    this.#limit(checked, 'messages', browser.messages() - usage.messagesBefore);
     if (!isBesideOthers || usage.hasYielded || usage.greedyChecks < checksBeforeYield) return;
     usage.hasYielded = true;
     yieldProcessors(tree);
