@@ -27,11 +27,12 @@ export interface RendererConfig extends CommonConfig {
   readonly headlessShellPath: string;
   readonly chromiumPath: string;
   readonly sandbox: 'on' | 'off';
-  /** A browser is replaced after so many captures, and when its processes hold more memory than this. */
+  /** A browser is replaced after so many captures. */
   readonly capturesPerBrowser: number;
+  /** When all browsers together hold more memory than this, the capture that takes most of it is ended. */
   readonly browserMemoryBytes: number;
-  /** A page whose process holds more memory than this is ended, and its capture with it. */
-  readonly pageMemoryBytes: number;
+  /** A capture whose browser takes more than this is ended. */
+  readonly captureLimits: CaptureLimits;
   /** CIDR ranges opened to captures. */
   readonly egressAllow: readonly string[];
   /** CIDR ranges closed to them, whatever else opens them. */
@@ -42,6 +43,22 @@ export interface RendererConfig extends CommonConfig {
   readonly filtersPath: string | undefined;
   /** Path of the module that makes the stealth provider; without one it is full Chromium. */
   readonly stealthProvider: string | undefined;
+}
+
+/** Limits of one capture, over all processes of its browser. */
+export interface CaptureLimits {
+  /** Processor time in milliseconds. */
+  readonly cpuMs: number;
+  readonly memoryBytes: number;
+  /** Memory of the one process that runs the page. */
+  readonly pageBytes: number;
+  /** Files of the browser. */
+  readonly diskBytes: number;
+  /** Processes and threads: a worker is a thread, and a frame of another site a process. */
+  readonly processes: number;
+  readonly descriptors: number;
+  /** From the browser to this process: each request, frame, navigation and line of the console is some. */
+  readonly messages: number;
 }
 
 const variables = {
@@ -82,7 +99,48 @@ const variables = {
     min: 256,
     max: 1_048_576,
     unit: 'MiB',
-    meaning: 'A browser is replaced when its processes together hold more memory than this.',
+    meaning: 'Memory of all browsers of a renderer together. Beyond it, the capture that uses most of it fails.',
+  }),
+  captureMemory: integerVariable('WEBCAPTURE_CAPTURE_MEMORY_MB', {
+    default: 1024,
+    min: 256,
+    max: 1_048_576,
+    unit: 'MiB',
+    meaning: 'Maximum memory of the browser of one capture. Beyond it the capture fails.',
+  }),
+  captureCpu: integerVariable('WEBCAPTURE_CAPTURE_CPU_SECONDS', {
+    default: 60,
+    min: 5,
+    max: 3600,
+    unit: 's',
+    meaning: 'Maximum processor time of one capture, over all processes of its browser. Beyond it the capture fails.',
+  }),
+  captureDisk: integerVariable('WEBCAPTURE_CAPTURE_DISK_MB', {
+    default: 256,
+    min: 16,
+    max: 1_048_576,
+    unit: 'MiB',
+    meaning: 'Maximum size of the files of the browser of one capture. Beyond it the capture fails.',
+  }),
+  captureProcesses: integerVariable('WEBCAPTURE_CAPTURE_PROCESSES', {
+    default: 1000,
+    min: 200,
+    max: 1_000_000,
+    meaning:
+      'Maximum number of processes and threads of the browser of one capture. A worker is a thread, a frame of another site a process. Beyond it the capture fails.',
+  }),
+  captureDescriptors: integerVariable('WEBCAPTURE_CAPTURE_DESCRIPTORS', {
+    default: 5000,
+    min: 500,
+    max: 1_000_000,
+    meaning: 'Maximum number of open files and connections of the browser of one capture. Beyond it the capture fails.',
+  }),
+  captureMessages: integerVariable('WEBCAPTURE_CAPTURE_MESSAGES', {
+    default: 100_000,
+    min: 1000,
+    max: 1_000_000_000,
+    meaning:
+      'Maximum number of messages from the browser of one capture to the renderer. Each frame, navigation, request and message to the console is some. Beyond it the capture fails.',
   }),
   pageMemory: integerVariable('WEBCAPTURE_PAGE_MEMORY_MB', {
     default: 768,
@@ -136,7 +194,15 @@ export function readRendererConfig(environment: Environment): RendererConfig {
     sandbox: variables.sandbox.read(env),
     capturesPerBrowser: variables.capturesPerBrowser.read(env),
     browserMemoryBytes: mebibyte * variables.browserMemory.read(env, 1024 + 400 * slots),
-    pageMemoryBytes: mebibyte * variables.pageMemory.read(env),
+    captureLimits: {
+      cpuMs: 1000 * variables.captureCpu.read(env),
+      memoryBytes: mebibyte * variables.captureMemory.read(env),
+      pageBytes: mebibyte * variables.pageMemory.read(env),
+      diskBytes: mebibyte * variables.captureDisk.read(env),
+      processes: variables.captureProcesses.read(env),
+      descriptors: variables.captureDescriptors.read(env),
+      messages: variables.captureMessages.read(env),
+    },
     egressAllow: readEgressAllow(env),
     egressDeny: readEgressDeny(env),
     downloadBytes: mebibyte * variables.download.read(env),

@@ -11,6 +11,7 @@ import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-se
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { runService, version } from '@webcapture/shared/runtime/run-service.ts';
 import { loadBlocker } from './blocking/blocker.ts';
+import type { Resource } from './browser/resource-guard.ts';
 import { openTempFolder } from './browser/temp-folder.ts';
 import { readRendererConfig } from './config.ts';
 import { startEgressProxy } from './egress/proxy.ts';
@@ -74,7 +75,8 @@ await runService({
     });
     shutdown.add('egress proxy', () => egress.close());
     const blocker = await loadBlocker({ path: config.filtersPath, log });
-    const engine = await startRenderEngine(config, { log, egress, blocker });
+    const onPageLimit = (resource: Resource) => rendererMetrics.pageLimitReached(resource);
+    const engine = await startRenderEngine(config, { log, egress, blocker, onPageLimit });
     shutdown.add('browser', () => engine.close());
 
     const recent = new RecentCaptures();
@@ -86,8 +88,8 @@ await runService({
       clock: session.clock,
       onEnd: (end) => {
         const queueWaitMs = end.job.lane === 'interactive' ? end.queueMs : null;
-        const { renderMs } = end;
-        if (renderMs !== null) recent.add({ failure: end.failure, queueWaitMs, renderMs });
+        const { failure, reachedLimit, renderMs } = end;
+        if (renderMs !== null) recent.add({ failure, reachedLimit, queueWaitMs, renderMs });
         rendererMetrics.ended(end);
       },
       log,

@@ -1,14 +1,17 @@
 import { backoffMs, delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { type BrowserSource, PagePool } from './page-pool.ts';
+import { type BrowserSource, CaptureBrowser } from './capture-browser.ts';
 import { BrowserLostError, type CapturePage } from './page.ts';
 
 export interface BrowserPoolOptions extends BrowserSource {
   readonly log: Logger;
-  /** Pages kept warm: the captures that run at a time. */
-  readonly warmPages: number;
+  /** Browsers at most. */
+  readonly maxBrowsers: number;
+  /** Whether all of them are up ahead of need. Without, each is launched for a capture, and closed when nothing comes. */
+  readonly isWarm: boolean;
   readonly capturesPerBrowser: number;
-  readonly browserMemoryBytes: number;
+  /** Of a pool that is not warm: browsers are closed after so many milliseconds without work. */
+  readonly idleTimeoutMs: number;
 }
 
 export type BrowserState = 'up' | 'starting' | 'down';
@@ -17,127 +20,193 @@ export type BrowserState = 'up' | 'starting' | 'down';
 const acquireTimeoutMs = 30_000;
 const backoff = { baseMs: 200, maxMs: 10_000 };
 
+interface Waiting extends PromiseWithResolvers<CapturePage> {
+  readonly own: boolean;
+}
+
 /**
- * The browser that captures share, always one: replaced without a gap after so many captures, when it holds too much
- * memory, and when it misbehaves. The next one is up, with warm pages, before the last one retires.
+ * Browsers of one kind, each for one capture at a time. With one more than captures run at a time, the next capture finds a
+ * browser with a warm page while the page of the last one is closed, and while a browser is replaced: after so many
+ * captures, when a capture timed out in it, and when it fails.
  */
 export class BrowserPool {
   readonly #options: BrowserPoolOptions;
-  readonly #retired = new Set<PagePool>();
   readonly #closed = new AbortController();
-  #current: PagePool | undefined;
-  #replacing: Promise<void> | undefined;
+  readonly #browsers = new Set<CaptureBrowser>();
+  /** With a page that is ready; the last one was used last. */
+  #idle: CaptureBrowser[] = [];
+  #waiting: Waiting[] = [];
+  readonly #launches = new Set<Promise<void>>();
+  readonly #closings = new Set<Promise<void>>();
   #launchFailures = 0;
+  #idleTimer: NodeJS.Timeout | undefined;
 
-  private constructor(options: BrowserPoolOptions) {
+  constructor(options: BrowserPoolOptions) {
     this.#options = options;
   }
 
-  /** @throws Error that says what is missing when the browser cannot be started */
+  /**
+   * Starts a pool. Its first browser is up then; a pool that is kept warm launches the others beside the first captures.
+   *
+   * @throws Error that says what is missing when the browser cannot be started
+   */
   static async start(options: BrowserPoolOptions): Promise<BrowserPool> {
     const pool = new BrowserPool(options);
-    pool.#current = await pool.#launch();
+    pool.#add(await pool.#launchOne());
     return pool;
   }
 
   get state(): BrowserState {
-    if (this.#current?.connected) return 'up';
+    if ([...this.#browsers].some((browser) => browser.isConnected)) return 'up';
     return this.#launchFailures === 0 && !this.#closed.signal.aborted ? 'starting' : 'down';
   }
 
   /**
-   * A page for one capture.
+   * A page for one capture, in a browser that works at no other one meanwhile.
    *
+   * @param own whether the browser is to serve this capture and no other one, before or after it
    * @throws BrowserLostError when there is no browser, and none comes in time
    */
-  async acquire(): Promise<CapturePage> {
-    const end = performance.now() + acquireTimeoutMs;
-    while (!this.#closed.signal.aborted && performance.now() < end) {
-      const pool = this.#current;
-      if (pool?.connected) return this.#acquireFrom(pool);
-      const next = (this.#replacing ??= this.#launchNext());
-      await withDeadline(next, Math.max(1, end - performance.now()), 'waiting for a browser').catch(() => undefined);
+  async acquire({ own = false } = {}): Promise<CapturePage> {
+    if (this.#closed.signal.aborted) throw new BrowserLostError('the renderer is stopping');
+    clearTimeout(this.#idleTimer);
+    const waiting = { own, ...Promise.withResolvers<CapturePage>() };
+    this.#waiting.push(waiting);
+    this.#serve();
+    try {
+      return await withDeadline(waiting.promise, acquireTimeoutMs, 'waiting for a browser');
+    } catch (error) {
+      this.#waiting = this.#waiting.filter((one) => one !== waiting);
+      // It may come at this very moment: then nobody wants it.
+      void waiting.promise.then((page) => page.release()).catch(() => undefined);
+      if (error instanceof BrowserLostError) throw error;
+      throw new BrowserLostError('there is no browser', { cause: error });
     }
-    throw new BrowserLostError('there is no browser');
   }
 
   /** Ends all browsers, with the captures that still run in them. */
   async close(): Promise<void> {
     this.#closed.abort();
-    await this.#replacing?.catch(() => undefined);
-    const pools = [...this.#retired, ...(this.#current ? [this.#current] : [])];
-    this.#current = undefined;
-    await Promise.all(pools.map((pool) => pool.close()));
+    clearTimeout(this.#idleTimer);
+    for (const { reject } of this.#waiting.splice(0)) reject(new BrowserLostError('the renderer is stopping'));
+    await Promise.all(this.#launches);
+    for (const browser of this.#browsers) this.#discard(browser);
+    await Promise.all(this.#closings);
   }
 
-  async #acquireFrom(pool: PagePool): Promise<CapturePage> {
-    const page = await pool.acquire();
-    const { capturesPerBrowser } = this.#options;
-    if (pool === this.#current && pool.acquired >= capturesPerBrowser) {
-      this.#replace(`the browser has served ${pool.acquired} captures`);
-    }
-    return page;
-  }
-
-  #replace(reason: string): void {
-    if (this.#replacing !== undefined || this.#closed.signal.aborted) return;
-    this.#options.log.info({ reason }, 'replacing the browser');
-    this.#replacing = this.#launchNext();
-  }
-
-  /** Launches until one is up, then swaps it in. Resolves when that is done or this is closed. */
-  async #launchNext(): Promise<void> {
-    const { log } = this.#options;
-    try {
-      while (!this.#closed.signal.aborted) {
-        try {
-          const next = await this.#launch();
-          const last = this.#current;
-          this.#current = next;
-          this.#launchFailures = 0;
-          if (last) this.#retire(last);
-          return;
-        } catch (error) {
-          this.#launchFailures += 1;
-          log.error({ err: error, failures: this.#launchFailures }, 'the browser could not be started');
-          await delay(backoffMs(this.#launchFailures, backoff.baseMs, backoff.maxMs), this.#closed.signal);
-        }
-      }
-    } finally {
-      this.#replacing = undefined;
-    }
-  }
-
-  async #launch(): Promise<PagePool> {
-    const { launch, warmPages, browserMemoryBytes, log } = this.#options;
-    const start = performance.now();
-    const launched = await launch();
-    let failure: unknown;
-    const pool: PagePool = new PagePool({
-      ...this.#options,
-      launched,
-      onMemory: (bytes) => {
-        if (pool !== this.#current || bytes <= browserMemoryBytes) return;
-        this.#replace(`the browser holds ${Math.round(bytes / 1024 / 1024)} MiB of memory`);
-      },
-      onFailure: (reason, cause) => {
-        failure = cause;
-        if (pool !== this.#current) return;
-        log.warn({ reason, err: cause, pid: launched.pid }, 'the browser failed');
-        this.#replace(reason);
-      },
+  /**
+   * Gives what is idle to who waits, and launches what is missing.
+   *
+   * @param spares to launch beyond what is waited for; a pool that is kept warm launches all
+   */
+  #serve(spares = 0): void {
+    this.#idle = this.#idle.filter((browser) => browser.isReady || this.#discard(browser));
+    this.#waiting = this.#waiting.filter((waiting) => {
+      const browser = this.#takeIdle(waiting.own);
+      if (browser === undefined) return true;
+      waiting.resolve(browser.take(() => this.#release(browser, waiting.own)));
+      return false;
     });
-    await pool.fill();
-    if (this.#closed.signal.aborted || pool.warm < warmPages) {
-      await pool.close();
-      throw new BrowserLostError('the browser started, but opened no page', { cause: failure });
-    }
-    log.info({ pid: launched.pid, ms: Math.round(performance.now() - start) }, 'the browser is up');
-    return pool;
+    this.#launchMissing(spares);
   }
 
-  #retire(pool: PagePool): void {
-    this.#retired.add(pool);
-    void pool.retire().finally(() => this.#retired.delete(pool));
+  /** For a capture of its own a browser that has served nobody; for others rather one that has. */
+  #takeIdle(own: boolean): CaptureBrowser | undefined {
+    const isFit = own
+      ? (browser: CaptureBrowser) => browser.served === 0
+      : (browser: CaptureBrowser) => browser.served > 0;
+    const fit = this.#idle.findLast(isFit) ?? (own ? undefined : this.#idle.at(-1));
+    this.#idle = this.#idle.filter((browser) => browser !== fit);
+    return fit;
   }
+
+  #launchMissing(spares: number): void {
+    const { maxBrowsers, isWarm } = this.#options;
+    const own = this.#waiting.filter((waiting) => waiting.own).length;
+    // Those that are idle now have served others: they make room.
+    const crowding = this.#browsers.size + own - maxBrowsers;
+    for (const browser of this.#idle.splice(0, Math.max(0, Math.min(crowding, own)))) this.#discard(browser);
+    const room = maxBrowsers - this.#browsers.size;
+    const wanted = isWarm ? room : Math.min(room, this.#waiting.length + spares);
+    while (this.#launches.size < wanted && !this.#closed.signal.aborted) {
+      track(this.#launches, this.#launch(), () => this.#serve());
+    }
+  }
+
+  /** Adds a browser. When it does not start, a pool that is warm tries again; else a capture fails. Never throws. */
+  async #launch(): Promise<void> {
+    const { log, isWarm } = this.#options;
+    while (!this.#closed.signal.aborted) {
+      try {
+        this.#add(await this.#launchOne());
+        return;
+      } catch (error) {
+        this.#launchFailures += 1;
+        log.error({ err: error, failures: this.#launchFailures }, 'a browser could not be started');
+        if (!isWarm) {
+          this.#waiting.shift()?.reject(new BrowserLostError('the browser did not start', { cause: error }));
+          return;
+        }
+        await delay(backoffMs(this.#launchFailures, backoff.baseMs, backoff.maxMs), this.#closed.signal);
+      }
+    }
+  }
+
+  async #launchOne(): Promise<CaptureBrowser> {
+    const { log } = this.#options;
+    const start = performance.now();
+    const browser = await CaptureBrowser.launch(this.#options, (failed, reason) => {
+      log.warn({ reason, pid: failed.launched.pid }, 'a browser failed');
+      // One that is at work is replaced when its capture has ended.
+      if (this.#idle.includes(failed)) this.#serve();
+    });
+    this.#launchFailures = 0;
+    log.info({ pid: browser.launched.pid, ms: Math.round(performance.now() - start) }, 'a browser is up');
+    return browser;
+  }
+
+  #add(browser: CaptureBrowser): void {
+    this.#browsers.add(browser);
+    this.#idle.push(browser);
+    this.#serve();
+    this.#startIdleTimer();
+  }
+
+  async #release(browser: CaptureBrowser, own: boolean): Promise<void> {
+    const { capturesPerBrowser } = this.#options;
+    // One at a time: those that have served as many as this one go on meanwhile.
+    const isUsedUp = browser.served >= capturesPerBrowser && this.#launches.size === 0;
+    const isKept = !own && !isUsedUp && browser.isUsable && (await browser.renew());
+    if (isKept) this.#idle.push(browser);
+    else this.#discard(browser);
+    // Launching takes a processor for half a second: not beside the capture that wants it, but when one has ended.
+    this.#serve(own ? 1 : 0);
+    this.#startIdleTimer();
+  }
+
+  /** Ends a browser. Always false: it is not to be kept. */
+  #discard(browser: CaptureBrowser): false {
+    this.#browsers.delete(browser);
+    track(this.#closings, browser.close());
+    return false;
+  }
+
+  #startIdleTimer(): void {
+    const { isWarm, idleTimeoutMs } = this.#options;
+    clearTimeout(this.#idleTimer);
+    if (isWarm || this.#closed.signal.aborted) return;
+    this.#idleTimer = setTimeout(() => {
+      for (const browser of this.#idle.splice(0)) this.#discard(browser);
+    }, idleTimeoutMs);
+    this.#idleTimer.unref();
+  }
+}
+
+/** Keeps work in a set until it is done. */
+function track(all: Set<Promise<void>>, work: Promise<void>, onDone?: () => void): void {
+  const tracked = work.finally(() => {
+    all.delete(tracked);
+    onDone?.();
+  });
+  all.add(tracked);
 }

@@ -1,13 +1,12 @@
+import { availableParallelism } from 'node:os';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import type { RendererConfig } from '../config.ts';
+import type { CaptureLimits, RendererConfig } from '../config.ts';
 import { BrowserPool, type BrowserState } from './browser-pool.ts';
 import { launchBrowser } from './launch.ts';
-import { MemoryGuard } from './memory.ts';
-import { DedicatedBrowsers, OnDemandBrowser } from './on-demand.ts';
-import type { BrowserSource } from './page-pool.ts';
+import { ResourceGuard, type Resource } from './resource-guard.ts';
 import type { CapturePage, PageEgress } from './page.ts';
 import { loadStealthProvider, stealthSwitches, type StealthProvider } from './stealth.ts';
-import { headlessShellSwitches } from './switches.ts';
+import { headlessShellSwitches, withoutCommonSwitches } from './switches.ts';
 
 export interface BrowsersConfig
   extends
@@ -15,28 +14,39 @@ export interface BrowsersConfig
       RendererConfig,
       'headlessShellPath' | 'chromiumPath' | 'sandbox' | 'slots' | 'capturesPerBrowser' | 'browserMemoryBytes'
     >,
-    Partial<Pick<RendererConfig, 'pageMemoryBytes' | 'stealthProvider'>> {
+    Partial<Pick<RendererConfig, 'stealthProvider'>> {
+  /** What is left out is as in {@link defaultCaptureLimits}. */
+  readonly captureLimits?: Partial<CaptureLimits>;
   /** A browser that answers nothing for so many milliseconds is killed, and another one takes its place. */
   readonly livenessTimeoutMs?: number;
-  /** The browser for antiBot is closed after so many milliseconds without work. */
+  /** Browsers for antiBot are closed after so many milliseconds without work. */
   readonly antiBotIdleTimeoutMs?: number;
 }
 
+const mebibyte = 1024 * 1024;
+
+/** As the configuration has them. */
+const defaultCaptureLimits: CaptureLimits = {
+  cpuMs: 60_000,
+  memoryBytes: 1024 * mebibyte,
+  pageBytes: 768 * mebibyte,
+  diskBytes: 256 * mebibyte,
+  processes: 1000,
+  descriptors: 5000,
+  messages: 100_000,
+};
+
 const defaults = {
-  pageMemoryBytes: 768 * 1024 * 1024,
   livenessTimeoutMs: 15_000,
   antiBotIdleTimeoutMs: 3 * 60_000,
 } as const;
-
-/** For so long after a capture in a browser of its own, another browser waits for the next such capture. */
-const spareIdleTimeoutMs = 60_000;
 
 /** All browsers of a renderer. */
 export interface Browsers {
   readonly state: BrowserState;
   readonly stealth: StealthProvider;
   /**
-   * A page for one capture.
+   * A page for one capture, in a browser that works at no other one meanwhile.
    *
    * @throws BrowserLostError when there is no browser for it
    */
@@ -47,64 +57,76 @@ export interface Browsers {
 /** @throws Error that says what is missing when the browser cannot be started */
 export async function startBrowsers(
   config: BrowsersConfig,
-  deps: { readonly log: Logger; readonly egress: PageEgress },
+  deps: {
+    readonly log: Logger;
+    readonly egress: PageEgress;
+    /** Called for each capture that is ended since its page took too much. */
+    readonly onPageLimit?: ((resource: Resource) => void) | undefined;
+  },
 ): Promise<Browsers> {
-  const {
-    sandbox,
-    slots,
-    capturesPerBrowser,
-    browserMemoryBytes,
-    pageMemoryBytes,
-    livenessTimeoutMs,
-    antiBotIdleTimeoutMs,
-  } = { ...defaults, ...config };
+  const { sandbox, slots, capturesPerBrowser, browserMemoryBytes, livenessTimeoutMs, antiBotIdleTimeoutMs } = {
+    ...defaults,
+    ...config,
+  };
   const { egress, log } = deps;
   const stealth = await loadStealthProvider(config.stealthProvider, config.chromiumPath);
   // What is wrong with its switches is to show now, and not in the first capture.
   await stealthSwitches(stealth);
   log.info({ provider: stealth.name, executable: stealth.executablePath }, 'stealth provider loaded');
-  const guard = new MemoryGuard({ pageBytes: pageMemoryBytes, log });
-
-  const source = { egress, guard, livenessTimeoutMs };
-  const shell: BrowserSource = {
-    ...source,
-    launch: () => launchBrowser({ executablePath: config.headlessShellPath, sandbox, switches: headlessShellSwitches }),
-  };
-  const { executablePath, withoutSwitches, contextOptions, initScripts } = stealth;
-  const antiBot: BrowserSource = {
-    ...source,
-    setup: { contextOptions, initScripts },
-    launch: async () =>
-      launchBrowser({ executablePath, sandbox, switches: await stealthSwitches(stealth), withoutSwitches }),
-  };
-
-  // One warm page more than can be in use: whoever comes finds one, and it need not be replaced at once.
-  const shared = { log, warmPages: slots + 1, capturesPerBrowser, browserMemoryBytes };
-  const pool = await BrowserPool.start({ ...shell, ...shared }).catch((error: unknown) => {
-    guard.close();
-    throw error;
+  const guard = new ResourceGuard({
+    limits: { ...defaultCaptureLimits, ...config.captureLimits },
+    totalBytes: browserMemoryBytes,
+    processorShare: availableParallelism() / slots,
+    log,
+    ...(deps.onPageLimit && { onExceeded: deps.onPageLimit }),
   });
-  const antiBotBrowser = new OnDemandBrowser({
-    ...antiBot,
+
+  const shared = {
+    egress,
+    guard,
+    livenessTimeoutMs,
     log,
     capturesPerBrowser,
     idleTimeoutMs: antiBotIdleTimeoutMs,
+    // One more than captures run at a time: whoever comes finds one with a warm page.
+    maxBrowsers: slots + 1,
+  };
+  const pool = await BrowserPool.start({
+    ...shared,
+    isWarm: true,
+    launch: () =>
+      launchBrowser({
+        executablePath: config.headlessShellPath,
+        sandbox,
+        switches: headlessShellSwitches,
+        withoutSwitches: withoutCommonSwitches,
+      }),
+  }).catch((error: unknown) => {
+    guard.close();
+    throw error;
   });
-  const dedicatedBrowsers = new DedicatedBrowsers({ ...shell, idleTimeoutMs: spareIdleTimeoutMs });
-  const dedicatedAntiBotBrowsers = new DedicatedBrowsers({ ...antiBot, idleTimeoutMs: spareIdleTimeoutMs });
+  const { executablePath, contextOptions, initScripts } = stealth;
+  const antiBotPool = new BrowserPool({
+    ...shared,
+    isWarm: false,
+    setup: { contextOptions, initScripts },
+    launch: async () =>
+      launchBrowser({
+        executablePath,
+        sandbox,
+        switches: await stealthSwitches(stealth),
+        withoutSwitches: [...withoutCommonSwitches, ...stealth.withoutSwitches],
+      }),
+  });
 
   return {
     get state() {
       return pool.state;
     },
     stealth,
-    acquire: (wanted) => {
-      if (wanted.ownBrowser) return (wanted.antiBot ? dedicatedAntiBotBrowsers : dedicatedBrowsers).acquire();
-      return (wanted.antiBot ? antiBotBrowser : pool).acquire();
-    },
+    acquire: ({ antiBot, ownBrowser }) => (antiBot ? antiBotPool : pool).acquire({ own: ownBrowser }),
     close: async () => {
-      const all = [pool, antiBotBrowser, dedicatedBrowsers, dedicatedAntiBotBrowsers];
-      await Promise.all(all.map((browsers) => browsers.close()));
+      await Promise.all([pool.close(), antiBotPool.close()]);
       guard.close();
     },
   };

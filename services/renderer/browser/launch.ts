@@ -3,7 +3,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { chromium, type Browser } from 'playwright';
-import { readProcessTree, readStart } from './memory.ts';
+import { readProcessTree, readStart } from './process-tree.ts';
 import { deadProxy } from './switches.ts';
 import { removeFolder } from './temp-folder.ts';
 
@@ -19,6 +19,8 @@ interface LaunchOptions {
 export interface LaunchedBrowser {
   readonly browser: Browser;
   readonly pid: number;
+  /** Of its temporary files. */
+  readonly folder: string;
   /** Closes it in order, or kills it when that takes too long. Never throws. */
   readonly close: () => Promise<void>;
   /** Ends all of its processes at once. */
@@ -60,7 +62,7 @@ export async function launchBrowser(options: LaunchOptions): Promise<LaunchedBro
       await closeBrowser(browser, root);
       await withDeadline(removed, closeTimeoutMs, 'removing the files of a browser').catch(() => undefined);
     };
-    return { browser, pid, close, kill: () => killBrowser(browser, root) };
+    return { browser, pid, folder: temp, close, kill: () => killBrowser(browser, root) };
   } catch (error) {
     await browser.close().catch(() => undefined);
     throw new Error(`${options.executablePath} started, but does not answer.`, { cause: error });
@@ -154,40 +156,4 @@ function explainLaunchFailure(error: unknown, { executablePath, sandbox }: Launc
   const missing = /error while loading shared libraries: ([^:\s]+)/.exec(text)?.[1];
   if (missing !== undefined) return explained(`${executablePath} lacks the library ${missing}. Install it.`);
   return explained(`${executablePath} could not be started.`);
-}
-
-/** A question is checked for an answer so often while the time-out lasts. */
-const checksPerTimeout = 15;
-
-/**
- * Asks a browser again and again whether it is there, until the returned function is called. One that leaves a question
- * unanswered for `timeoutMs` hangs: `onUnresponsive` is called, once. Time is counted in checks: when it was this process
- * that stood still, or had no processor, the browser gets the time that it had not.
- */
-export function watchLiveness(browser: Browser, timeoutMs: number, onUnresponsive: () => void): () => void {
-  const opening = browser.newBrowserCDPSession();
-  // It may go away before anything is asked.
-  opening.catch(() => undefined);
-  let asking = false;
-  let unanswered = 0;
-  const ask = async () => {
-    asking = true;
-    try {
-      await (await opening).send('Browser.getVersion');
-    } catch {
-      // It went away, which others hear of.
-      stop();
-    }
-    asking = false;
-  };
-  const timer = setInterval(() => {
-    unanswered = asking ? unanswered + 1 : 0;
-    if (!asking) return void ask();
-    if (unanswered < checksPerTimeout) return;
-    stop();
-    onUnresponsive();
-  }, timeoutMs / checksPerTimeout);
-  timer.unref();
-  const stop = () => clearInterval(timer);
-  return stop;
 }

@@ -101,6 +101,10 @@ export async function closeWarmPage({ context, proxySession }: WarmPage): Promis
 export interface CapturePage extends WarmPage {
   /** Whether the whole browser is gone, not only this page. */
   readonly browserLost: () => boolean;
+  /** Whether the browser answers, within a second. */
+  readonly responds: () => Promise<boolean>;
+  /** Aborts when the page has taken more than a capture may; the reason is the ServiceError that the capture ends with. */
+  readonly exceeded: AbortSignal;
   /**
    * Closes the page, whatever state it is in. Call it once; never throws. `timedOut` says that the capture did not come to
    * an end by itself, which many pages have to answer for, and sometimes the browser.

@@ -76,6 +76,12 @@ export const commonSwitches: readonly string[] = [
   '--disable-threaded-animation',
 ];
 
+/** Switches of Playwright's that both browsers do without. */
+export const withoutCommonSwitches: readonly string[] = [
+  // A page could then send messages, and change its address, as fast as it can.
+  '--disable-ipc-flooding-protection',
+];
+
 /** Switches of the headless shell. */
 export const headlessShellSwitches: readonly string[] = [
   ...commonSwitches,

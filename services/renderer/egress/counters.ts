@@ -15,6 +15,9 @@ export interface EgressLimits {
   readonly responseTimeoutMs: number;
   /** Connections open to servers at once; the next one is refused. */
   readonly maxConnections: number;
+  /** Requests and tunnels that are served at once; beyond them so many a second, and the others wait. */
+  readonly requestBurst: number;
+  readonly requestsPerSecond: number;
   /** Bytes downloaded in all; then every connection is cut and none is made any more. */
   readonly maxDownloadBytes: number;
   /** Bytes uploaded in all, to the same end. A page that is looked at has little to send. */
@@ -26,6 +29,8 @@ export const defaultLimits: EgressLimits = {
   connectTimeoutMs: 10_000,
   responseTimeoutMs: 10_000,
   maxConnections: 256,
+  requestBurst: 600,
+  requestsPerSecond: 200,
   maxDownloadBytes: 512 * 1024 * 1024,
   maxUploadBytes: 64 * 1024 * 1024,
 };

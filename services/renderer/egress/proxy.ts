@@ -2,6 +2,8 @@ import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { EgressFailure, type EgressFailureKind, type EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { delay } from '@webcapture/shared/runtime/deadline.ts';
+import { refusePages } from '@webcapture/shared/egress/page-source.ts';
 import { type Connection, SessionAgent, SessionConnections, SessionDialer, startTicker } from './connections.ts';
 import { defaultLimits, type EgressLimits, type EgressStats, SessionCounters, type SessionLimit } from './counters.ts';
 import { forward, maxHeaderSize, type ServingSession, tunnel } from './serve.ts';
@@ -84,6 +86,7 @@ class ListeningSession implements ProxySession, ServingSession {
   readonly #clients = new Set<Socket>();
   readonly #http = this.#createServer();
   #port = 0;
+  #dueAt = Number.NEGATIVE_INFINITY;
 
   /** @param sessions all that are open: this one leaves them when it closes */
   constructor(options: EgressProxyOptions & { readonly limits: EgressLimits }, sessions: Set<ListeningSession>) {
@@ -159,6 +162,15 @@ class ListeningSession implements ProxySession, ServingSession {
     await promise;
   }
 
+  async pace(): Promise<void> {
+    const { requestBurst, requestsPerSecond } = this.#options.limits;
+    const now = performance.now();
+    // When the next request is due, had they come one after the other; what was not used is kept, up to a burst.
+    this.#dueAt = Math.max(this.#dueAt, now - (requestBurst * 1000) / requestsPerSecond) + 1000 / requestsPerSecond;
+    const waitMs = this.#dueAt - now;
+    if (waitMs > 0 && !(await delay(waitMs, this.#closed.signal))) throw this.#closed.signal.reason;
+  }
+
   dial(target: Target): Promise<Connection> {
     return this.#dialer.dial(target);
   }
@@ -199,6 +211,8 @@ class ListeningSession implements ProxySession, ServingSession {
     const options = { maxHeaderSize, requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 };
     const server = http.createServer(options, (request, response) => void forward(this, request, response));
     server.on('connect', (request, client: Socket, head) => void tunnel(this, request, client, head));
+    // Those of other renderers on this machine, too.
+    refusePages(server);
     server.on('connection', (client) => {
       this.#clients.add(client);
       client.once('close', () => this.#clients.delete(client));

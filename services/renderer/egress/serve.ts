@@ -24,6 +24,8 @@ export interface ServingSession {
    */
   dial(target: Target): Promise<Connection>;
   connectionOf(socket: Socket): Connection | undefined;
+  /** Waits for the turn of a request, when there are too many; rejects when the session closes. */
+  pace(): Promise<void>;
   /** Counts and logs a failure. */
   failed(target: Target, failure: EgressFailure): void;
   /** Counts bytes from servers, up to the limit. */
@@ -47,8 +49,9 @@ export async function forward(
   const plain = parseAbsoluteForm(request.url ?? '');
   if (plain === undefined) return refuseMalformed(request.socket);
   session.sent(headBytes(request));
-  if (!isBodyless(request)) request.on('data', (chunk: Buffer) => session.sent(chunk.length));
   try {
+    await session.pace();
+    if (!isBodyless(request)) request.on('data', (chunk: Buffer) => session.sent(chunk.length));
     const answer = await send(session, plain, request, response);
     session.received(headBytes(answer));
     response.sendDate = false;
@@ -201,7 +204,8 @@ export async function tunnel(
   const target = targetOfAuthority(request.url ?? '');
   if (target === undefined) return refuseMalformed(client);
 
-  const connection = await session.dial(target).catch((error: unknown) => {
+  const dialing = session.pace().then(() => session.dial(target));
+  const connection = await dialing.catch((error: unknown) => {
     const failure = toEgressFailure(error);
     session.failed(target, failure);
     refuseTunnel(client, failure.kind);

@@ -46,10 +46,15 @@ export class CaptureDeadline {
    */
   async run<T>(work: Promise<T>, timeoutMs: number, what: string): Promise<T> {
     const { remainingMs } = this;
+    const isLast = remainingMs <= timeoutMs;
+    const aborting = untilAborted(work, this.#aborted.signal);
+    // A step of the work may run into a time-out of its own, which says nothing of the deadline.
+    let isDone = false;
+    const noted = aborting.finally(() => (isDone = true));
     try {
-      return await withDeadline(untilAborted(work, this.#aborted.signal), Math.min(timeoutMs, remainingMs), what);
+      return await withDeadline(noted, Math.min(timeoutMs, remainingMs), what);
     } catch (error) {
-      if (error instanceof DeadlineError && remainingMs <= timeoutMs) throw this.#timedOut(error);
+      if (error instanceof DeadlineError && isLast && !isDone) throw this.#timedOut(error);
       throw error;
     }
   }

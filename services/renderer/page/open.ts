@@ -23,6 +23,8 @@ export interface OpenPage {
   readonly world: PageWorld;
   readonly emulation: ViewportEmulation;
   readonly network: NetworkWatch;
+  /** Whether the browser answers, within a second. */
+  responds(): Promise<boolean>;
   /** Runs when the capture is over. */
   onRelease(cleanUp: () => void): void;
   /** Closes the page; never throws. */
@@ -67,6 +69,7 @@ export async function openPage(
     world,
     emulation,
     network,
+    responds: acquired.responds,
     onRelease: (cleanUp) => void cleanUps.push(cleanUp),
     release: (end) => {
       for (const cleanUp of cleanUps) cleanUp();
@@ -95,8 +98,8 @@ export async function openPage(
   }
 }
 
-/** Ends the capture when its page dies. */
-function watch({ page }: CapturePage, deadline: CaptureDeadline): () => void {
+/** Ends the capture when its page dies, or takes too much. */
+function watch({ page, exceeded }: CapturePage, deadline: CaptureDeadline): () => void {
   const onCrash = () => {
     // One that has been nowhere yet died of something else than what it was to show.
     const isUnused = page.url() === 'about:blank';
@@ -106,7 +109,12 @@ function watch({ page }: CapturePage, deadline: CaptureDeadline): () => void {
   // It cannot close itself, and hears of the end of its browser before the browser's own object does.
   const onClose = () => deadline.abort(browserLost(new BrowserLostError()));
   page.on('crash', onCrash).on('close', onClose);
-  return () => void page.off('crash', onCrash).off('close', onClose);
+  const onExceeded = () => deadline.abort(exceeded.reason as ServiceError);
+  exceeded.addEventListener('abort', onExceeded, { once: true });
+  return () => {
+    page.off('crash', onCrash).off('close', onClose);
+    exceeded.removeEventListener('abort', onExceeded);
+  };
 }
 
 function browserLost(cause: BrowserLostError): ServiceError {

@@ -61,13 +61,25 @@ const blockingTimeoutMs = 5000;
 /** For a page to answer that is being stopped. */
 const stopTimeoutMs = 3000;
 
+/** With less time left, a capture is not tried again. */
+const minRetryMs = 5000;
+
+/** The browser did not answer when a capture timed out in it, so that the page may not be to blame. */
+export class BrowserSilentError extends Error {
+  constructor(options: { cause: unknown }) {
+    super('the browser did not answer', options);
+    this.name = 'BrowserSilentError';
+  }
+}
+
 /** A page that moves on while it settles is followed so often. */
 const maxMoves = 5;
 
 /**
  * Renders one page: open → block → navigate → settle → shoot → encode → report.
  *
- * @throws ServiceError
+ * @throws ServiceError; its cause is a BrowserSilentError when the capture timed out, the browser did not answer, and there
+ *   is time to try it again
  */
 export async function render(request: RenderRequest, deps: RenderDeps): Promise<Rendering> {
   assertWeb(request.source);
@@ -80,6 +92,9 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
     return await deadline.run(renderIn(open, request, deps), Number.POSITIVE_INFINITY, 'the capture');
   } catch (thrown) {
     failure = explain(thrown);
+    if (failure.code === 'CAPTURE_TIMEOUT' && open && deadline.remainingMs > minRetryMs && !(await open.responds())) {
+      throw new ServiceError(failure.code, failure.message, { cause: new BrowserSilentError({ cause: failure }) });
+    }
     throw failure;
   } finally {
     deadline.release();

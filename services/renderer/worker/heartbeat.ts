@@ -48,8 +48,13 @@ const windowMs = 5 * 60_000;
 /** Failures that say something about this service, not about the page that was asked for. */
 const ourFailures: ReadonlySet<ErrorCode> = new Set(['CAPTURE_FAILED', 'STORAGE_FAILED', 'INTERNAL_ERROR']);
 
+const isOurFailure = ({ failure, reachedLimit }: EndedCapture) =>
+  failure !== null && ourFailures.has(failure) && !reachedLimit;
+
 interface EndedCapture {
   readonly failure: ErrorCode | null;
+  /** The page took more than a capture may. */
+  readonly reachedLimit?: boolean;
   /** Null for a background capture: nobody waits for it, so its time in the queue tells nothing. */
   readonly queueWaitMs: number | null;
   readonly renderMs: number;
@@ -76,7 +81,7 @@ export class RecentCaptures {
     return {
       ended: this.#ended.length,
       ...(this.#ended.length === 0 ? {} : { meanRenderMs: Math.round(spent / this.#ended.length) }),
-      failedByUs: this.#ended.filter(({ failure }) => failure !== null && ourFailures.has(failure)).length,
+      failedByUs: this.#ended.filter(isOurFailure).length,
       queueWaitP95Ms: Math.round(waits[Math.ceil(waits.length * 0.95) - 1] ?? 0),
     };
   }

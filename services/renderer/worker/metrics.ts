@@ -2,6 +2,7 @@ import { formats } from '@webcapture/shared/api/formats.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { errorCodes } from '@webcapture/shared/runtime/errors.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { resources, type Resource } from '../browser/resource-guard.ts';
 import { sessionLimits, type SessionLimit } from '../egress/counters.ts';
 import type { JobEnd } from './run-job.ts';
 
@@ -9,6 +10,8 @@ export interface RendererMetrics {
   ended(end: JobEnd): void;
   /** A capture met a limit of its network, its first. */
   limitReached(limit: SessionLimit): void;
+  /** A capture was ended since its page took too much of this. */
+  pageLimitReached(resource: Resource): void;
 }
 
 /** What Prometheus learns of a renderer. All labels come from closed sets. */
@@ -49,6 +52,13 @@ export function createRendererMetrics(
     registers,
   });
   for (const limit of sessionLimits) limits.inc({ region, limit }, 0);
+  const pageLimits = new Counter({
+    name: 'webcapture_renderer_page_limits_total',
+    help: 'Captures that failed because their page used too much, by resource: cpu, memory, disk, processes, descriptors or messages.',
+    labelNames: ['region', 'resource'],
+    registers,
+  });
+  for (const resource of resources) pageLimits.inc({ region, resource }, 0);
   gauge('webcapture_renderer_slots', 'Captures that this renderer can run at the same time.', () => renderer.slots);
   gauge('webcapture_renderer_slots_busy', 'Captures that this renderer is running.', renderer.busy);
   gauge('webcapture_renderer_browser_up', '1 if the browser of this renderer responds, otherwise 0.', () =>
@@ -56,6 +66,7 @@ export function createRendererMetrics(
   );
   return {
     limitReached: (limit) => limits.inc({ region, limit }),
+    pageLimitReached: (resource) => pageLimits.inc({ region, resource }),
     ended: ({ job, failure, queueMs, renderMs }) => {
       const { format } = job.options;
       captures.inc({ region, format, outcome: failure ?? 'completed' });

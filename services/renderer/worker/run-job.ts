@@ -15,6 +15,7 @@ import {
 import { type ErrorCode, errorTable, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { BrowserLostError } from '../browser/page.ts';
+import { PageLimitError } from '../browser/resource-guard.ts';
 import type { RenderEngine, Rendering, RenderSource } from '../page/engine.ts';
 import type { DeliveredJob, ResultPublisher } from './publish-result.ts';
 import type { Work } from './slots.ts';
@@ -54,6 +55,8 @@ export interface JobEnd {
   readonly job: CaptureJob;
   /** Null when it completed, as far as the renderer knows. */
   readonly failure: ErrorCode | null;
+  /** The page took more than a capture may: no fault of this service. */
+  readonly reachedLimit: boolean;
   readonly queueMs: number;
   /** Null when it was never rendered: its time had passed in the queue. */
   readonly renderMs: number | null;
@@ -111,6 +114,7 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
   const delivered = { job, delivery: message.delivery, takenAt: performance.now() };
   const limits = limitsOf(job, message, deps);
   let outcome: JobOutcome;
+  let reachedLimit = false;
   try {
     if (limits.isLate)
       throw new ServiceError('CAPTURE_TIMEOUT', 'The capture waited in the queue for longer than it may.');
@@ -127,6 +131,7 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
       return;
     }
     outcome = failureOf(thrown);
+    reachedLimit = thrown instanceof Error && thrown.cause instanceof PageLimitError;
     log.warn(
       { err: thrown, code: outcome.code, delivery: message.delivery, queueMs: limits.queueMs },
       'a capture failed',
@@ -135,7 +140,8 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
   await deps.results.publish(delivered, outcome, limits.deadline + publishGraceMs, signal);
   await acknowledge(message, log);
   const renderMs = limits.isLate ? null : performance.now() - delivered.takenAt;
-  deps.onEnd({ job, failure: outcome.kind === 'failed' ? outcome.code : null, queueMs: limits.queueMs, renderMs });
+  const failure = outcome.kind === 'failed' ? outcome.code : null;
+  deps.onEnd({ job, failure, reachedLimit, queueMs: limits.queueMs, renderMs });
 }
 
 /** Renders, uploads, and replies to whoever waits; throws why it failed. `onRendered`: the slot is free for the next job. */
@@ -156,7 +162,7 @@ async function capture(
     const rendering = await engine.render({
       source,
       options: job.options,
-      // On a second delivery because it may be what brought down the browser that it shared.
+      // On a second delivery because what its first browser had done before may be to blame.
       ownBrowser: job.isolation === 'browser' || delivery > 1,
       signal,
       answered: answered.promise,
@@ -264,7 +270,7 @@ async function acknowledge(message: PulledMessage, log: Logger): Promise<void> {
   }
 }
 
-/** The browser went away under a capture: another page may have been the cause, so it gets another attempt. */
+/** The browser went away under a capture, which may not be the fault of its page: it gets another attempt. */
 function isCollateral(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.cause instanceof BrowserLostError;
 }

@@ -1,5 +1,6 @@
 import { connect as open, type Socket } from 'node:net';
 import type { ResolvedAddress } from './lookup.ts';
+import { pageSourceFor } from './page-source.ts';
 import { EgressFailure } from './policy.ts';
 
 /** More addresses than these are not tried: by then whoever waits has given up. */
@@ -34,7 +35,15 @@ export async function connect(
 
 function connectOnce(to: ResolvedAddress, port: number, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const socket = open({ host: to.address, family: to.family, port, noDelay: true, autoSelectFamily: false });
+  const localAddress = pageSourceFor(to.address);
+  const socket = open({
+    host: to.address,
+    family: to.family,
+    port,
+    noDelay: true,
+    autoSelectFamily: false,
+    ...(localAddress !== undefined && { localAddress }),
+  });
   const abort = () => socket.destroy(new EgressFailure('closed', 'the request was given up'));
   const timer = setTimeout(
     () => socket.destroy(new EgressFailure('connect-timeout', `no connection within ${Math.round(timeoutMs)} ms`)),

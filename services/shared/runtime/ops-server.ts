@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { refusePages } from '../egress/page-source.ts';
 import type { Logger } from './logger.ts';
 
 /** Gauges of prom-client that are named as counters, and only add up what stands beside them by type. */
@@ -68,6 +69,8 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
       }
     }
   });
+  // Where an operator opens this machine to captures, a page is still not to read the metrics.
+  refusePages(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { readProcessTree, treeBytes } from '../../../services/renderer/browser/memory.ts';
+import { readProcessTree, treeBytes } from '../../../services/renderer/browser/process-tree.ts';
 
 /** What a renderer holds at a moment. */
 export interface Sample {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { readProcessTree } from '../../../services/renderer/browser/memory.ts';
+import { readProcessTree } from '../../../services/renderer/browser/process-tree.ts';
 
 /** Clock ticks of Linux's /proc, in milliseconds. */
 const tickMs = 10;

@@ -1,18 +1,19 @@
+import { readFile } from 'node:fs/promises';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BrowserPool, type BrowserPoolOptions } from '../../../services/renderer/browser/browser-pool.ts';
 import { launchBrowser, type LaunchedBrowser } from '../../../services/renderer/browser/launch.ts';
-import { MemoryGuard } from '../../../services/renderer/browser/memory.ts';
-import { DedicatedBrowsers, OnDemandBrowser } from '../../../services/renderer/browser/on-demand.ts';
-import { PagePool } from '../../../services/renderer/browser/page-pool.ts';
-import { BrowserLostError } from '../../../services/renderer/browser/page.ts';
+import { BrowserLostError, type CapturePage } from '../../../services/renderer/browser/page.ts';
+import { ResourceGuard } from '../../../services/renderer/browser/resource-guard.ts';
+import type { CaptureLimits } from '../../../services/renderer/config.ts';
+import { readProcessTree } from '../../../services/renderer/browser/process-tree.ts';
 import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
 import { startEgressProxy, type EgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { until } from '../../harness/until.ts';
 import { engineConfig, log } from '../../harness/engine.ts';
 
 let egress: EgressProxy;
-let guard: MemoryGuard;
+let guard: ResourceGuard;
 let pool: BrowserPool | undefined;
 let launched: LaunchedBrowser[];
 let failLaunches: number;
@@ -37,20 +38,39 @@ async function start(options: Partial<BrowserPoolOptions> = {}): Promise<Browser
     egress,
     guard,
     log,
-    warmPages: 1,
+    maxBrowsers: 2,
+    isWarm: true,
     livenessTimeoutMs: 15_000,
     capturesPerBrowser: 100,
-    browserMemoryBytes: 64 * 1024 ** 3,
+    idleTimeoutMs: 60_000,
     ...options,
   }));
 }
+
+const gibibyte = 1024 ** 3;
+const watch = (limits: Partial<CaptureLimits> = {}, totalBytes = 64 * gibibyte) => {
+  guard?.close();
+  guard = new ResourceGuard({ limits: { ...generous, ...limits }, totalBytes, processorShare: 0.1, log });
+};
+const generous: CaptureLimits = {
+  cpuMs: 60_000,
+  memoryBytes: 8 * gibibyte,
+  pageBytes: 8 * gibibyte,
+  diskBytes: 8 * gibibyte,
+  processes: 10_000,
+  descriptors: 10_000,
+  messages: 1_000_000,
+};
+
+const running = () => launched.filter(({ browser }) => browser.isConnected()).length;
+const browserOf = ({ context }: CapturePage) => context.browser();
 
 beforeEach(async () => {
   launched = [];
   failLaunches = 0;
   pool = undefined;
   egress = await startEgressProxy({ policy: createEgressPolicy({ allow: ['127.0.0.0/8'] }), log });
-  guard = new MemoryGuard({ pageBytes: 1024 ** 3, log });
+  watch();
 });
 
 afterEach(async () => {
@@ -62,18 +82,25 @@ afterEach(async () => {
 });
 
 describe('the browser pool', () => {
-  test('lends a page of its own to each', async () => {
-    const pages = await start();
+  test('lends each a page in a browser of its own, as long as it is used', async () => {
+    const pages = await start({ maxBrowsers: 3 });
     const acquired = await Promise.all([pages.acquire(), pages.acquire(), pages.acquire()]);
-    expect(new Set(acquired.map(({ page }) => page)).size).toBe(3);
-    expect(new Set(acquired.map(({ context }) => context)).size).toBe(3);
+    expect(new Set(acquired.map(browserOf)).size).toBe(3);
     expect(new Set(acquired.map(({ proxySession }) => proxySession.server)).size).toBe(3);
-    await Promise.all(acquired.map((acquired) => acquired.release()));
+    let served = false;
+    const waiting = pages.acquire().finally(() => (served = true));
+    expect(await acquired[0].page.evaluate('1 + 1')).toBe(2);
+    expect(served).toBe(false);
+    await acquired[1].release();
+    const next = await waiting;
+    expect(browserOf(next)).toBe(browserOf(acquired[1]));
+    expect(next.context).not.toBe(acquired[1].context);
+    await Promise.all([acquired[0], acquired[2], next].map(({ release }) => release()));
     for (const { page } of acquired) expect(page.isClosed()).toBe(true);
-    expect(launched).toHaveLength(1);
+    expect(launched).toHaveLength(3);
   });
 
-  test('replaces the browser after its share of captures, without a gap', async () => {
+  test('replaces browsers after their share of captures, without a gap', async () => {
     const pages = await start({ capturesPerBrowser: 3 });
     const long = await pages.acquire();
     for (let capture = 0; capture < 6; capture += 1) {
@@ -81,12 +108,10 @@ describe('the browser pool', () => {
       const { release } = await pages.acquire();
       await release();
     }
-    await until('the next browser', () => launched.length >= 2);
-    // The first one waits for its last capture.
-    expect(launched[0]?.browser.isConnected()).toBe(true);
+    expect(launched.length).toBeGreaterThan(2);
     expect(await long.page.evaluate('1 + 1')).toBe(2);
     await long.release();
-    await until('the first browser to end', () => launched[0]?.browser.isConnected() === false);
+    await until('two browsers, none of them one of the first', () => running() === 2);
     expect(pages.state).toBe('up');
   });
 
@@ -94,16 +119,26 @@ describe('the browser pool', () => {
     const pages = await start();
     const acquired = await pages.acquire();
     expect(acquired.browserLost()).toBe(false);
+    expect(await acquired.responds()).toBe(true);
     launched[0]?.kill();
     await until('the loss to be seen', () => acquired.browserLost());
+    expect(await acquired.responds()).toBe(false);
     const next = await pages.acquire();
     expect(await next.page.evaluate('1 + 1')).toBe(2);
-    expect(launched).toHaveLength(2);
     await Promise.all([acquired.release(), next.release()]);
+    await until('another one in its place', () => launched.length === 3 && running() === 2);
+  });
+
+  test('replaces a browser that waits for work and went away', async () => {
+    const pages = await start();
+    await until('both', () => launched.length === 2);
+    launched[0]?.kill();
+    await until('another one in its place', () => launched.length === 3 && running() === 2);
+    expect(pages.state).toBe('up');
   });
 
   test('goes on trying when a browser does not start, and tells its state', async () => {
-    const pages = await start();
+    const pages = await start({ maxBrowsers: 1 });
     failLaunches = 2;
     launched[0]?.kill();
     await until('the state to be down', () => pages.state === 'down');
@@ -112,11 +147,13 @@ describe('the browser pool', () => {
     await release();
   });
 
-  test('replaces a browser that holds too much memory', async () => {
-    const pages = await start({ browserMemoryBytes: 1 });
+  test('replaces a browser in which a capture timed out', async () => {
+    const pages = await start({ maxBrowsers: 1 });
     const { release } = await pages.acquire();
-    await until('the next browser', () => launched.length >= 2);
-    await release();
+    await release({ timedOut: true });
+    const next = await pages.acquire();
+    expect(launched.map(({ browser }) => browser.isConnected())).toEqual([false, true]);
+    await next.release();
   });
 
   test('does not start without a browser', async () => {
@@ -132,130 +169,171 @@ describe('the browser pool', () => {
   });
 });
 
-test('a browser that retires while a page is being opened waits for it, and for its capture', async () => {
-  const pages = new PagePool({
-    launched: await launch(),
-    egress,
-    guard,
-    warmPages: 0,
-    livenessTimeoutMs: 15_000,
-    onFailure: () => undefined,
+/** Runs in a page; what becomes of it is seen elsewhere. */
+const run = ({ page }: CapturePage, script: string) => void page.evaluate(script).catch(() => undefined);
+const exceeding = ({ exceeded }: CapturePage) =>
+  until('the limit to be met', () => (exceeded.aborted ? (exceeded.reason as Error).message : undefined));
+
+const hoard = 'window.hoard = []; setInterval(() => hoard.push(new Uint8Array(2e7).fill(1)), 5); 0';
+const spin = `const url = URL.createObjectURL(new Blob(['for (;;);'])); for (let i = 0; i < 4; i++) new Worker(url); 0`;
+
+describe('a capture that takes too much is ended by name, alone, and its browser replaced', () => {
+  test.for<[what: string, limits: Partial<CaptureLimits>, script: string, message: RegExp]>([
+    ['memory of one page', { pageBytes: 300 * 1024 ** 2 }, hoard, /more memory than a page may, 300 MiB/],
+    ['memory', { memoryBytes: 400 * 1024 ** 2 }, hoard, /more memory than a capture may, 400 MiB/],
+    ['processor time', { cpuMs: 1000 }, spin, /more processor time than a capture may, 1 s/],
+    [
+      'threads',
+      { processes: 150 },
+      `for (let i = 0; i < 150; i++) new Worker(URL.createObjectURL(new Blob(['onmessage = () => 0']))); 0`,
+      /more processes and threads .* than a capture may, 150/,
+    ],
+    [
+      'messages',
+      { messages: 1000 },
+      'setInterval(() => { for (let i = 0; i < 100; i++) console.log(i) }, 1); 0',
+      /flooded/,
+    ],
+  ])('%s', async ([, limits, script, message]) => {
+    watch(limits);
+    const pages = await start();
+    const [greedy, modest] = [await pages.acquire(), await pages.acquire()];
+    run(greedy, script);
+    expect(await exceeding(greedy)).toMatch(message);
+    await until('its browser to end', () => greedy.browserLost());
+    expect(await modest.page.evaluate('1 + 1')).toBe(2);
+    expect(modest.exceeded.aborted).toBe(false);
+    await Promise.all([greedy.release(), modest.release()]);
+    await until('another one in its place', () => launched.length === 3 && running() === 2);
   });
-  const opening = pages.acquire();
-  expect(pages.busy).toBe(1);
-  const retired = pages.retire();
-  const { page, release } = await opening;
-  expect(await page.evaluate('1 + 1')).toBe(2);
-  await release();
-  await retired;
-  expect(launched[0]?.browser.isConnected()).toBe(false);
+
+  test('of all captures together, the one that takes most', async () => {
+    watch({}, 700 * 1024 ** 2);
+    const pages = await start();
+    const [greedy, modest] = [await pages.acquire(), await pages.acquire()];
+    run(greedy, hoard);
+    expect(await exceeding(greedy)).toMatch(/more memory than its renderer has left/);
+    expect(modest.exceeded.aborted).toBe(false);
+    await Promise.all([greedy.release(), modest.release()]);
+  });
 });
 
-test('the memory guard ends a page that holds too much, and no other', async () => {
-  guard.close();
-  guard = new MemoryGuard({ pageBytes: 300 * 1024 ** 2, log });
+test('a capture that keeps the processors busy beside another one yields to it, and its browser serves no other one', async () => {
   const pages = await start();
   const [greedy, modest] = [await pages.acquire(), await pages.acquire()];
-  const crashed = new Promise<void>((resolve) => greedy.page.once('crash', () => resolve()));
-  void greedy.page
-    .evaluate('window.hoard = []; setInterval(() => hoard.push(new Uint8Array(2e7).fill(1)), 5); 0')
-    .catch(() => undefined);
-  await crashed;
-  expect(await modest.page.evaluate('1 + 1')).toBe(2);
+  run(greedy, spin);
+  const policies = async () => {
+    const threads = (readProcessTree(launched[0]?.pid ?? 0) ?? []).map(({ pid }) =>
+      readFile(`/proc/${pid}/sched`, 'utf8').catch(() => ''),
+    );
+    return (await Promise.all(threads)).flatMap((text) => /^policy\s*:\s*(\d+)/m.exec(text)?.[1] ?? []);
+  };
+  // SCHED_IDLE
+  await until('all of its processes to yield', async () => new Set(await policies()).has('5'));
+  expect(new Set(await policies())).toEqual(new Set(['5']));
+  expect(greedy.exceeded.aborted).toBe(false);
   await Promise.all([greedy.release(), modest.release()]);
+  await until('another one in its place', () => launched.length === 3 && running() === 2);
 });
 
-describe('a browser that is needed now and then', () => {
-  const idle = (options: { idleTimeoutMs?: number; capturesPerBrowser?: number } = {}) =>
-    new OnDemandBrowser({
+describe('browsers that are needed now and then', () => {
+  const onDemand = (options: Partial<BrowserPoolOptions> = {}) =>
+    (pool = new BrowserPool({
       launch,
       egress,
       guard,
       log,
       livenessTimeoutMs: 15_000,
       setup: { contextOptions: {}, initScripts: [] },
+      maxBrowsers: 3,
+      isWarm: false,
       capturesPerBrowser: 100,
       idleTimeoutMs: 60_000,
       ...options,
-    });
+    }));
 
-  test('starts with the first capture, serves the next, and ends when nothing comes', async () => {
-    const browser = idle({ idleTimeoutMs: 100 });
+  test('start with their capture, serve the next, and end when nothing comes', async () => {
+    const browsers = onDemand({ idleTimeoutMs: 100 });
     expect(launched).toHaveLength(0);
-    const acquired = await Promise.all([browser.acquire(), browser.acquire()]);
-    expect(launched).toHaveLength(1);
+    const acquired = await Promise.all([browsers.acquire(), browsers.acquire()]);
+    expect(launched).toHaveLength(2);
+    expect(browserOf(acquired[0])).not.toBe(browserOf(acquired[1]));
     await acquired[0].release();
     await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(launched[0]?.browser.isConnected()).toBe(true);
+    expect(acquired[1].browserLost()).toBe(false);
     await acquired[1].release();
-    await until('the browser to end', () => launched[0]?.browser.isConnected() === false);
-    const again = await browser.acquire();
-    expect(launched).toHaveLength(2);
+    await until('the browsers to end', () => running() === 0);
+    const again = await browsers.acquire();
+    expect(launched).toHaveLength(3);
     await again.release();
-    await browser.close();
   });
 
-  test('is replaced after its share of captures, and when it went away', async () => {
-    const browser = idle({ capturesPerBrowser: 2 });
-    for (let capture = 0; capture < 3; capture += 1) await (await browser.acquire()).release();
+  test('are replaced after their share of captures, and when they went away', async () => {
+    const browsers = onDemand({ capturesPerBrowser: 2 });
+    for (let capture = 0; capture < 3; capture += 1) await (await browsers.acquire()).release();
     expect(launched).toHaveLength(2);
-    const lost = await browser.acquire();
+    const lost = await browsers.acquire();
     launched[1]?.kill();
     await until('the loss to be seen', () => lost.browserLost());
     await lost.release();
-    await (await browser.acquire()).release();
+    await (await browsers.acquire()).release();
     expect(launched).toHaveLength(3);
-    await browser.close();
   });
 
-  test('that does not start fails its capture, not the next', async () => {
-    const browser = idle();
+  test('that do not start fail their capture, not the next', async () => {
+    const browsers = onDemand();
     failLaunches = 1;
-    await expect(browser.acquire()).rejects.toBeInstanceOf(BrowserLostError);
-    await (await browser.acquire()).release();
-    await browser.close();
-  });
-});
-
-describe('browsers that are shared with nobody', () => {
-  const owns = (idleTimeoutMs = 60_000) =>
-    new DedicatedBrowsers({ launch, egress, guard, livenessTimeoutMs: 15_000, idleTimeoutMs });
-  const running = () => launched.filter(({ browser }) => browser.isConnected()).length;
-
-  test('end with their capture; the next one is up before it is wanted', async () => {
-    const own = owns();
-    const acquired = await Promise.all([own.acquire(), own.acquire()]);
-    expect(launched).toHaveLength(2);
-    const [first, second] = acquired.map(({ context }) => context.browser());
-    expect(first).not.toBe(second);
-    await acquired[0].release();
-    expect([first?.isConnected(), second?.isConnected()]).toEqual([false, true]);
-    await until('a spare one', () => running() === 2);
-    const next = await own.acquire();
-    expect(launched).toHaveLength(3);
-    await Promise.all([next.release(), acquired[1].release()]);
-    await until('no more than one spare', () => running() === 1);
-    await own.close();
-    expect(running()).toBe(0);
+    await expect(browsers.acquire()).rejects.toBeInstanceOf(BrowserLostError);
+    await (await browsers.acquire()).release();
   });
 
   test('leave no spare one for long, and one that died in the meantime is not lent', async () => {
-    const own = owns(200);
-    await (await own.acquire()).release();
+    const browsers = onDemand({ idleTimeoutMs: 200 });
+    await (await browsers.acquire({ own: true })).release();
     await until('the spare one', () => launched.length === 2);
     await until('the spare one to end', () => running() === 0);
-    await own.close();
+    await browsers.close();
     // One that is kept for as long as it takes to kill it.
-    const patient = owns();
-    await (await patient.acquire()).release();
+    const patient = onDemand();
+    await (await patient.acquire({ own: true })).release();
     await until('another spare one', () => launched[3]?.browser.contexts()[0]?.pages().length === 1);
     launched[3]?.kill();
     await until('its end', () => launched[3]?.browser.isConnected() === false);
-    const acquired = await patient.acquire();
+    const acquired = await patient.acquire({ own: true });
     expect(await acquired.page.evaluate('1 + 1')).toBe(2);
-    const taking = patient.acquire().catch((error: unknown) => error);
+    const taking = patient.acquire({ own: true }).catch((error: unknown) => error);
     await patient.close();
     expect(await taking).toBeInstanceOf(BrowserLostError);
     expect(running()).toBe(0);
+  });
+});
+
+describe('a browser that serves one capture and no other', () => {
+  test.each([true, false])('ends with it; the next one is up before it is wanted (kept warm: %s)', async (isWarm) => {
+    const browsers = await start({ isWarm, maxBrowsers: 3 });
+    const acquired = await Promise.all([browsers.acquire({ own: true }), browsers.acquire({ own: true })]);
+    const [first, second] = acquired.map(browserOf);
+    expect(first).not.toBe(second);
+    const before = launched.length;
+    await acquired[0].release();
+    await until('it to end', () => first?.isConnected() === false);
+    expect(second?.isConnected()).toBe(true);
+    await until('a spare one', () => launched.length === before + 1 && running() >= 2);
+    const next = await browsers.acquire({ own: true });
+    expect([first, second]).not.toContain(browserOf(next));
+    await Promise.all([next.release(), acquired[1].release()]);
+  });
+
+  test('is none that has served another one', async () => {
+    const browsers = await start({ maxBrowsers: 1 });
+    const shared = await browsers.acquire();
+    await shared.release();
+    const own = await browsers.acquire({ own: true });
+    expect(browserOf(own)).not.toBe(browserOf(shared));
+    expect(browserOf(shared)?.isConnected()).toBe(false);
+    await own.release();
+    const next = await browsers.acquire();
+    expect(browserOf(next)).not.toBe(browserOf(own));
+    await next.release();
   });
 });

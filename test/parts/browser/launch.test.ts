@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { chromium } from 'playwright';
 import { afterEach, describe, expect, test } from 'vitest';
 import { launchBrowser, type LaunchedBrowser } from '../../../services/renderer/browser/launch.ts';
-import { readProcessTree, treeBytes } from '../../../services/renderer/browser/memory.ts';
+import { readProcessTree, treeBytes } from '../../../services/renderer/browser/process-tree.ts';
 import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
 import { until } from '../../harness/until.ts';
 import { engineConfig } from '../../harness/engine.ts';

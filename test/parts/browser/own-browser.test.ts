@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Rendering } from '../../../services/renderer/page/engine.ts';
 import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 import { Picture } from '../../harness/picture.ts';
 import { descendantsOf } from '../../harness/processes.ts';
 import { until } from '../../harness/until.ts';
 
+const lost = { name: 'BrowserLostError' };
 const held: (() => void)[] = [];
 let site: TestSite;
 
@@ -24,25 +26,51 @@ async function browsers(): Promise<number[]> {
     .map(({ pid }) => pid);
 }
 
+let engine: TestEngine;
+let others: number[];
+
+const ours = async () => (await browsers()).filter((pid) => !others.includes(pid));
+
+beforeEach(async () => {
+  others = await browsers();
+  engine = await TestEngine.start({ slots: 2 });
+  await until('a browser for each slot, and one more', async () => (await ours()).length === 3);
+});
+
+afterEach(() => engine.close());
+
+const isGreen = async ({ bytes }: Rendering) => (await Picture.of(bytes)).at(300, 300) === '#00aa00';
+
+test('captures that run at the same time share no browser: when one goes away, the others go on', async () => {
+  const captures = Array.from({ length: 3 }, () => engine.render(site.url('/held')));
+  const ending = Promise.allSettled(captures);
+  await until('all to be under way', () => held.length === 3);
+  const [victim = 0] = await ours();
+  process.kill(victim, 'SIGKILL');
+  await Promise.any(captures.map((capture) => expect(capture).rejects.toMatchObject({ cause: lost })));
+  for (const answer of held.splice(0)) answer();
+  const ended = await ending;
+  expect(ended.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+  for (const end of ended) if (end.status === 'fulfilled') expect(await isGreen(end.value)).toBe(true);
+  await until('another one in its place', async () => (await ours()).length === 3);
+});
+
 test.each([false, true])(
-  'a capture that is to have a browser of its own has one, and outlives the shared one (antiBot: %s)',
+  'a capture that is to have a browser of its own takes it along (antiBot: %s)',
   async (antiBot) => {
-    const others = await browsers();
-    const engine = await TestEngine.start({ slots: 2 });
-    onTestFinished(() => engine.close());
-    const shared = (await browsers()).filter((pid) => !others.includes(pid));
-    expect(shared).toHaveLength(1);
+    const warm = await ours();
     const capturing = engine.render(site.url('/held'), { antiBot }, { ownBrowser: true });
-    const beside = engine.render(site.url('/held'));
-    await until('both to be under way', () => held.length === 2);
-    const own = (await browsers()).filter((pid) => ![...others, ...shared].includes(pid));
-    expect(own).toHaveLength(1);
-    for (const pid of shared) process.kill(pid, 'SIGKILL');
-    await expect(beside).rejects.toMatchObject({ cause: { name: 'BrowserLostError' } });
+    await until('it to be under way', () => held.length === 1);
+    const used = await ours();
+    expect(used).toHaveLength(antiBot ? 4 : 3);
     for (const answer of held.splice(0)) answer();
-    expect((await Picture.of((await capturing).bytes)).at(300, 300)).toBe('#00aa00');
-    // It ends with its capture.
-    await until('it to be gone', async () => !(await browsers()).includes(own[0] ?? 0));
-    await until('the shared one to be there again', () => engine.engine.browserState() === 'up');
+    expect(await isGreen(await capturing)).toBe(true);
+    const left = await until('it to be gone', async () => {
+      const now = await browsers();
+      const stay = used.filter((pid) => now.includes(pid));
+      return stay.length === used.length - 1 ? stay : undefined;
+    });
+    // None of those that serve captures without antiBot.
+    if (antiBot) expect(left).toEqual(warm);
   },
 );

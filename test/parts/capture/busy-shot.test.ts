@@ -17,7 +17,6 @@ beforeAll(async () => {
   const egress = await startEgressProxy({ policy: createEgressPolicy({ allow: [] }), log });
   parts.defer(() => egress.close());
   const config = {
-    pageMemoryBytes: 1e9,
     antiBotIdleTimeoutMs: 1000,
     livenessTimeoutMs: 30_000,
     stealthProvider: undefined,

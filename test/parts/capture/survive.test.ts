@@ -8,7 +8,7 @@ let site: TestSite;
 const green = 'document.body.style.background = "#0a0"';
 
 beforeAll(async () => {
-  engine = await TestEngine.start({ slots: 2, pageMemoryBytes: 400 * 1024 ** 2 });
+  engine = await TestEngine.start({ slots: 2, captureLimits: { pageBytes: 400 * 1024 ** 2 } });
   site = await TestSite.start({
     '/': html(`<script>${green}</script>`),
     '/swells-in-script': html(

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { readProcessTree, treeBytes } from '../../../services/renderer/browser/memory.ts';
+import { readProcessTree, treeBytes } from '../../../services/renderer/browser/process-tree.ts';
 import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 import { brotliBomb, entityBomb, gzipBomb, pngBomb, zstdBomb, type Bomb } from './bombs.ts';
 
@@ -26,7 +26,7 @@ const green = (body: string) => html(`<body style="background:#0a0">${body}`);
 beforeAll(async () => {
   const bombs = new Map([gzipBomb(), await brotliBomb(), zstdBomb()].map((bomb) => [bomb.encoding, bomb]));
   const image = pngBomb(30_000);
-  engine = await TestEngine.start({ slots: 2, pageMemoryBytes: 512 * mebibyte }, undefined, {
+  engine = await TestEngine.start({ slots: 2, captureLimits: { pageBytes: 512 * mebibyte } }, undefined, {
     limits,
     onLimit: (limit) => met.push(limit),
   });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
+import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { freePort } from '../../harness/free-port.ts';
 import { until } from '../../harness/until.ts';
@@ -169,5 +170,38 @@ describe('limits', () => {
     const session = await openSession({ limits: { maxDownloadBytes: 1024 * 1024 } });
     await expect(plain(session.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
     expect(session.stats().limitReached).toBe('download');
+  });
+});
+
+describe('too many requests', () => {
+  it('wait for their turn, and no other session with them', async () => {
+    const { port } = await site(publicAddress, (_, response) => response.end('ok'));
+    const limits = { requestBurst: 10, requestsPerSecond: 50 };
+    const [hasty, patient] = [await openSession({ limits }), await openSession({ limits })];
+    const started = performance.now();
+    const flood = Promise.all(
+      Array.from({ length: 30 }, (_, index) =>
+        index % 2 === 0
+          ? plain(hasty.server, `http://a.example:${port}/`)
+          : openTunnel(hasty.server, `a.example:${port}`),
+      ),
+    );
+    await plain(patient.server, `http://a.example:${port}/`);
+    const besideMs = performance.now() - started;
+    for (const { status } of await flood) expect(status).toBe(200);
+    // Twenty of them, 20 ms each.
+    expect(performance.now() - started).toBeGreaterThanOrEqual(390);
+    expect(besideMs).toBeLessThan(390);
+  });
+
+  it('end with their session', async () => {
+    const session = await openSession({ limits: { requestBurst: 1, requestsPerSecond: 0.001 } });
+    await plain(session.server, 'http://a.example:25/');
+    const request = http.get(session.server, { path: 'http://a.example:25/' });
+    const [socket] = (await once(request, 'socket')) as [Socket];
+    if (socket.connecting) await once(socket, 'connect');
+    const ended = expect(once(request, 'response')).rejects.toThrow(networkError);
+    await session.close();
+    await ended;
   });
 });

@@ -3,13 +3,15 @@ import http from 'node:http';
 import net from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createSystemLookup, type Lookup, type ResolvedAddress } from '@webcapture/shared/egress/lookup.ts';
+import { createLogger } from '@webcapture/shared/runtime/logger.ts';
+import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { openTunnel, plain } from './proxy-client.ts';
+import { openTunnel, plain, read } from './proxy-client.ts';
 import { notationsOf, refusedAddresses, refusedHosts } from './refused-hosts.ts';
 import { innerAddress, publicAddress } from './sites.ts';
-import { several, useSessions } from './use-sessions.ts';
+import { networkError, several, useSessions } from './use-sessions.ts';
 
-const { site, tcp, openProxy, openSession, onEnd } = useSessions();
+const { site, tcp, closing, openProxy, openSession, onEnd } = useSessions();
 
 describe('the policy', () => {
   it('holds in every notation, and nothing arrives', async () => {
@@ -142,6 +144,24 @@ describe('the policy', () => {
       Number(new URL(other.server).port),
     );
     expect((await plain(own.server, `http://127.0.0.1:${late.port}/`)).body).toBe('again');
+  });
+
+  it('keeps a page from the proxies and operators ports of other processes on this machine, where it is open', async () => {
+    const rules = { allow: ['127.0.0.0/8', '0.0.0.0/32', '::1'], lookup: createSystemLookup() };
+    const [own, other] = [await openSession(rules), await openSession(rules)];
+    const log = createLogger({ service: 'test', pod: 'test', level: 'silent' });
+    const ready = { metrics: createMetrics('test'), log, notReady: () => null };
+    const ops = await closing(startOpsServer({ ...ready, host: '0.0.0.0', port: 0 }));
+    expect((await fetch(`http://127.0.0.1:${ops.port}/livez`)).status).toBe(200);
+    for (const port of [ops.port, new URL(other.server).port]) {
+      for (const host of ['127.0.0.1', 'localhost', '127.3.2.1', '0.0.0.0', '[::ffff:127.0.0.1]']) {
+        const address = `${host}:${port}`;
+        await expect(plain(own.server, `http://${address}/metrics`), address).rejects.toThrow(networkError);
+        const { socket } = await openTunnel(own.server, address);
+        expect(await read(socket), address).toBe('');
+      }
+    }
+    expect(other.stats()).toMatchObject({ blockedRequests: 0, failedRequests: 0 });
   });
 
   it('tries the next address when one does not answer', async () => {

@@ -145,7 +145,7 @@ const settings: readonly Setting[] = [
   },
   {
     variable: 'WEBCAPTURE_PAGE_MEMORY_MB',
-    read: (environment) => renderer(environment).pageMemoryBytes,
+    read: (environment) => renderer(environment).captureLimits.pageBytes,
     told: '`768`',
     byDefault: 805_306_368,
     least: ['64', 67_108_864],

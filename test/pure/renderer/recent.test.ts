@@ -17,3 +17,9 @@ test('counts five minutes, and only failures of our own', () => {
   now = 700_000;
   expect(recent.summary()).toEqual({ ended: 0, failedByUs: 0, queueWaitP95Ms: 0 });
 });
+
+test('counts no failure for which the page alone has to answer', () => {
+  const recent = new RecentCaptures();
+  recent.add({ failure: 'CAPTURE_FAILED', reachedLimit: true, queueWaitMs: 10, renderMs: 200 });
+  expect(recent.summary()).toMatchObject({ ended: 1, failedByUs: 0 });
+});

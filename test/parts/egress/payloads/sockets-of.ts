@@ -1,5 +1,5 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
-import { readProcessTree } from '../../../../services/renderer/browser/memory.ts';
+import { readProcessTree } from '../../../../services/renderer/browser/process-tree.ts';
 
 /** The TCP and UDP sockets of a process and all below it, listening or connected: `tcp 0100007F:1F90`. */
 export async function socketsOf(root: number): Promise<string[]> {

@@ -1,0 +1,253 @@
+import { execFile } from 'node:child_process';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { CaptureLimits } from '../config.ts';
+import {
+  countDescriptors,
+  forestBytes,
+  ProcessTable,
+  type ProcessSample,
+  runsPages,
+  sum,
+  treeBytes,
+} from './process-tree.ts';
+
+/** What a capture can have too much of. */
+export const resources = ['cpu', 'memory', 'disk', 'processes', 'descriptors', 'messages'] as const;
+export type Resource = (typeof resources)[number];
+
+/** The page alone has to answer for the failure of its capture. */
+export class PageLimitError extends Error {
+  readonly resource: Resource;
+
+  constructor(resource: Resource, cause?: unknown) {
+    super(`the capture reached its limit of ${resource}`, { cause });
+    this.name = 'PageLimitError';
+    this.resource = resource;
+  }
+}
+
+/** A capture while it has a browser. */
+export interface GuardedCapture {
+  /** It has had too much, and its browser is to be killed. Called once. */
+  readonly onExceeded: (failure: ServiceError) => void;
+  /** It goes on with what processor time others leave, and its browser is not to serve another one. Called once. */
+  readonly onYield: () => void;
+}
+
+export interface GuardedBrowser {
+  /** The main process. */
+  readonly pid: number;
+  /** Where it keeps its files. */
+  readonly folder: string;
+  /** Messages that it has sent to this process. */
+  readonly messages: () => number;
+  /** Undefined while it has nothing to do. */
+  readonly capture: () => GuardedCapture | undefined;
+}
+
+export interface ResourceGuardOptions {
+  readonly limits: CaptureLimits;
+  /** Memory of all browsers together: beyond it, the capture that takes most of it is ended. */
+  readonly totalBytes: number;
+  /** Processors for each capture when as many run as can. */
+  readonly processorShare: number;
+  readonly log: Logger;
+  readonly onExceeded?: (resource: Resource) => void;
+}
+
+/** A page that allocates as fast as it can takes about a gigabyte a second. */
+const checkIntervalMs = 250;
+/** Descriptors and files take longer to count, and grow slower. */
+const checksPerSlowCheck = 4;
+
+/**
+ * A capture yields when it has had more than so many times its share of the processors for so many checks. One that uses no
+ * more than its share takes nothing from others.
+ */
+const maxShares = 1.5;
+const checksBeforeYield = 2;
+
+/** What a capture has used, since the first check that met it. */
+interface Usage {
+  readonly cpuBefore: number;
+  readonly messagesBefore: number;
+  cpuMs: number;
+  checkedAt: number;
+  /** Checks in a row that found it with more than its share. */
+  greedyChecks: number;
+  hasYielded: boolean;
+  hasEnded: boolean;
+}
+
+/**
+ * Counts what captures take of the machine, over all processes of their browsers, and ends the one that takes too much,
+ * by name and alone. One that keeps the processors busy gets what the others leave. Without /proc it does nothing.
+ */
+export class ResourceGuard {
+  readonly #options: ResourceGuardOptions;
+  readonly #table = new ProcessTable();
+  readonly #browsers = new Set<GuardedBrowser>();
+  readonly #usages = new WeakMap<GuardedCapture, Usage>();
+  readonly #timer: NodeJS.Timeout;
+  #checks = 0;
+
+  constructor(options: ResourceGuardOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#check(), checkIntervalMs);
+    this.#timer.unref();
+  }
+
+  /** Watches a browser until the returned function is called. */
+  watch(browser: GuardedBrowser): () => void {
+    this.#browsers.add(browser);
+    return () => this.#browsers.delete(browser);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#browsers.clear();
+  }
+
+  #check(): void {
+    const browsers = [...this.#browsers];
+    if (!browsers.some((browser) => browser.capture())) return;
+    const trees = this.#table.read(browsers.map(({ pid }) => pid));
+    if (trees === undefined) return;
+    const busy = browsers.flatMap((browser, index) => {
+      const [capture, tree = []] = [browser.capture(), trees[index]];
+      return capture && tree.length > 0
+        ? [{ browser, capture, tree, usage: this.#usageOf(browser, capture, tree) }]
+        : [];
+    });
+    const isSlowCheck = this.#checks++ % checksPerSlowCheck === 0;
+    for (const checked of busy) {
+      this.#checkCapture(checked, busy.length > 1);
+      if (isSlowCheck) void this.#checkFiles(checked);
+    }
+    const [largest] = busy.toSorted((a, b) => treeBytes(b.tree) - treeBytes(a.tree));
+    if (largest && forestBytes(trees) > this.#options.totalBytes) {
+      this.#end(largest, 'memory', treeBytes(largest.tree), 'The page took more memory than its renderer has left.');
+    }
+  }
+
+  #usageOf(browser: GuardedBrowser, capture: GuardedCapture, tree: readonly ProcessSample[]): Usage {
+    const known = this.#usages.get(capture);
+    if (known) return known;
+    const usage = {
+      cpuBefore: sum(tree, 'cpuMs'),
+      messagesBefore: browser.messages(),
+      cpuMs: 0,
+      checkedAt: performance.now(),
+      greedyChecks: 0,
+      hasYielded: false,
+      hasEnded: false,
+    };
+    this.#usages.set(capture, usage);
+    return usage;
+  }
+
+  #checkCapture(checked: Checked, isBesideOthers: boolean): void {
+    const { browser, capture, tree, usage } = checked;
+    const { limits } = this.#options;
+    const now = performance.now();
+    const cpuMs = sum(tree, 'cpuMs') - usage.cpuBefore;
+    const processors = (cpuMs - usage.cpuMs) / Math.max(1, now - usage.checkedAt);
+    const isGreedy = processors > maxShares * this.#options.processorShare;
+    Object.assign(usage, { cpuMs, checkedAt: now, greedyChecks: isGreedy ? usage.greedyChecks + 1 : 0 });
+    const page = tree.find(({ pid, privateBytes }) => privateBytes > limits.pageBytes && runsPages(pid));
+    if (page)
+      this.#end(
+        checked,
+        'memory',
+        page.privateBytes,
+        `The page took more memory than a page may, ${mebibytes(limits.pageBytes)}.`,
+      );
+    this.#limit(checked, 'cpu', cpuMs);
+    this.#limit(checked, 'memory', treeBytes(tree));
+    this.#limit(checked, 'processes', tree.length + sum(tree, 'threads'));
+    this.#limit(checked, 'messages', browser.messages() - usage.messagesBefore);
+    if (!isBesideOthers || usage.hasYielded || usage.greedyChecks < checksBeforeYield) return;
+    usage.hasYielded = true;
+    yieldProcessors(tree);
+    capture.onYield();
+    this.#options.log.info({ pid: browser.pid, cpuMs }, 'a capture keeps the processors busy and yields to the others');
+  }
+
+  async #checkFiles(checked: Checked): Promise<void> {
+    this.#limit(checked, 'descriptors', countDescriptors(checked.tree));
+    this.#limit(checked, 'disk', await sizeOf(checked.browser.folder));
+  }
+
+  #limit(checked: Checked, resource: Resource, used: number): void {
+    const [limit, message] = limitOf(resource, this.#options.limits);
+    if (used > limit) this.#end(checked, resource, used, message);
+  }
+
+  #end({ browser, capture, usage }: Checked, resource: Resource, used: number, message: string): void {
+    // While its files were counted, it may have ended.
+    if (usage.hasEnded || browser.capture() !== capture) return;
+    usage.hasEnded = true;
+    const { log, onExceeded } = this.#options;
+    log.warn({ pid: browser.pid, resource, used }, 'ending a capture that reached a limit');
+    onExceeded?.(resource);
+    capture.onExceeded(new ServiceError('CAPTURE_FAILED', message, { cause: new PageLimitError(resource) }));
+  }
+}
+
+/** A capture at a check. */
+interface Checked {
+  readonly browser: GuardedBrowser;
+  readonly capture: GuardedCapture;
+  readonly tree: readonly ProcessSample[];
+  readonly usage: Usage;
+}
+
+export const floodMessage =
+  'The page flooded its browser with messages, frames, navigations, requests or lines of the console.';
+
+const mebibytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MiB`;
+
+/** A limit, and what its client reads whose page goes beyond it. */
+function limitOf(resource: Resource, limits: CaptureLimits): readonly [limit: number, message: string] {
+  const { cpuMs, memoryBytes, diskBytes, processes, descriptors, messages } = limits;
+  switch (resource) {
+    case 'cpu':
+      return [cpuMs, `The page used more processor time than a capture may, ${Math.round(cpuMs / 1000)} s.`];
+    case 'memory':
+      return [memoryBytes, `The page took more memory than a capture may, ${mebibytes(memoryBytes)}.`];
+    case 'disk':
+      return [diskBytes, `The page stored more on disk than a capture may, ${mebibytes(diskBytes)}.`];
+    case 'processes':
+      return [
+        processes,
+        `The page started more processes and threads (frames, workers) than a capture may, ${processes}.`,
+      ];
+    case 'descriptors':
+      return [descriptors, `The page opened more files and connections than a capture may, ${descriptors}.`];
+    case 'messages':
+      return [messages, floodMessage];
+  }
+}
+
+/**
+ * Gives processes, and all that they start from now on, the processor time that nobody else wants. That cannot be taken back
+ * without privileges. Where Linux shares processors among sessions first (autogroups), it has no effect and is not needed:
+ * each browser is a session.
+ */
+function yieldProcessors(tree: readonly ProcessSample[]): void {
+  const commands = tree.map(({ pid }) => `chrt --idle --all-tasks --pid 0 ${pid}`);
+  // One that has ended meanwhile, or a machine without chrt, is no failure.
+  execFile('/bin/sh', ['-c', commands.join('; ')], { timeout: 5000 }, () => undefined);
+}
+
+/** Bytes of all files in a folder and below. */
+async function sizeOf(folder: string): Promise<number> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
+  const sizes = entries.map(async (entry) =>
+    entry.isFile() ? ((await stat(join(entry.parentPath, entry.name)).catch(() => undefined))?.size ?? 0) : 0,
+  );
+  return (await Promise.all(sizes)).reduce((total, size) => total + size, 0);
+}
