@@ -51,6 +51,8 @@ const maxMovedShare = 0.2;
 const maxDriftShare = 0.25;
 /** A page that becomes so many times as tall with the viewport feeds on it, whatever it says afterwards. */
 const maxGrowth = 3;
+/** Rounding, in CSS pixels. */
+const maxFollowError = 2;
 /** For scripts to give up the height that they took from the viewport. */
 const shrinkTimeoutMs = 300;
 const leaveTimeoutMs = 1500;
@@ -116,17 +118,17 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
   if (content <= before.viewHeight) {
     return { height: before.viewHeight, left, truncated: stillGrew, strategy: 'single', isLocked: false };
   }
-  const height = await grow(open, { before, content: Math.min(content, maxHeight), maxHeight });
   const canTile = format !== 'pdf' && hidden === null && content <= maxTiles * tileHeight(viewport);
+  const height = await grow(open, { before, content: Math.min(content, maxHeight), maxHeight, canTile });
   const whole: FullPage = {
-    height,
+    height: height ?? content,
     left,
     truncated: stillGrew || content > maxHeight,
     strategy: 'grown',
     isLocked: false,
     naturalHeight: canTile ? before.height : undefined,
   };
-  const feedsOnItself = canTile && height > before.height * maxGrowth;
+  const feedsOnItself = height === undefined || (canTile && height > before.height * maxGrowth);
   return feedsOnItself ? leaveForTiles(open, { whole, naturalHeight: before.height, maxHeight }) : whole;
 }
 
@@ -213,10 +215,21 @@ export async function fitFullPage(open: OpenPage, whole: FullPage, options: Rend
   return { ...whole, height, left, truncated: whole.truncated || now > height, strategy };
 }
 
+/** @returns its height then; undefined for one that can be taken in tiles, and that would grow with its viewport for ever */
 async function grow(
   open: OpenPage,
-  { before, content, maxHeight }: { before: PageMeasures; content: number; maxHeight: number },
-): Promise<number> {
+  {
+    before,
+    content,
+    maxHeight,
+    canTile,
+  }: {
+    readonly before: PageMeasures;
+    readonly content: number;
+    readonly maxHeight: number;
+    readonly canTile: boolean;
+  },
+): Promise<number | undefined> {
   const { viewHeight } = before;
   const call = callIn(open);
   await Promise.all([
@@ -236,6 +249,13 @@ async function grow(
     const [elements, pseudos] = await pin(open);
     if (elements + pseudos === 0) break;
     await Promise.all([call(finishAnimations, []), call(untilFrames, [2])]);
+  }
+  if (canTile) {
+    const { height: now } = await call(measurePage, []);
+    // By as much as the viewport, or a whole number of times that: content that has come in is never so tall.
+    const grown = content - viewHeight;
+    const times = Math.round((now - content) / grown);
+    if (times > 0 && Math.abs(now - content - times * grown) <= maxFollowError) return undefined;
   }
   const height = await settleHeight(open, { height: content, viewHeight, maxHeight });
   await Promise.all([call(keepFixedContents, [height - viewHeight]), call(restorePanes, [])]);
