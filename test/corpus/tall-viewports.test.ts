@@ -144,6 +144,27 @@ const pages: readonly HardPage[] = [
     },
   },
   {
+    name: 'a fixed sidebar goes down to the end, also where its background is that of a box inside, and its foot stays',
+    site: {
+      '/': html(
+        `<style>#side { position: fixed; top: 0; left: 0; width: 80px; height: 100vh } nav { height: 100%; display: flex; flex-direction: column; background: ${blue} }
+          nav div { flex-grow: 1 } nav footer { height: 40px; background: ${red} } main { margin-left: 80px }</style>
+         <div id="side"><nav><div>menu</div><footer>foot</footer></nav></div><main>${rowsOf(10)}</main>`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(320, 1000);
+      seen.expectColumn(70, [
+        [10, blue],
+        [230, red],
+        [260, blue],
+        [990, blue],
+      ]);
+    },
+  },
+  {
     name: 'a dialog in the middle of the viewport stays in the first one',
     site: {
       '/': html(

@@ -41,7 +41,7 @@ const callTimeoutMs = 5000;
 const observeTimeoutMs = 150;
 
 /** For elements that scripts move with the scroll position to be seen in the middle of the viewport. */
-const effectsBudgetMs = 4000;
+export const effectsBudgetMs = 4000;
 /** A page that cannot be scrolled may be about to let go: its loader covers it. */
 const unlockTimeoutMs = 600;
 /** So much of what a person has seen may be gone, or stand elsewhere, when the page has grown: slides move on by themselves. */

@@ -46,6 +46,8 @@ export interface PageState {
     /** Those that came later, and have been shown. */
     readonly shown: Set<Element>;
   };
+  /** Elements that could be seen when all of the page was in sight, and the look that they had. */
+  webcaptureRevealed?: ReadonlyMap<HTMLElement, Readonly<Record<string, string>>>;
   /** When all of the page had come into sight, by `performance.now()`. */
   webcaptureShownAt?: number;
 }
