@@ -224,6 +224,35 @@ const pages: readonly HardPage[] = [
     },
   },
   {
+    name: 'a page that grows much, once, and is shown to its end is not truncated',
+    site: {
+      '/': html(
+        `${rowsOf(6)}<main></main><script>addEventListener('scroll', () => { document.querySelector('main').innerHTML = \`${rowsOf(230)}\`; }, { once: true })</script>`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(320, 23_600);
+      seen.expectColumn(200, [row(5), row(229, 600)]);
+      expect(seen.report).toMatchObject({ truncated: false, softTimeouts: [] });
+    },
+  },
+  {
+    name: 'an app that paints its first screen late, over a background that is there, is not taken blank',
+    site: {
+      '/': html(
+        `<main style="height:120px;background:#ffffff"></main><script>setTimeout(() => { document.querySelector('main').style.background = '${green}' }, 900)</script>`,
+      ),
+    },
+    formats: ['png', 'jpeg'],
+    options: { viewport: whole.viewport },
+    check: (seen) => {
+      expect(seen.report.blank).toBe(false);
+      seen.expectColour(200, 100, green);
+    },
+  },
+  {
     name: 'a tall page that is shown to its end is not truncated, and a canvas that never rests costs its wait once',
     site: {
       '/': html(

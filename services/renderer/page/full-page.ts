@@ -65,6 +65,8 @@ export interface FullPage {
   readonly left: number;
   /** It still grew when we stopped, or is taller than the picture may be. */
   readonly truncated: boolean;
+  /** It grew so much that its end was not scrolled to: if it grows once more, that is not its end. */
+  readonly mayGrow?: boolean;
   /** `single`: the viewport shows all of it; `grown`: one as tall as the page does; `tiles`: it is to be taken place by place. */
   readonly strategy: CaptureStrategy;
   /** It cannot be scrolled, and shows the viewport only, whatever lies below. */
@@ -103,7 +105,7 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
   }
   // A page that is too tall before it is scrolled need not be scrolled.
   assertHolds(format, Math.round(viewport.width * scale), Math.round((first.height + (hidden ?? 0)) * scale));
-  const { stillGrew } = await scrollPage(open, scrollSteps);
+  const { stillGrew, reachedEnd } = await scrollPage(open, scrollSteps);
   await open.world.call(holdScrollEffects, [effectsBudgetMs], {
     timeoutMs: effectsBudgetMs + callTimeoutMs,
     what: 'effects of scrolling',
@@ -123,7 +125,8 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
   const whole: FullPage = {
     height: height ?? content,
     left,
-    truncated: stillGrew || content > maxHeight,
+    truncated: (stillGrew && (reachedEnd || (height ?? content) > content)) || content > maxHeight,
+    mayGrow: stillGrew,
     strategy: 'grown',
     isLocked: false,
     naturalHeight: canTile ? before.height : undefined,
@@ -210,9 +213,13 @@ export async function fitFullPage(open: OpenPage, whole: FullPage, options: Rend
     return { ...whole, left: measures.left };
   }
   const height = await settleHeight(open, { height: whole.height, viewHeight: viewport.height, maxHeight });
+  // What has come in since looks again at what is in sight, as it did when the page was shown.
+  await call(announceScroll, []);
+  await Promise.all([call(untilFrames, [2]), call(finishAnimations, [])]);
   const [{ height: now, left }] = await Promise.all([call(measurePage, []), call(restorePanes, [])]);
   const strategy = height > viewport.height ? 'grown' : whole.strategy;
-  return { ...whole, height, left, truncated: whole.truncated || now > height, strategy };
+  const goesOn = whole.mayGrow === true && height > whole.height;
+  return { ...whole, height, left, truncated: whole.truncated || goesOn || now > height, strategy };
 }
 
 /** @returns its height then; undefined for one that can be taken in tiles, and that would grow with its viewport for ever */

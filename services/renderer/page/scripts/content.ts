@@ -65,3 +65,14 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
   }
   observer.disconnect();
 }
+
+/**
+ * Gives the scripts of a page that shows a single colour the time to show something.
+ *
+ * @returns whether there are any; else it is not waited
+ */
+export async function waitForScripts(ms: number): Promise<boolean> {
+  if (document.scripts.length === 0) return false;
+  await waits.sleep(ms);
+  return true;
+}
