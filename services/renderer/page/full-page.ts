@@ -275,14 +275,16 @@ async function settleHeight(
   { height, viewHeight, maxHeight }: { height: number; viewHeight: number; maxHeight: number },
 ): Promise<number> {
   const call = callIn(open);
+  // On its way in or out, what hangs over the end is of no height that counts.
+  const measure = async () => (await Promise.all([call(finishAnimations, []), call(measurePage, [])]))[1];
   let current = height;
   for (let turn = 0; turn < maxTurns; turn += 1) {
-    const measures = await call(measurePage, []);
+    const measures = await measure();
     let wanted = Math.min(measures.height, maxHeight);
     if (wanted === current && measures.contentHeight < current - 1) {
       // The viewport may be what makes the page so tall. A shorter one tells.
       await open.emulation.grow(Math.max(viewHeight, measures.contentHeight));
-      wanted = Math.min((await call(measurePage, [])).height, maxHeight);
+      wanted = Math.min((await measure()).height, maxHeight);
       await open.emulation.grow(wanted);
       await call(untilFrames, [2]);
       // What went out of sight meanwhile comes in again.
