@@ -7,6 +7,7 @@ import { benchLimitChecks } from './front/limit-checks.ts';
 import { benchListing } from './front/listing.ts';
 import { benchOwnTime } from './front/own-time.ts';
 import { benchPages } from './pages/gallery.ts';
+import { benchTilesCost } from './pages/tiles-cost.ts';
 import { benchScale, scaleParts } from './scale/scale.ts';
 import { benchSoak } from './soak/soak.ts';
 import { benchSpeed } from './speed/speed.ts';
@@ -20,6 +21,7 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service, each
   storage   both stores, with files of 300 KB and 10 MB
   distance  renderers 100 and 220 ms away from NATS, beside one next to it (not run without being named)
   pages     captures of pages that others made, beside what a person sees, as a gallery (not run without being named)
+  tiles     whole pages that are taken in tiles, beside the same pages grown (not run without being named)
   scale     what the service costs where it is large (some minutes; not run without being named)
   soak      memory over many captures (an hour; not run without being named)
 
@@ -39,6 +41,7 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   front: [benchCacheHits, benchOwnTime, benchListing, benchLimitChecks],
   scale: [() => benchScale(values.only)],
   pages: [() => benchPages({ only: values.only })],
+  tiles: [benchTilesCost],
   attack: [benchAttack],
   storage: [benchStorage],
   distance: [benchDistance],

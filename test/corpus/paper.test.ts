@@ -270,6 +270,44 @@ const pages: readonly HardPage[] = [
       expect(Math.min(...pieces.map(({ x }) => x))).toBeGreaterThan(width / 2);
     },
   ),
+  onPaper(
+    'what scripts show only while it is in sight is there on every page',
+    html(
+      `<style>.box { height: 400px; opacity: 0; transition: opacity .4s; break-inside: avoid } .box.in { opacity: 1 }</style>
+       ${Array.from({ length: 8 }, (_, id) => `<div class="box">box${id}<div style="height:200px;background:#00ff00"></div></div>`).join('')}
+       <script>const watch = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => target.classList.toggle('in', isIntersecting)));
+         document.querySelectorAll('.box').forEach((box) => watch.observe(box));</script>`,
+    ),
+    async (seen) => {
+      expect(pdfOf(seen).pages).toHaveLength(4);
+      const last = await rasterPage(seen.rendering.bytes, 4, 25.4 / 72);
+      expect(last.difference(100, 40, '#00ff00')).toBeLessThan(4);
+    },
+  ),
+  onPaper(
+    'what scripts fade in and out with the scroll position is there',
+    html(
+      `<div style="height:2400px"></div>${'<p style="height:200px;margin:0 0 400px;background:#00ff00">text</p>'.repeat(3)}
+       <script>const show = () => { for (const one of document.querySelectorAll('p')) {
+           const { top } = one.getBoundingClientRect(); one.style.opacity = Math.abs(top + 100 - innerHeight / 2) < 400 ? 1 : 0; } };
+         addEventListener('scroll', show); show();</script>`,
+    ),
+    async (seen) => {
+      const { pages: paper } = pdfOf(seen);
+      const last = await rasterPage(seen.rendering.bytes, paper.length, 25.4 / 72);
+      expect(last.share('#00ff00')).toBeGreaterThan(0.03);
+    },
+  ),
+  onPaper(
+    'a sidebar that would lie upon the text is left out',
+    html(
+      `<nav style="position:fixed;top:0;left:0;width:250px;height:100vh;background:#00ff00">menu</nav><main>${'<p style="height:300px">words of the page</p>'.repeat(6)}</main>`,
+    ),
+    async (seen) => {
+      expect(textOf(seen).join(' ')).not.toContain('menu');
+      expect((await rasterPage(seen.rendering.bytes, 1, 25.4 / 72)).share('#00ff00')).toBe(0);
+    },
+  ),
 ];
 
 testCorpus(pages);

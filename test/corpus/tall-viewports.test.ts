@@ -144,6 +144,27 @@ const pages: readonly HardPage[] = [
     },
   },
   {
+    name: 'a fixed sidebar goes down to the end, also where its background is that of a box inside, and its foot stays',
+    site: {
+      '/': html(
+        `<style>#side { position: fixed; top: 0; left: 0; width: 80px; height: 100vh } nav { height: 100%; display: flex; flex-direction: column; background: ${blue} }
+          nav div { flex-grow: 1 } nav footer { height: 40px; background: ${red} } main { margin-left: 80px }</style>
+         <div id="side"><nav><div>menu</div><footer>foot</footer></nav></div><main>${rowsOf(10)}</main>`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(320, 1000);
+      seen.expectColumn(70, [
+        [10, blue],
+        [230, red],
+        [260, blue],
+        [990, blue],
+      ]);
+    },
+  },
+  {
     name: 'a dialog in the middle of the viewport stays in the first one',
     site: {
       '/': html(
@@ -200,6 +221,35 @@ const pages: readonly HardPage[] = [
     check: (seen) => {
       seen.expectSize(320, 800);
       seen.expectColumn(200, [[100, red], row(0, 200), row(5, 200)]);
+    },
+  },
+  {
+    name: 'a page that grows much, once, and is shown to its end is not truncated',
+    site: {
+      '/': html(
+        `${rowsOf(6)}<main></main><script>addEventListener('scroll', () => { document.querySelector('main').innerHTML = \`${rowsOf(230)}\`; }, { once: true })</script>`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(320, 23_600);
+      seen.expectColumn(200, [row(5), row(229, 600)]);
+      expect(seen.report).toMatchObject({ truncated: false, softTimeouts: [] });
+    },
+  },
+  {
+    name: 'an app that paints its first screen late, over a background that is there, is not taken blank',
+    site: {
+      '/': html(
+        `<main style="height:120px;background:#ffffff"></main><script>setTimeout(() => { document.querySelector('main').style.background = '${green}' }, 900)</script>`,
+      ),
+    },
+    formats: ['png', 'jpeg'],
+    options: { viewport: whole.viewport },
+    check: (seen) => {
+      expect(seen.report.blank).toBe(false);
+      seen.expectColour(200, 100, green);
     },
   },
   {

@@ -41,7 +41,7 @@ const callTimeoutMs = 5000;
 const observeTimeoutMs = 150;
 
 /** For elements that scripts move with the scroll position to be seen in the middle of the viewport. */
-const effectsBudgetMs = 4000;
+export const effectsBudgetMs = 4000;
 /** A page that cannot be scrolled may be about to let go: its loader covers it. */
 const unlockTimeoutMs = 600;
 /** So much of what a person has seen may be gone, or stand elsewhere, when the page has grown: slides move on by themselves. */
@@ -51,6 +51,8 @@ const maxMovedShare = 0.2;
 const maxDriftShare = 0.25;
 /** A page that becomes so many times as tall with the viewport feeds on it, whatever it says afterwards. */
 const maxGrowth = 3;
+/** Rounding, in CSS pixels. */
+const maxFollowError = 2;
 /** For scripts to give up the height that they took from the viewport. */
 const shrinkTimeoutMs = 300;
 const leaveTimeoutMs = 1500;
@@ -63,6 +65,8 @@ export interface FullPage {
   readonly left: number;
   /** It still grew when we stopped, or is taller than the picture may be. */
   readonly truncated: boolean;
+  /** It grew so much that its end was not scrolled to: if it grows once more, that is not its end. */
+  readonly mayGrow?: boolean;
   /** `single`: the viewport shows all of it; `grown`: one as tall as the page does; `tiles`: it is to be taken place by place. */
   readonly strategy: CaptureStrategy;
   /** It cannot be scrolled, and shows the viewport only, whatever lies below. */
@@ -101,7 +105,7 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
   }
   // A page that is too tall before it is scrolled need not be scrolled.
   assertHolds(format, Math.round(viewport.width * scale), Math.round((first.height + (hidden ?? 0)) * scale));
-  const { stillGrew } = await scrollPage(open, scrollSteps);
+  const { stillGrew, reachedEnd } = await scrollPage(open, scrollSteps);
   await open.world.call(holdScrollEffects, [effectsBudgetMs], {
     timeoutMs: effectsBudgetMs + callTimeoutMs,
     what: 'effects of scrolling',
@@ -116,17 +120,18 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
   if (content <= before.viewHeight) {
     return { height: before.viewHeight, left, truncated: stillGrew, strategy: 'single', isLocked: false };
   }
-  const height = await grow(open, { before, content: Math.min(content, maxHeight), maxHeight });
   const canTile = format !== 'pdf' && hidden === null && content <= maxTiles * tileHeight(viewport);
+  const height = await grow(open, { before, content: Math.min(content, maxHeight), maxHeight, canTile });
   const whole: FullPage = {
-    height,
+    height: height ?? content,
     left,
-    truncated: stillGrew || content > maxHeight,
+    truncated: (stillGrew && (reachedEnd || (height ?? content) > content)) || content > maxHeight,
+    mayGrow: stillGrew,
     strategy: 'grown',
     isLocked: false,
     naturalHeight: canTile ? before.height : undefined,
   };
-  const feedsOnItself = canTile && height > before.height * maxGrowth;
+  const feedsOnItself = height === undefined || (canTile && height > before.height * maxGrowth);
   return feedsOnItself ? leaveForTiles(open, { whole, naturalHeight: before.height, maxHeight }) : whole;
 }
 
@@ -208,15 +213,30 @@ export async function fitFullPage(open: OpenPage, whole: FullPage, options: Rend
     return { ...whole, left: measures.left };
   }
   const height = await settleHeight(open, { height: whole.height, viewHeight: viewport.height, maxHeight });
+  // What has come in since looks again at what is in sight, as it did when the page was shown.
+  await call(announceScroll, []);
+  await Promise.all([call(untilFrames, [2]), call(finishAnimations, [])]);
   const [{ height: now, left }] = await Promise.all([call(measurePage, []), call(restorePanes, [])]);
   const strategy = height > viewport.height ? 'grown' : whole.strategy;
-  return { ...whole, height, left, truncated: whole.truncated || now > height, strategy };
+  const goesOn = whole.mayGrow === true && height > whole.height;
+  return { ...whole, height, left, truncated: whole.truncated || goesOn || now > height, strategy };
 }
 
+/** @returns its height then; undefined for one that can be taken in tiles, and that would grow with its viewport for ever */
 async function grow(
   open: OpenPage,
-  { before, content, maxHeight }: { before: PageMeasures; content: number; maxHeight: number },
-): Promise<number> {
+  {
+    before,
+    content,
+    maxHeight,
+    canTile,
+  }: {
+    readonly before: PageMeasures;
+    readonly content: number;
+    readonly maxHeight: number;
+    readonly canTile: boolean;
+  },
+): Promise<number | undefined> {
   const { viewHeight } = before;
   const call = callIn(open);
   await Promise.all([
@@ -237,6 +257,13 @@ async function grow(
     if (elements + pseudos === 0) break;
     await Promise.all([call(finishAnimations, []), call(untilFrames, [2])]);
   }
+  if (canTile) {
+    const { height: now } = await call(measurePage, []);
+    // By as much as the viewport, or a whole number of times that: content that has come in is never so tall.
+    const grown = content - viewHeight;
+    const times = Math.round((now - content) / grown);
+    if (times > 0 && Math.abs(now - content - times * grown) <= maxFollowError) return undefined;
+  }
   const height = await settleHeight(open, { height: content, viewHeight, maxHeight });
   await Promise.all([call(keepFixedContents, [height - viewHeight]), call(restorePanes, [])]);
   return height;
@@ -248,14 +275,16 @@ async function settleHeight(
   { height, viewHeight, maxHeight }: { height: number; viewHeight: number; maxHeight: number },
 ): Promise<number> {
   const call = callIn(open);
+  // On its way in or out, what hangs over the end is of no height that counts.
+  const measure = async () => (await Promise.all([call(finishAnimations, []), call(measurePage, [])]))[1];
   let current = height;
   for (let turn = 0; turn < maxTurns; turn += 1) {
-    const measures = await call(measurePage, []);
+    const measures = await measure();
     let wanted = Math.min(measures.height, maxHeight);
     if (wanted === current && measures.contentHeight < current - 1) {
       // The viewport may be what makes the page so tall. A shorter one tells.
       await open.emulation.grow(Math.max(viewHeight, measures.contentHeight));
-      wanted = Math.min((await call(measurePage, [])).height, maxHeight);
+      wanted = Math.min((await measure()).height, maxHeight);
       await open.emulation.grow(wanted);
       await call(untilFrames, [2]);
       // What went out of sight meanwhile comes in again.

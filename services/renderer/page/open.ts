@@ -9,6 +9,7 @@ import { windowSize } from '../browser/switches.ts';
 import type { ProxySession } from '../egress/proxy.ts';
 import type { CaptureDeadline } from './deadline.ts';
 import { MainDocument } from './main-document.ts';
+import { watchFirstContent } from './scripts/content.ts';
 import { interceptResizes } from './scripts/neutrality.ts';
 import { watchNetwork, type NetworkWatch } from './network.ts';
 import { PageWorld } from './world.ts';
@@ -84,6 +85,7 @@ export async function openPage(
         colorScheme === 'light' ? undefined : page.emulateMedia({ colorScheme }),
         // The viewport is going to grow.
         options.isFullPage ? world.runFirst(interceptResizes) : undefined,
+        options.waitUntil === 'load' ? world.runFirst(watchFirstContent) : undefined,
       ]),
       setUpTimeoutMs,
       'setting up the page',

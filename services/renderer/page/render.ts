@@ -14,6 +14,7 @@ import { prepareForPrint, printPdf } from './pdf.ts';
 import { describePage, uniqueTimeouts, type RenderReport } from './report.ts';
 import { encode, isBlank, shoot } from './screenshot.ts';
 import { countImages } from './scripts/assets.ts';
+import { waitForScripts } from './scripts/content.ts';
 import { measurePage } from './scripts/measures.ts';
 import { settle, type Settled } from './settle.ts';
 import { maxCssHeight } from './size-limits.ts';
@@ -60,6 +61,9 @@ const responseShare = 0.5;
 const blockingTimeoutMs = 5000;
 /** For a page to answer that is being stopped. */
 const stopTimeoutMs = 3000;
+
+/** After it a picture of a single colour is taken once more. */
+const secondLookMs = 1000;
 
 /** With less time left, a capture is not tried again. */
 const minRetryMs = 5000;
@@ -137,7 +141,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
       softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts, ...picture.softTimeouts]),
       strategy: settled.whole?.strategy ?? 'single',
       truncated: settled.whole?.truncated ?? false,
-      blank: options.format !== 'pdf' && (await isBlank(picture, options)),
+      blank: picture.blank,
       timings: { navigateMs, settleMs, shootMs: elapsed() },
     },
   };
@@ -148,12 +152,20 @@ function startBlocking({ page, deadline }: OpenPage, { block }: RenderOptions, {
 }
 
 async function takePicture(open: OpenPage, options: RenderOptions, { whole }: Settled) {
-  const shot = await shoot(open, options, whole);
-  return { ...(await encode(shot, options)), softTimeouts: shot.interrupted ? (['settle'] as const) : [] };
+  const take = async () => {
+    const shot = await shoot(open, options, whole);
+    const image = await encode(shot, options);
+    const softTimeouts = shot.interrupted ? (['settle'] as const) : [];
+    return { ...image, softTimeouts, blank: await isBlank(image, options) };
+  };
+  const picture = await take();
+  if (!picture.blank || picture.softTimeouts.length > 0 || whole?.strategy === 'tiles') return picture;
+  const limit = { timeoutMs: secondLookMs + stopTimeoutMs, what: 'a second look' };
+  return (await open.world.callInAny(waitForScripts, [secondLookMs], limit)) ? take() : picture;
 }
 
 async function print(open: OpenPage, options: RenderOptions, { whole }: Settled) {
-  return { ...(await printPdf(open, options, whole)), softTimeouts: [] };
+  return { ...(await printPdf(open, options, whole)), softTimeouts: [], blank: false };
 }
 
 /** A page may move on at any moment; the document that it ends at is the one to settle. */

@@ -22,15 +22,15 @@ const endTimeoutMs = 2000;
  * is reached is followed for a while.
  *
  * @param maxSteps from the beginning to the end
- * @returns whether the page still grew when scrolling stopped
+ * @returns whether the page still grew when scrolling stopped, and whether that was at its end
  */
 export async function scrollPage(
   { world, page, deadline }: OpenPage,
   maxSteps: number,
-): Promise<{ readonly stillGrew: boolean }> {
+): Promise<{ readonly stillGrew: boolean; readonly reachedEnd: boolean }> {
   const measure = () => world.call(scrollThrough, [0, 0, 1], { timeoutMs: callTimeoutMs, what: 'measuring' });
   const first = await measure();
-  if (first.reachedEnd || !first.scripted) return { stillGrew: false };
+  if (first.reachedEnd || !first.scripted) return { stillGrew: false, reachedEnd: true };
   const end = performance.now() + scrollBudgetMs;
   const loading = new LoadingRequests(page, isContent);
   const observed = () =>
@@ -48,7 +48,7 @@ export async function scrollPage(
     }
   };
   try {
-    let stillGrew = false;
+    let [stillGrew, isAtEnd] = [false, true];
     for (let round = 0; round < maxScrollRounds; round += 1) {
       const left = Math.max(0, end - performance.now());
       const { reachedEnd, height } = await world.call(scrollThrough, [left, first.height + maxGrowth, maxSteps], {
@@ -56,13 +56,14 @@ export async function scrollPage(
         what: 'scrolling',
       });
       stillGrew = height > first.height;
+      isAtEnd = reachedEnd;
       if (!reachedEnd) break;
       await observed();
       stillGrew = await hasGrown(height);
       if (!stillGrew) break;
     }
     await world.call(scrollToTop, [], { timeoutMs: callTimeoutMs, what: 'scrolling back' });
-    return { stillGrew };
+    return { stillGrew, reachedEnd: isAtEnd };
   } finally {
     loading.stop();
   }

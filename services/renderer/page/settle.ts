@@ -2,11 +2,13 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
-import { checkGrowth, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
+import { checkGrowth, effectsBudgetMs, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
 import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
+import { holdScrollEffects, watchScrollEffects } from './scripts/effects.ts';
+import { rememberRevealed } from './scripts/print.ts';
 import { loadEagerly, waitForAssets, waitForCanvases } from './scripts/assets.ts';
 import { waitForContent } from './scripts/content.ts';
 import { hasPainted, measurePage } from './scripts/measures.ts';
@@ -43,6 +45,8 @@ const fetchTimeoutMs = 1500;
 const nextFetchMs = 40;
 const callTimeoutMs = 5000;
 const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });
+/** From the top of a page to its end, before it is printed. */
+const paperScrollSteps = 4;
 /** Of the viewport that everything is brought into sight in, in CSS pixels. */
 const maxViewHeight = 60_000;
 /** For consent dialogs to be answered, among other things. */
@@ -84,8 +88,7 @@ export async function settle(
   const frames = new FrameContent(open);
   let whole = options.isFullPage ? await showFullPage(open, options) : undefined;
   if (paper && !whole) {
-    await bringAll(open);
-    await layOutForPaper(open, options.pdf);
+    await bringAll(open, await layOutForPaper(open, options.pdf));
   }
 
   const scope = whole || paper ? 'all' : 'visible';
@@ -151,19 +154,32 @@ async function untilAtRest({ world }: OpenPage, isWatched: boolean): Promise<voi
   await world.call(waitForRest, [restTimeoutMs], resting);
 }
 
-/** Paper shows everything, so that everything has to be there: it is for a moment in a viewport as tall as the page. */
-async function bringAll(open: OpenPage): Promise<void> {
+/**
+ * Paper shows everything, so that everything has to be there: it is for a moment in a viewport as tall as the page. What has
+ * come into sight there is to be seen on paper, whatever scripts do when it is out of sight again.
+ *
+ * @param paper a page of it, in CSS pixels
+ */
+async function bringAll(open: OpenPage, paper: { readonly height: number }): Promise<void> {
   const { world, emulation } = open;
-  await world.call(loadEagerly, [], limit('loading'));
-  // To the end and back, for lists that grow there.
-  await scrollPage(open, 1);
+  await Promise.all([
+    world.call(loadEagerly, [], limit('loading')),
+    world.call(watchScrollEffects, [], limit('scrolling')),
+  ]);
+  // To the end and back, for lists that grow there, and effects that scripts tie to scrolling.
+  await scrollPage(open, paperScrollSteps);
+  await world.call(holdScrollEffects, [effectsBudgetMs], {
+    timeoutMs: effectsBudgetMs + callTimeoutMs,
+    what: 'effects of scrolling',
+  });
   const { height, viewHeight } = await world.call(measurePage, [], limit('measuring'));
   if (height <= viewHeight) return;
   await emulation.grow(Math.min(height, maxViewHeight));
   await world.call(untilFrames, [2], limit('frames'));
   await world.call(announceScroll, [], limit('scrolling'));
   await untilAtRest(open, false);
-  await emulation.grow(emulation.viewport.height);
+  await world.call(rememberRevealed, [], limit('what has come in'), [finishAnimations]);
+  await emulation.grow(paper.height);
   await world.call(untilFrames, [1], limit('frames'));
 }
 

@@ -3,16 +3,12 @@ import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { chromium, type Browser } from 'playwright';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
-import { createSystemLookup } from '@webcapture/shared/egress/lookup.ts';
-import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { createLogger } from '@webcapture/shared/runtime/logger.ts';
-import { loadBlocker } from '../../../services/renderer/blocking/blocker.ts';
-import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
-import { startRenderEngine, type RenderEngine, type Rendering } from '../../../services/renderer/page/engine.ts';
+import type { RenderEngine, Rendering } from '../../../services/renderer/page/engine.ts';
 import { defaultOptions } from '../../harness/records.ts';
 import { serveFolder } from '../../harness/static-site.ts';
 import { ensureTestTools } from '../../harness/tools.ts';
 import { differenceOf } from './compare.ts';
+import { startBenchEngine } from './engine.ts';
 import { packageFolder } from './fetch-packages.ts';
 import { galleryPages } from './page-list.ts';
 import { scrollSlowly, type SlowScroll } from './slow-scroll.ts';
@@ -37,9 +33,9 @@ const kinds: readonly { readonly name: Shown['kind']; readonly options: Partial<
 export async function benchPages({ only = '' }: { readonly only?: string | undefined }): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const say = (line: string) => process.stdout.write(`${line}\n`);
-  const { headlessShell, chromium: chromiumPath, sandbox } = await ensureTestTools(say);
-  const engine = await startEngine(parts, { headlessShell, chromiumPath, sandbox });
-  const browser = await chromium.launch({ executablePath: headlessShell });
+  const tools = await ensureTestTools(say);
+  const engine = await startBenchEngine(parts, tools);
+  const browser = await chromium.launch({ executablePath: tools.headlessShell });
   parts.defer(() => browser.close());
   const folder = join(process.cwd(), 'bench-pages');
   await mkdir(folder, { recursive: true });
@@ -65,30 +61,6 @@ export async function benchPages({ only = '' }: { readonly only?: string | undef
     }
   }
   say(`Look through ${join(folder, 'index.html')}`);
-}
-
-async function startEngine(
-  parts: AsyncDisposableStack,
-  tools: { readonly headlessShell: string; readonly chromiumPath: string; readonly sandbox: 'on' | 'off' },
-): Promise<RenderEngine> {
-  const log = createLogger({ service: 'bench', pod: 'bench', level: 'silent' });
-  const policy = createEgressPolicy({ allow: ['127.0.0.0/8'] });
-  const egress = await startEgressProxy({ policy, log, lookup: createSystemLookup() });
-  parts.defer(() => egress.close());
-  const blocker = await loadBlocker({ path: undefined, log });
-  const engine = await startRenderEngine(
-    {
-      headlessShellPath: tools.headlessShell,
-      chromiumPath: tools.chromiumPath,
-      sandbox: tools.sandbox,
-      slots: 1,
-      capturesPerBrowser: 100,
-      browserMemoryBytes: 8 * 1024 ** 3,
-    },
-    { log, egress, blocker },
-  );
-  parts.defer(() => engine.close());
-  return engine;
 }
 
 interface Asked {

@@ -1,7 +1,28 @@
 /// <reference lib="dom" />
+import type { PageState } from './state.ts';
 import type { PageWaits } from './waits.ts';
 
 declare const waits: PageWaits;
+
+/**
+ * Notes how long after its load event a page that was empty then has been given its first content, for
+ * {@link waitForContent}: on a busy machine that may be looked at later. Runs before the page's own scripts.
+ */
+export function watchFirstContent(): void {
+  const maxElements = 50;
+  const note = () => {
+    const { body } = document;
+    if (body === null || document.scripts.length === 0 || body.querySelectorAll('*').length > maxElements) return;
+    if (body.innerText.trim() !== '' || body.querySelector('img, svg, canvas, video, iframe, input') !== null) return;
+    const loadedAt = performance.now();
+    const observer = new MutationObserver(() => {
+      observer.disconnect();
+      (globalThis as PageState).webcaptureFirstContentMs = performance.now() - loadedAt;
+    });
+    observer.observe(body, { subtree: true, childList: true });
+  };
+  addEventListener('load', note, { once: true });
+}
 
 /**
  * Waits for a page of scripts that shows nothing yet until it does, and then for what it adds one after the other. A page
@@ -13,6 +34,8 @@ declare const waits: PageWaits;
  */
 export async function waitForContent(quietMs: number, maxMs: number, moreMs: number): Promise<void> {
   const pollIntervalMs = 30;
+  /** What is there by then is what a page shows at first. */
+  const firstLookMs = 150;
   /** Further apart than this are no steps of one row. */
   const stepMs = 450;
   /** Looking at more would take long; a page of so many elements shows something. */
@@ -44,7 +67,14 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
     const all = body.querySelectorAll(':not(script, style, noscript, template, link, meta)');
     return !hasOwnText && all.length <= maxElements && ![...all].some(shows);
   };
-  if (document.scripts.length === 0 || !isEmpty()) return;
+  // What was fetched has been waited for.
+  const hasFetched = () =>
+    performance
+      .getEntriesByType('resource')
+      .some((entry) => ['fetch', 'xmlhttprequest'].includes((entry as PerformanceResourceTiming).initiatorType));
+  const { webcaptureFirstContentMs = 0 } = globalThis as PageState;
+  const wasEmpty = () => webcaptureFirstContentMs > firstLookMs && !hasFetched();
+  if (document.scripts.length === 0 || !(isEmpty() || wasEmpty())) return;
 
   // Polls are counted and not time: on a busy machine they are as late as the timers of the page.
   let quietPolls = 0;
@@ -64,4 +94,15 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
     while (performance.now() < end && !isQuiet(stepMs)) await poll();
   }
   observer.disconnect();
+}
+
+/**
+ * Gives the scripts of a page that shows a single colour the time to show something.
+ *
+ * @returns whether there are any; else it is not waited
+ */
+export async function waitForScripts(ms: number): Promise<boolean> {
+  if (document.scripts.length === 0) return false;
+  await waits.sleep(ms);
+  return true;
 }

@@ -47,13 +47,18 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   const page = document.scrollingElement ?? document.documentElement;
   const scroller = state.webcaptureScroller?.element ?? page;
   const last = scroller.scrollHeight - scroller.clientHeight;
-  const staysInSight = (element: Element): boolean => {
-    for (let at: Element | null = element; at !== null; at = at.parentElement) {
-      if (at === scroller) return false;
-      const { position } = getComputedStyle(at);
-      if (position === 'fixed' || position === 'sticky') return true;
+  /** The box that keeps it in sight while the page is scrolled on. */
+  const holderOf = (element: Element, position: 'fixed' | 'sticky'): Element | undefined => {
+    let holder: Element | undefined;
+    for (let at: Element | null = element; at !== null && at !== scroller; at = at.parentElement) {
+      if (getComputedStyle(at).position === position) holder = at;
     }
-    return false;
+    return holder;
+  };
+  const middleOf = (element: Element | null | undefined): number | undefined => {
+    if (!element) return undefined;
+    const { top, height } = element.getBoundingClientRect();
+    return top + height / 2;
   };
   const isInFirstView = (element: Element) => {
     const { top, bottom } = element.getBoundingClientRect();
@@ -61,12 +66,14 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   };
   const isTied = [...effects.stations.values()].some((count) => count >= Math.min(minStations, last / innerHeight));
   const elements = [...effects.stations.keys()]
-    .filter((element) => isTied && element.isConnected && !staysInSight(element))
+    .filter((element) => isTied && element.isConnected && holderOf(element, 'fixed') === undefined)
     .slice(0, maxElements);
   if (elements.length === 0 || last <= 0) return 0;
 
   let looks = elements.map((element) => ({
     element,
+    /** Of the way that the sticky box goes which it stands in, in CSS pixels from the top of the page. */
+    middle: middleOf(holderOf(element, 'sticky')?.parentElement),
     atTop: '',
     distance: Number.POSITIVE_INFINITY,
     look: '',
@@ -102,8 +109,8 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   for (let y = 0; performance.now() < end; y += step) {
     await scrollTo(Math.min(y, last));
     for (const seen of looks) {
-      const { top, height } = seen.element.getBoundingClientRect();
-      const distance = Math.abs(top + height / 2 - innerHeight / 2);
+      const middle = seen.middle === undefined ? middleOf(seen.element) : seen.middle - scroller.scrollTop;
+      const distance = Math.abs((middle ?? 0) - innerHeight / 2);
       if (distance >= seen.distance || getComputedStyle(seen.element).position === 'fixed') continue;
       seen.distance = distance;
       seen.look = seen.element.style.cssText;

@@ -36,22 +36,43 @@ export function keepFixedContents(grown: number): void {
   const { webcaptureFixed = [], webcaptureMotion } = globalThis as PageState;
   const undo: StyleChange[] = [];
   const near = (a: number, b: number) => Math.abs(a - b) <= 2;
+  /** The box, or what covers it, with one of these heights, and is the first to have a background. */
+  const paintedOf = (element: HTMLElement, heights: readonly number[]): HTMLElement => {
+    const { width } = element.getBoundingClientRect();
+    for (let at: Element | undefined = element; at instanceof HTMLElement;) {
+      const { backgroundColor, backgroundImage } = getComputedStyle(at);
+      if (backgroundColor !== 'rgba(0, 0, 0, 0)' || backgroundImage !== 'none') return at;
+      at = [...at.children].find((child) => {
+        const box = child.getBoundingClientRect();
+        return near(box.width, width) && heights.some((height) => near(box.height, height));
+      });
+    }
+    return element;
+  };
   for (const { element, top, height, contents } of webcaptureFixed) {
     if (!element.isConnected) continue;
-    const { style } = element;
-    const important = (name: string, value: string) => {
+    const important = (name: string, value: string, { style } = element) => {
       undo.push([style, name, style.getPropertyValue(name), style.getPropertyPriority(name)]);
       style.setProperty(name, value, 'important');
     };
     const isKept = () => contents.every((one) => near(one.element.getBoundingClientRect().top, one.top));
-    if (isKept()) continue;
     const now = element.getBoundingClientRect();
-    if (near(now.height, height + grown)) {
-      const tried = undo.length;
-      important('padding-bottom', `${Number.parseFloat(getComputedStyle(element).paddingBottom) + grown}px`);
-      important('box-sizing', 'border-box');
-      if (isKept()) continue;
-      for (const [, ...property] of undo.splice(tried)) style.setProperty(...property);
+    const hasGrown = near(now.height, height + grown);
+    // What has the background goes on: it may lie inside of the box, and cover it.
+    const painted = hasGrown ? paintedOf(element, [height, now.height]) : element;
+    if (isKept() && painted === element) continue;
+    if (hasGrown) {
+      const isPadded = [painted, element].some((padded) => {
+        const tried = undo.length;
+        const padding = Number.parseFloat(getComputedStyle(padded).paddingBottom) + grown;
+        important('padding-bottom', `${padding}px`, padded);
+        important('box-sizing', 'border-box', padded);
+        if (padded !== element) important('height', `${now.height}px`, padded);
+        if (isKept()) return true;
+        for (const [changed, ...property] of undo.splice(tried).toReversed()) changed.setProperty(...property);
+        return false;
+      });
+      if (isPadded || isKept()) continue;
       for (const name of ['height', 'min-height', 'max-height']) important(name, `${height}px`);
       important('box-sizing', 'border-box');
       important('bottom', 'auto');

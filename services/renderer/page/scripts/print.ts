@@ -1,4 +1,38 @@
 /// <reference lib="dom" />
+import type { finishAnimations as FinishAnimations } from './animations.ts';
+import type { PageState } from './state.ts';
+
+/** A helper of the call. */
+declare const finishAnimations: typeof FinishAnimations;
+
+/** Remembers which elements can be seen while all of the page is in sight, and how they look, for {@link keepRevealed}. */
+export function rememberRevealed(): void {
+  const maxElements = 5000;
+  if (document.scripts.length === 0) return;
+  finishAnimations();
+  const revealed = new Map<HTMLElement, Record<string, string>>();
+  const all = document.querySelectorAll<HTMLElement>('body *');
+  for (let index = 0; index < all.length && index < maxElements; index += 1) {
+    const element = all[index];
+    // In a form, `style` may be a field of that name.
+    if (!(element?.style instanceof CSSStyleDeclaration)) continue;
+    const { opacity, visibility, transform, translate, scale } = getComputedStyle(element);
+    if (Number(opacity) < 0.5 || visibility === 'hidden') continue;
+    revealed.set(element, { opacity, visibility, transform, translate, scale });
+  }
+  (globalThis as PageState).webcaptureRevealed = revealed;
+}
+
+/** Gives what scripts have hidden since {@link rememberRevealed} the look that it had: most hide what is out of sight. */
+export function keepRevealed(): void {
+  for (const [element, look] of (globalThis as PageState).webcaptureRevealed ?? []) {
+    const { opacity, visibility } = getComputedStyle(element);
+    if (Number(opacity) >= 0.05 && visibility !== 'hidden') continue;
+    for (const [name, value] of Object.entries({ ...look, transition: 'none', animation: 'none' })) {
+      element.style.setProperty(name, value, 'important');
+    }
+  }
+}
 /**
  * Overrules what the page's own rules say of paper and margins and, for a single page, of page breaks. A constructed
  * style sheet comes after all others, and no policy of the page forbids it.
@@ -25,10 +59,12 @@ export function usePaperAskedFor(
 /**
  * Lets what is fixed to the viewport stand once, and not on every page: where it is on the first one, or at the end of the
  * content when it hangs at the lower edge. What the page's rules for paper fix themselves stays on every page, and so do
- * backgrounds, which hold nothing to read.
+ * backgrounds, which hold nothing to read. A sidebar that would lie upon the text is left out.
  */
 export function placeFixedOnce(): void {
   const minBackdrop = 0.9;
+  const maxTexts = 400;
+  const minOverlap = 4;
   const chosen: string[] = [];
   const collect = (rules: CSSRuleList, isForPrint: boolean): void => {
     for (const rule of rules) {
@@ -52,6 +88,22 @@ export function placeFixedOnce(): void {
         return false;
       }
     });
+  /** Whether text of the page lies under the box. */
+  const hidesText = (element: HTMLElement, box: DOMRect) => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const range = document.createRange();
+    for (let count = 0; count < maxTexts && texts.nextNode() !== null; count += 1) {
+      const { currentNode: text } = texts;
+      const holder = text.parentElement;
+      if ((text.textContent ?? '').trim() === '' || element.contains(text) || !holder?.checkVisibility()) continue;
+      range.selectNodeContents(text);
+      const { left, right, top, bottom } = range.getBoundingClientRect();
+      const [from, to] = [Math.max(left, box.left), Math.min(right, box.right)];
+      if (to - from < minOverlap) continue;
+      if (element.contains(document.elementFromPoint((from + to) / 2, (top + bottom) / 2))) return true;
+    }
+    return false;
+  };
   const end = (document.scrollingElement ?? document.documentElement).scrollHeight;
   for (const element of document.querySelectorAll<HTMLElement>('body *')) {
     // In a form, `style` may be a field of that name.
@@ -61,8 +113,9 @@ export function placeFixedOnce(): void {
     const covers = box.width >= innerWidth * minBackdrop && box.height >= innerHeight * minBackdrop;
     if (covers && (element.innerText ?? '').trim() === '') continue;
     const isBeside = box.left >= innerWidth - 1 || box.right <= 1 || box.bottom <= 1 || box.top >= innerHeight - 1;
-    if (isBeside) {
-      // It waits beside the screen, and would widen the paper.
+    const isSidebar = box.height >= innerHeight * minBackdrop && box.width < innerWidth * minBackdrop;
+    if (isBeside || (isSidebar && hidesText(element, box))) {
+      // It waits beside the screen, and would widen the paper; or paper is too narrow for it and what it would lie upon.
       element.style.setProperty('display', 'none', 'important');
       continue;
     }

@@ -46,6 +46,10 @@ export interface PageState {
     /** Those that came later, and have been shown. */
     readonly shown: Set<Element>;
   };
+  /** Elements that could be seen when all of the page was in sight, and the look that they had. */
+  webcaptureRevealed?: ReadonlyMap<HTMLElement, Readonly<Record<string, string>>>;
+  /** How long after its load event a page that was empty then was given its first content; undefined for others. */
+  webcaptureFirstContentMs?: number;
   /** When all of the page had come into sight, by `performance.now()`. */
   webcaptureShownAt?: number;
 }

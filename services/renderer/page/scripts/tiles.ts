@@ -42,7 +42,13 @@ export function prepareTiles(): void {
 export async function showTile(top: number, isLast: boolean, restMs: number): Promise<void> {
   const minBackdrop = 0.9;
   const minLate = 0.02;
-  const state = (globalThis as PageState).webcaptureTiles;
+  /** A page that is not drawn has no frames; a busy machine is late with them. */
+  const frameTimeoutMs = 1000;
+  /** What is changed over and over for longer than this has no end to wait for. */
+  const maxRowMs = 1000;
+  /** However late a busy machine is. */
+  const minRounds = 3;
+  const { webcaptureTiles: state, webcaptureMotion } = globalThis as PageState;
   const page = document.scrollingElement ?? document.documentElement;
   const hide = (element: Element, isHidden: boolean) => {
     if (!(element instanceof HTMLElement || element instanceof SVGElement)) return;
@@ -94,25 +100,20 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
       else hide(element, !isHere);
     }
   };
+  /** What scripts have changed since: not what they have been changing for ever. */
+  const hasChangedSince = (time: number) =>
+    [...(webcaptureMotion?.nodes.values() ?? [])].some(({ since, last }) => last >= time && last - since < maxRowMs);
+  const start = performance.now();
   page.scrollTo({ top, behavior: 'instant' });
-  await waits.untilFrame(150);
-  await waits.untilFrame(150);
-  const places = () =>
-    ((globalThis as PageState).webcaptureSeen?.sample ?? [])
-      .map((element) => {
-        const { top: at, left } = element.getBoundingClientRect();
-        const isNear = at < innerHeight && at > -innerHeight;
-        return isNear ? `${Math.round(at)} ${Math.round(left)} ${getComputedStyle(element).opacity}` : '';
-      })
-      .join();
-  const end = performance.now() + restMs;
-  for (let seen = places(); performance.now() < end;) {
-    finishAnimations();
-    await waits.untilFrame(100);
-    const now = places();
-    if (now === seen) break;
-    seen = now;
+  // Scripts hear of the new place with the next frame. What they begin there is over when a later one finds nothing changed:
+  // observers of what is in sight have been called by then, and have had a frame to follow.
+  await waits.untilObserved(frameTimeoutMs);
+  for (let [round, since] = [0, start]; round < minRounds || performance.now() - start < restMs; round += 1) {
+    const before = performance.now();
+    const finished = finishAnimations();
+    await waits.untilFrame(frameTimeoutMs);
+    if (finished === 0 && !hasChangedSince(since)) break;
+    since = before;
   }
   arrange();
-  await waits.untilFrame(150);
 }

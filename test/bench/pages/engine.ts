@@ -1,0 +1,31 @@
+import { createSystemLookup } from '@webcapture/shared/egress/lookup.ts';
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { createLogger } from '@webcapture/shared/runtime/logger.ts';
+import { loadBlocker } from '../../../services/renderer/blocking/blocker.ts';
+import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import { startRenderEngine, type RenderEngine } from '../../../services/renderer/page/engine.ts';
+
+/** An engine of one slot on a real browser, whose captures may go to this machine only. */
+export async function startBenchEngine(
+  parts: AsyncDisposableStack,
+  tools: { readonly headlessShell: string; readonly chromium: string; readonly sandbox: 'on' | 'off' },
+): Promise<RenderEngine> {
+  const log = createLogger({ service: 'bench', pod: 'bench', level: 'silent' });
+  const policy = createEgressPolicy({ allow: ['127.0.0.0/8'] });
+  const egress = await startEgressProxy({ policy, log, lookup: createSystemLookup() });
+  parts.defer(() => egress.close());
+  const blocker = await loadBlocker({ path: undefined, log });
+  const engine = await startRenderEngine(
+    {
+      headlessShellPath: tools.headlessShell,
+      chromiumPath: tools.chromium,
+      sandbox: tools.sandbox,
+      slots: 1,
+      capturesPerBrowser: 100,
+      browserMemoryBytes: 8 * 1024 ** 3,
+    },
+    { log, egress, blocker },
+  );
+  parts.defer(() => engine.close());
+  return engine;
+}

@@ -1,0 +1,61 @@
+import process from 'node:process';
+import type { RenderEngine } from '../../../services/renderer/page/engine.ts';
+import { defaultOptions } from '../../harness/records.ts';
+import { ensureTestTools } from '../../harness/tools.ts';
+import { percentilesOf } from '../http-load.ts';
+import { startBenchEngine } from './engine.ts';
+
+const rounds = 9;
+const captureTimeoutMs = 60_000;
+const viewport = { width: 1280, height: 800, deviceScaleFactor: 1 } as const;
+/** One that Chromium encodes whole, and one whose grown picture is put together, too. */
+const sectionCounts = [30, 55] as const;
+const goal = 2.5;
+
+/** What a page costs that is taken in tiles, beside the same page without the script that makes it so: they take turns. */
+export async function benchTilesCost(): Promise<void> {
+  await using parts = new AsyncDisposableStack();
+  const say = (line: string) => process.stdout.write(`${line}\n`);
+  const engine = await startBenchEngine(parts, await ensureTestTools(say));
+  say(`Tiles of grown: p50 of ${rounds} captures each as png at ${viewport.width} x ${viewport.height}, taking turns`);
+  for (const sections of sectionCounts) {
+    const times = { grown: [] as number[], tiles: [] as number[] };
+    let height = 0;
+    // What runs for the first time is slower.
+    for (let round = -1; round < rounds; round += 1) {
+      for (const strategy of ['grown', 'tiles'] as const) {
+        const begun = performance.now();
+        const rendering = await capture(engine, pageOf(sections, strategy === 'tiles'));
+        const ms = performance.now() - begun;
+        if (rendering.report.strategy !== strategy)
+          throw new Error(`the page was taken as ${rendering.report.strategy}`);
+        height = rendering.height;
+        if (round >= 0) times[strategy].push(ms);
+      }
+    }
+    const [grown, tiles] = [percentilesOf(times.grown).p50, percentilesOf(times.tiles).p50];
+    const ratio = (tiles / grown).toFixed(2);
+    say(`${height} px: grown ${Math.round(grown)} ms, tiles ${Math.round(tiles)} ms, ${ratio} (goal: at most ${goal})`);
+  }
+}
+
+function capture(engine: RenderEngine, html: string) {
+  return engine.render({
+    source: { kind: 'html', html },
+    options: { ...defaultOptions, isFullPage: true, viewport },
+    ownBrowser: false,
+    signal: new AbortController().signal,
+    deadline: Date.now() + captureTimeoutMs,
+  });
+}
+
+/** Text and coloured boxes; with `feeds`, its first part copies the height of the viewport for ever. */
+function pageOf(sections: number, feeds: boolean): string {
+  const section = (index: number) =>
+    `<section style="background:hsl(${index * 40} 60% 90%)"><h2>Part ${index}</h2><p>${'The quick brown fox jumps over the lazy dog. '.repeat(30)}</p></section>`;
+  const fit = feeds
+    ? `document.querySelector('header').style.height = innerHeight + 'px'; requestAnimationFrame(fit);`
+    : '';
+  return `<!doctype html><title>tiles</title><style>section { box-sizing: border-box; height: 380px; padding: 20px } header { height: 100vh; background: #235 }</style>
+    <header></header>${Array.from({ length: sections }, (_, index) => section(index)).join('')}<script>const fit = () => { ${fit} }; fit();</script>`;
+}
