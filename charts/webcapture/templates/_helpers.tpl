@@ -28,6 +28,17 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end -}}
 
+{{/*
+Labels of pods: only what selects them. A label that changes with each release of the chart would restart every pod, and the
+embedded NATS with them. Usage: as "webcapture.labels".
+*/}}
+{{- define "webcapture.podLabels" -}}
+{{ include "webcapture.selector" . }}
+{{- with .root.Values.podLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
 {{- define "webcapture.selector" -}}
 app.kubernetes.io/name: webcapture
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -37,6 +48,18 @@ app.kubernetes.io/component: {{ . }}
 {{- with .region }}
 webcapture.dev/region: {{ . }}
 {{- end }}
+{{- end -}}
+
+{{/* A quantity of Kubernetes, such as 20Gi, in bytes. */}}
+{{- define "webcapture.bytes" -}}
+{{- if kindIs "string" . -}}
+{{- $units := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "T" 1000000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- $unit := regexReplaceAll "^[0-9.]+" . "" -}}
+{{- if not (hasKey $units $unit) -}}{{- fail (printf "%s: sizes and amounts of memory are a number and one of k, M, G, T, Ki, Mi, Gi and Ti, such as 20Gi." .) -}}{{- end -}}
+{{- mulf (regexFind "^[0-9.]+" . | float64) (index $units $unit) | int64 -}}
+{{- else -}}
+{{- int64 . -}}
+{{- end -}}
 {{- end -}}
 
 {{/* Usage: include "webcapture.image" (dict "root" $ "image" .Values.image) */}}
@@ -59,8 +82,8 @@ webcapture.dev/region: {{ . }}
 {{/*
 What signs in to NATS, as a JSON list of {service, region, name, key, variable}: `key` is where the Secret has the password, `variable`
 where the embedded server reads it. Renderers have a user for each region. The chart's own Secret has one for every region that there
-can be: adding a region must not restart the embedded server, which without a volume loses what it holds. A Secret of the operator has those
-of the installed regions.
+can be, since adding a region must not restart the embedded server, and one for backups. A Secret of the operator has those of the
+installed regions.
 */}}
 {{- define "webcapture.natsLogins" -}}
 {{- $regions := list "us-east" "us-west" "eu-west" "eu-central" "asia-east" "asia-southeast" -}}
@@ -68,7 +91,11 @@ of the installed regions.
 {{- $regions = list -}}
 {{- range concat .Values.regions .Values.otherRegions -}}{{- $regions = append $regions .name -}}{{- end -}}
 {{- end -}}
-{{- $logins := list (include "webcapture.natsLogin" (dict "root" . "service" "controller") | fromJson) -}}
+{{- $logins := list -}}
+{{- if not .Values.nats.existingSecret -}}
+{{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" . "service" "backup") | fromJson) -}}
+{{- end -}}
+{{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" . "service" "controller") | fromJson) -}}
 {{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" . "service" "front") | fromJson) -}}
 {{- range sortAlpha $regions -}}
 {{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" $ "service" "renderer" "region" .) | fromJson) -}}

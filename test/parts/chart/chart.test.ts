@@ -12,7 +12,17 @@ import { readRendererConfig } from '../../../services/renderer/config.ts';
 import { withValuesTable } from '../../../deploy/chart/with-values-table.ts';
 import { startProcess, type GuardedProcess } from '../../../deploy/local/process.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { chartFolder, envOf, find, helm, helmDeadlineMs, podOf, render, type KubeObject } from '../../harness/helm.ts';
+import {
+  chartFolder,
+  envOf,
+  find,
+  helm,
+  helmDeadlineMs,
+  planOf,
+  podOf,
+  render,
+  type KubeObject,
+} from '../../harness/helm.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { permissions } from '../../harness/nats-users.ts';
 import { provision } from '../../../services/controller/streams.ts';
@@ -29,7 +39,7 @@ beforeAll(async () => {
   [produced, all] = await Promise.all([render(production), render(everything)]);
 }, helmDeadlineMs);
 
-interface SecretData {
+interface ConfigData {
   readonly data: Readonly<Record<string, string>>;
 }
 interface SecretKey {
@@ -41,15 +51,17 @@ interface SecretKey {
 const secretKeyOf = ({ valueFrom }: { readonly valueFrom?: object }) =>
   (valueFrom as { secretKeyRef?: SecretKey } | undefined)?.secretKeyRef;
 
-/** What a Secret of the defaults has there. */
+/** What the Job would have put there, which generates what its plan names. */
 function passwordOf(from: SecretKey | undefined): string {
-  if (from === undefined) throw new Error('the variable is not read from a Secret');
-  const { data } = find(defaults, 'Secret', from.name) as unknown as SecretData;
-  return Buffer.from(data[from.key] ?? '', 'base64').toString();
+  const secret = planOf(defaults).secrets.find(({ name }) => name === from?.name);
+  if (from === undefined || secret?.keys.includes(from.key) !== true) {
+    throw new Error(`the plan has no secret for ${JSON.stringify(from)}`);
+  }
+  return `p${Buffer.from(from.key).toString('hex')}`;
 }
 
 const natsConfigOf = (objects: readonly KubeObject[]) =>
-  (find(objects, 'ConfigMap', 'wc-webcapture-nats') as unknown as SecretData).data['nats.conf'] ?? '';
+  (find(objects, 'ConfigMap', 'wc-webcapture-nats') as unknown as ConfigData).data['nats.conf'] ?? '';
 
 const rendered = (): Readonly<Record<string, readonly KubeObject[]>> => ({ defaults, produced, all });
 
@@ -86,7 +98,7 @@ describe.each(['defaults', 'produced', 'all'])('what is made of %s', (name) => {
       const what = `${object.kind} ${object.metadata.name}`;
       expect([what, pod.automountServiceAccountToken]).toEqual([
         what,
-        object.metadata.name === 'wc-webcapture-controller',
+        ['wc-webcapture-controller', 'wc-webcapture-prepare'].includes(object.metadata.name),
       ]);
       expect(pod.securityContext.seccompProfile?.type).toMatch(/RuntimeDefault|Localhost/);
       if (!isInstaller) expect(pod.securityContext.runAsNonRoot).toBe(true);
@@ -138,7 +150,7 @@ describe('with no values', () => {
   test('there are two regions, an embedded NATS and store, and nothing that needs more than a bare cluster', () => {
     const kinds = [...new Set(defaults.map(({ kind }) => kind))].toSorted();
     expect(kinds).toEqual(
-      'ConfigMap Deployment Lease NetworkPolicy Pod PodDisruptionBudget Role RoleBinding Secret Service ServiceAccount StatefulSet'.split(
+      'ConfigMap Deployment Job Lease NetworkPolicy Pod PodDisruptionBudget Role RoleBinding Service ServiceAccount StatefulSet'.split(
         ' ',
       ),
     );
@@ -148,7 +160,9 @@ describe('with no values', () => {
       'wc-webcapture-renderer-us-east',
       'wc-webcapture-renderer-eu-west',
     ]);
-    expect(find(defaults, 'StatefulSet', 'wc-webcapture-nats')['spec']).not.toHaveProperty('volumeClaimTemplates');
+    expect(find(defaults, 'StatefulSet', 'wc-webcapture-nats')['spec']).toMatchObject({
+      volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: { resources: { requests: { storage: '20Gi' } } } }],
+    });
   });
 
   test('memory follows from the slots, and browsers are replaced before the kernel ends the pod', () => {
@@ -190,10 +204,10 @@ describe('the users of NATS', () => {
     ]) as Readonly<Record<string, string>>;
 
   test('are one of each service, and one of the renderers of each region, each with a password of its own', () => {
-    const { data } = find(defaults, 'Secret', 'wc-webcapture-nats-auth') as unknown as SecretData;
-    expect(keysOf(defaults)).toEqual(keyOfEach(regions));
-    expect(Object.keys(data).toSorted()).toEqual(Object.values(keyOfEach(regions)).toSorted());
-    expect(new Set(Object.values(data)).size).toBe(Object.keys(data).length);
+    const generated = planOf(defaults).secrets.find(({ name }) => name === 'wc-webcapture-nats-auth');
+    const keys = { ...keyOfEach(regions), BACKUP_PASSWORD: 'backup-password' };
+    expect(keysOf(defaults)).toEqual(keys);
+    expect(generated?.keys.toSorted()).toEqual(Object.values(keys).toSorted());
     for (const region of ['us-east', 'eu-west']) {
       const env = podOf(find(defaults, 'Deployment', `wc-webcapture-renderer-${region}`))?.containers[0]?.env ?? [];
       const secret = { name: 'wc-webcapture-nats-auth', key: `renderer-${region}-password` };
@@ -240,7 +254,7 @@ describe('the users of NATS', () => {
         .replace('0.0.0.0:8222', `127.0.0.1:${await freePort()}`);
       await writeFile(join(folder, 'nats.conf'), config);
       const env = Object.fromEntries(
-        (natsPod(defaults)?.containers[0]?.env ?? []).map((it) => [it.name, passwordOf(secretKeyOf(it))]),
+        (natsPod(defaults)?.containers[0]?.env ?? []).map((it) => [it.name, it.value ?? passwordOf(secretKeyOf(it))]),
       );
       server = await startProcess({
         name: 'nats-server',

@@ -87,6 +87,19 @@ describe('streams and durables of version 0.1', () => {
     await held?.ack();
     expect((await stateOf(session, streamNames.captures)).messages).toBe(0);
   });
+
+  test('get a limit of their size, but none below what they hold: a full stream refuses captures', async () => {
+    const mebibyte = 1024 ** 2;
+    const maxBytesOf = async (name: string) => (await session.jsm.streams.info(name)).config.max_bytes;
+    const limited = (files: number) => ({ ...streamSettings, maxBytes: { ...streamSettings.maxBytes, files } });
+    await session.js.publish('files.part.large', new Uint8Array(900 * 1024));
+    await session.js.publish('files.part.larger', new Uint8Array(900 * 1024));
+    await provision(session.jsm, limited(mebibyte), [region]);
+    expect(await maxBytesOf(streamNames.files)).toBe(-1);
+    await session.js.publish('files.part.another', 'there is room');
+    await provision(session.jsm, limited(4 * mebibyte), [region]);
+    expect(await maxBytesOf(streamNames.files)).toBe(4 * mebibyte);
+  });
 });
 
 /** What an engine was told to show, and what it makes of it. */
