@@ -2,7 +2,16 @@ import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
-import { chartFolder, envOf, find, helmDeadlineMs, planOf, podOf, render, type KubeObject } from '../../harness/helm.ts';
+import {
+  chartFolder,
+  envOf,
+  find,
+  helmDeadlineMs,
+  planOf,
+  podOf,
+  render,
+  type KubeObject,
+} from '../../harness/helm.ts';
 
 const pinned = {
   image: { tag: '1' },
