@@ -29,7 +29,7 @@ async function call(method, path, body, type = 'application/json') {
 /** Why an existing StatefulSet cannot become the wanted one, or null. Kubernetes never changes volumeClaimTemplates. */
 function obstacle(found, { name, volume }) {
   const [claim] = found.spec.volumeClaimTemplates ?? [];
-  const guide = 'See "Change the volume of the embedded NATS" in docs/operations.md. Nothing has been changed.';
+  const guide = 'See "Change the volume of the embedded NATS" in docs/backup.md. Nothing has been changed.';
   if (volume === null) {
     return claim === undefined
       ? null

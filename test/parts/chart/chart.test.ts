@@ -1,6 +1,6 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { regions, type Region } from '@webcapture/shared/runtime/regions.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
@@ -10,8 +10,7 @@ import { readControllerConfig } from '../../../services/controller/config.ts';
 import { readFrontConfig } from '../../../services/front/config.ts';
 import { readRendererConfig } from '../../../services/renderer/config.ts';
 import { withValuesTable } from '../../../deploy/chart/with-values-table.ts';
-import { startProcess, type GuardedProcess } from '../../../deploy/local/process.ts';
-import { freePort } from '../../harness/free-port.ts';
+import { natsConfigOf, passwordOf, secretKeyOf, startChartNats, type ChartNats } from '../../harness/chart-nats.ts';
 import {
   chartFolder,
   envOf,
@@ -38,30 +37,6 @@ beforeAll(async () => {
   defaults = await render();
   [produced, all] = await Promise.all([render(production), render(everything)]);
 }, helmDeadlineMs);
-
-interface ConfigData {
-  readonly data: Readonly<Record<string, string>>;
-}
-interface SecretKey {
-  readonly name: string;
-  readonly key: string;
-}
-
-/** The key of a Secret that a variable of a pod is read from. */
-const secretKeyOf = ({ valueFrom }: { readonly valueFrom?: object }) =>
-  (valueFrom as { secretKeyRef?: SecretKey } | undefined)?.secretKeyRef;
-
-/** What the Job would have put there, which generates what its plan names. */
-function passwordOf(from: SecretKey | undefined): string {
-  const secret = planOf(defaults).secrets.find(({ name }) => name === from?.name);
-  if (from === undefined || secret?.keys.includes(from.key) !== true) {
-    throw new Error(`the plan has no secret for ${JSON.stringify(from)}`);
-  }
-  return `p${Buffer.from(from.key).toString('hex')}`;
-}
-
-const natsConfigOf = (objects: readonly KubeObject[]) =>
-  (find(objects, 'ConfigMap', 'wc-webcapture-nats') as unknown as ConfigData).data['nats.conf'] ?? '';
 
 const rendered = (): Readonly<Record<string, readonly KubeObject[]>> => ({ defaults, produced, all });
 
@@ -240,35 +215,16 @@ describe('the users of NATS', () => {
   );
 
   describe('on a server with the configuration of the chart', () => {
-    let folder: string;
-    let url: string;
-    let server: GuardedProcess;
+    let nats: ChartNats;
     const open: NatsSession[] = [];
     beforeAll(async () => {
-      folder = await mkdtemp(join(inject('tempFolder'), 'nats-config-'));
-      const port = await freePort();
-      url = `nats://127.0.0.1:${port}`;
-      const config = natsConfigOf(defaults)
-        .replace('/data', folder)
-        .replace('0.0.0.0:4222', `127.0.0.1:${port}`)
-        .replace('0.0.0.0:8222', `127.0.0.1:${await freePort()}`);
-      await writeFile(join(folder, 'nats.conf'), config);
-      const env = Object.fromEntries(
-        (natsPod(defaults)?.containers[0]?.env ?? []).map((it) => [it.name, it.value ?? passwordOf(secretKeyOf(it))]),
-      );
-      server = await startProcess({
-        name: 'nats-server',
-        command: inject('tools').natsServer,
-        args: ['-c', join(folder, 'nats.conf')],
-        env,
-        onLine: () => undefined,
-      });
+      nats = await startChartNats(defaults);
       const controller = await signIn('controller');
       await provision(controller.jsm, streamSettings, ['us-east', 'eu-west']);
     });
     afterAll(async () => {
       await Promise.all(open.map(({ nc }) => nc.close()));
-      await server.stop({ graceMs: 0 });
+      await nats.server.stop({ graceMs: 0 });
     });
 
     /** As the pods of a Deployment do; `overrides` are of somebody who pretends. */
@@ -280,9 +236,9 @@ describe('the users of NATS', () => {
       const { WEBCAPTURE_NATS_USER: user = '', WEBCAPTURE_REGION: region } = envOf(object);
       const variable = podOf(object)?.containers[0]?.env?.find(({ name }) => name === 'WEBCAPTURE_NATS_PASSWORD');
       const session = await connectNats({
-        url,
+        url: nats.url,
         user,
-        password: passwordOf(variable && secretKeyOf(variable)),
+        password: passwordOf(defaults, variable && secretKeyOf(variable)),
         inboxPrefix: `_INBOX.${region === undefined ? deployment : `renderer.${region}`}`,
         name: 'test',
         log: silentLog,
