@@ -40,6 +40,9 @@ export async function helm(args: readonly string[]): Promise<string> {
   );
 }
 
+/** What the chart must be told in any case: it pulls no image from a registry that nobody named. */
+export const imageArgs = ['--set', 'image.registry=registry.test'];
+
 /** What a chart makes of values, hooks among it. `args` are further arguments of `helm template`. */
 export async function render(
   values: object = {},
@@ -56,6 +59,7 @@ export async function render(
     'ns',
     '--kube-version',
     '1.33.0',
+    ...imageArgs,
     '--values',
     file,
     ...args,

@@ -62,12 +62,24 @@ webcapture.dev/region: {{ . }}
 {{- end -}}
 {{- end -}}
 
-{{/* Usage: include "webcapture.image" (dict "root" $ "image" .Values.image) */}}
+{{/*
+The name of an image. A repository that begins with a host is complete; any other needs a registry. Usage: include
+"webcapture.image" (dict "root" $ "image" .Values.image)
+*/}}
 {{- define "webcapture.image" -}}
+{{- $registry := coalesce (default dict .root.Values.global).imageRegistry .image.registry .root.Values.image.registry -}}
+{{- $name := .image.repository -}}
+{{- if not (regexMatch "^([^/]*[.:][^/]*|localhost)/" $name) -}}
+{{- if not $registry -}}
+{{- $tag := default .root.Chart.AppVersion .image.tag -}}
+{{- fail (printf "image.registry: name the registry that has the images of webcapture. To build them and push them to yours:\n  for image in front renderer; do\n    docker build -f deploy/docker/Dockerfile --target $image -t REGISTRY/webcapture/$image:%s .\n    docker push REGISTRY/webcapture/$image:%s\n  done\n  helm ... --set image.registry=REGISTRY" $tag $tag) -}}
+{{- end -}}
+{{- $name = printf "%s/%s" (trimSuffix "/" $registry) $name -}}
+{{- end -}}
 {{- if .image.digest -}}
-{{ .image.repository }}@{{ .image.digest }}
+{{ $name }}@{{ .image.digest }}
 {{- else -}}
-{{ .image.repository }}:{{ default .root.Chart.AppVersion .image.tag }}
+{{ $name }}:{{ default .root.Chart.AppVersion .image.tag }}
 {{- end -}}
 {{- end -}}
 
@@ -245,18 +257,44 @@ http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{
 {{- end }}
 {{- end -}}
 
-{{/* Pod Security `restricted`, whatever the seccomp profile. */}}
+{{/* By default Pod Security `restricted`, whatever the seccomp profile. */}}
 {{- define "webcapture.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 10001
-runAsGroup: 10001
-fsGroup: 10001
+{{- toYaml .Values.podSecurityContext -}}
 {{- end -}}
 
 {{- define "webcapture.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: { drop: [ALL] }
+{{- toYaml .Values.containerSecurityContext -}}
+{{- end -}}
+
+{{/* What an operator adds to pods. Usage: include "webcapture.extraVolumes" .Values.front */}}
+{{- define "webcapture.extraVolumes" -}}
+{{- with .extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "webcapture.extraVolumeMounts" -}}
+{{- with .extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "webcapture.sidecars" -}}
+{{- with .sidecars }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Usage: dict "root" $ "service" "front" */}}
+{{- define "webcapture.serviceAccount" -}}
+{{- $account := index .root.Values.serviceAccounts .service -}}
+{{- if $account.name -}}
+{{ $account.name }}
+{{- else if $account.create -}}
+{{ include "webcapture.fullname" .root }}-{{ .service }}
+{{- else -}}
+default
+{{- end -}}
 {{- end -}}
 
 {{/* Pods apart from each other, as far as there are nodes. Usage: dict "root" $ "component" … "region" … */}}
@@ -269,7 +307,19 @@ capabilities: { drop: [ALL] }
   labelSelector:
     matchLabels:
       {{- $selector | nindent 6 }}
+  # The pods of the version before, which a rolling update removes, are not counted.
+  matchLabelKeys: [pod-template-hash]
 {{- end }}
+{{- end -}}
+
+{{/* Where the renderers of a region run, as JSON: what the region says itself wins. Usage: dict "root" $ "region" (an entry of regions) */}}
+{{- define "webcapture.placing" -}}
+{{- $fields := list "nodeSelector" "tolerations" "affinity" -}}
+{{- $placing := dict -}}
+{{- range $fields -}}
+{{- $_ := set $placing . (index (hasKey $.region . | ternary $.region $.root.Values.renderer) .) -}}
+{{- end -}}
+{{- toJson $placing -}}
 {{- end -}}
 
 {{/* Usage: dict "root" $ "values" .Values.front */}}
@@ -289,7 +339,7 @@ affinity:
 {{- with .root.Values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
-{{- with .root.Values.imagePullSecrets }}
+{{- with concat .root.Values.imagePullSecrets (default list (default dict .root.Values.global).imagePullSecrets) }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}

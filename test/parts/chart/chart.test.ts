@@ -17,6 +17,7 @@ import {
   find,
   helm,
   helmDeadlineMs,
+  imageArgs,
   planOf,
   podOf,
   render,
@@ -43,7 +44,7 @@ const rendered = (): Readonly<Record<string, readonly KubeObject[]>> => ({ defau
 test(
   'helm lint has nothing to say',
   async () => {
-    const said = await helm(['lint', '--strict', '--kube-version', '1.33.0', chartFolder]);
+    const said = await helm(['lint', '--strict', '--kube-version', '1.33.0', ...imageArgs, chartFolder]);
     expect(said).toContain('0 chart(s) failed');
   },
   helmDeadlineMs,
@@ -125,7 +126,7 @@ describe('with no values', () => {
   test('there are two regions, an embedded NATS and store, and nothing that needs more than a bare cluster', () => {
     const kinds = [...new Set(defaults.map(({ kind }) => kind))].toSorted();
     expect(kinds).toEqual(
-      'ConfigMap Deployment Job Lease NetworkPolicy Pod PodDisruptionBudget Role RoleBinding Service ServiceAccount StatefulSet'.split(
+      'ConfigMap Deployment Job NetworkPolicy Pod PodDisruptionBudget Role RoleBinding Service ServiceAccount StatefulSet'.split(
         ' ',
       ),
     );
@@ -161,8 +162,9 @@ describe('with no values', () => {
       const drainMs = Number(/drainMs\b[^\d\n]*([\d_]+)/.exec(source)?.[1]?.replaceAll('_', ''));
       const deployment = find(defaults, 'Deployment', `wc-webcapture-${name}`);
       const delay = Number(envOf(deployment)['WEBCAPTURE_DRAIN_DELAY'] ?? 0);
-      expect(delay).toBe(service === 'front' ? 5 : 0);
-      expect(podOf(deployment)?.terminationGracePeriodSeconds).toBeGreaterThan(drainMs / 1000 + delay);
+      const queue = Number(envOf(deployment)['WEBCAPTURE_QUEUE_TIMEOUT'] ?? 0);
+      expect([delay, queue]).toEqual(service === 'front' ? [5, 60] : [0, 0]);
+      expect(podOf(deployment)?.terminationGracePeriodSeconds).toBeGreaterThan(drainMs / 1000 + delay + queue);
     }
   });
 });
@@ -304,12 +306,13 @@ describe('a bucket', () => {
     'is opened by renderers with a key of their own, where they have one',
     async () => {
       const gcs = { bucket: 'captures', existingSecret: 'trusted' };
-      const bucket = (rest: object) => render({ storage: { type: 'gcs', gcs: { ...gcs, ...rest } } });
+      const renderer = { sandbox: { mode: 'localhost' } };
+      const bucket = (rest: object) => render({ renderer, storage: { type: 'gcs', gcs: { ...gcs, ...rest } } });
       expect(keyFiles(await bucket({}))).toEqual(['trusted', 'trusted', 'trusted']);
-      const renderer = { existingSecret: 'creator' };
-      expect(keyFiles(await bucket({ renderer }))).toEqual(['trusted', 'trusted', 'creator']);
+      const creator = { existingSecret: 'creator' };
+      expect(keyFiles(await bucket({ renderer: creator }))).toEqual(['trusted', 'trusted', 'creator']);
       // Fronts and controllers by Workload Identity.
-      const mixed = await bucket({ renderer, existingSecret: '' });
+      const mixed = await bucket({ renderer: creator, existingSecret: '' });
       expect(keyFiles(mixed)).toEqual([undefined, undefined, 'creator']);
       const path = (name: string) =>
         envOf(find(mixed, 'Deployment', `wc-webcapture-${name}`))['GOOGLE_APPLICATION_CREDENTIALS'];
@@ -446,6 +449,16 @@ test.each<[object, RegExp]>([
   [{ ingress: { enabled: true } }, /ingress\.hosts/],
   [{ renderer: { sandbox: { mode: 'on' } } }, /sandbox[./]mode/],
   [{ renderer: { sandbox: { installer: { enabled: true } } } }, /localhost only/],
+  [
+    { storage: { type: 'gcs', gcs: { bucket: 'captures' } } },
+    /acceptUnsandboxedBrowser to true: .*rights of a renderer/,
+  ],
+  [
+    { front: { queueTimeout: 91 }, ingress: { enabled: true, hosts: ['a.example'] } },
+    /front\.queueTimeout: must be at most 90/,
+  ],
+  [{ nats: { persistence: { size: '20 GB' } } }, /persistence[./]size/],
+  [{ global: { imageRegistry: 'https://registry' } }, /global[./]imageRegistry/],
   [{ egress: { allow: ['10.0.0.0'] } }, /egress[./]allow/],
   [{ auth: { apiKey: 'short' } }, /auth[./]apiKey/],
   [{ front: { replicas: '2' } }, /front[./]replicas/],
@@ -459,7 +472,11 @@ test.each<[object, RegExp]>([
   helmDeadlineMs,
 );
 
-test('the README tells of the values as they are (node deploy/chart/readme.ts)', async () => {
-  const readme = await file('README.md');
-  expect(withValuesTable(readme, await file('values.yaml')) === readme).toBe(true);
+test('VALUES.md tells of the values as they are (node deploy/chart/readme.ts)', async () => {
+  const page = await file('VALUES.md');
+  expect(withValuesTable(page, await file('values.yaml')) === page).toBe(true);
+});
+
+test('the README is short enough to be read', async () => {
+  expect((await file('README.md')).split('\n').length).toBeLessThan(200);
 });

@@ -1,7 +1,7 @@
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import {
   chartFolder,
   envOf,
@@ -145,7 +145,11 @@ describe('the limits of the embedded NATS follow its volume', () => {
       { store: 1.2 * gibibyte, files: mebibyte, db: 0.3 * gibibyte, goMemory: 0.8 * gibibyte },
     ],
     [
-      { storage: { type: 'gcs', gcs: { bucket: 'captures' } }, nats: { persistence: { size: '1Gi' } } },
+      {
+        storage: { type: 'gcs', gcs: { bucket: 'captures' } },
+        renderer: { runtimeClassName: 'gvisor' },
+        nats: { persistence: { size: '1Gi' } },
+      },
       { store: 0.8 * gibibyte, files: 0.1 * gibibyte, db: 0.5 * gibibyte, goMemory: 0.8 * gibibyte },
     ],
   ])(
@@ -168,3 +172,28 @@ test('an emptyDir volume is used only by an explicit word', async () => {
   expect(values.nats.persistence.enabled).toBe(true);
   expect(JSON.stringify(podOf(find(before, 'StatefulSet', 'wc-webcapture-nats'))?.volumes)).not.toContain('"data"');
 });
+
+test.each([
+  ['argocd-application.yaml', ({ source }: Manifest) => source?.helm.valuesObject],
+  ['flux-helmrelease.yaml', ({ values }: Manifest) => values],
+])(
+  'the values of examples/%s make an installation',
+  async (name, valuesOf) => {
+    const text = await readFile(join(chartFolder, 'examples', name), 'utf8');
+    const manifest = parseAllDocuments(text).at(-1)?.toJS() as { spec: Manifest };
+    const values = valuesOf(manifest.spec);
+    if (values === undefined) throw new Error('the manifest has no values');
+    const made = await render(values);
+    expect(imagesOf(made)).toContain('registry.test/webcapture/front:0.1.0');
+    expect(planOf(made).statefulSet?.volume).toEqual({ size: '50Gi', storageClassName: 'standard' });
+  },
+  helmDeadlineMs,
+);
+
+interface Manifest {
+  readonly source?: { readonly helm: { readonly valuesObject: object } };
+  readonly values?: object;
+}
+
+const imagesOf = (objects: readonly KubeObject[]) =>
+  objects.flatMap((object) => podOf(object)?.containers ?? []).map(({ image }) => image);
