@@ -2,6 +2,7 @@
 import './suites/crd.ts';
 import './suites/chart.ts';
 import './suites/prepare.ts';
+import './suites/helm-upgrade.ts';
 import './suites/informers.ts';
 import './suites/lease.ts';
 import './suites/controller.ts';
