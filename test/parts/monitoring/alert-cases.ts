@@ -38,6 +38,17 @@ export const alertCases: readonly AlertCase[] = [
     quiet: { [status('engine.us-east')]: '2x20', [status('storage')]: '3x20' },
   },
   {
+    alert: 'WebcaptureRegionDown',
+    // One Prometheus for two clusters.
+    fires: {
+      'webcapture_component_status{component="engine.us-east",cluster="a"}': '0x20',
+      'webcapture_component_status{component="engine.us-east",cluster="b"}': '3x20',
+    },
+    labels: { component: 'engine.us-east', cluster: 'b' },
+    summary: 'engine.us-east has a major outage: no captures are rendered',
+    quiet: { 'webcapture_component_status{component="engine.us-east",cluster="a"}': '0x20' },
+  },
+  {
     alert: 'WebcaptureNoFront',
     fires: { 'webcapture_front_captures_in_flight{region="us-east"}': '1x10' },
     labels: {},
