@@ -28,7 +28,7 @@ const elsewhere = (metric: string) => `${metric}{namespace="elsewhere",region="u
 const leader = (pod: string) => `webcapture_controller_leader{pod="${pod}"}`;
 
 const front = (outcome: string) => `webcapture_front_captures_total{region="us-east",outcome="${outcome}"}`;
-const answered = 'method="POST",route="/capture",status="200"';
+const answered = 'method="POST",route="/capture",status="2xx"';
 const fast = `webcapture_front_request_seconds_bucket{${answered},le="10"}`;
 const all = `webcapture_front_request_seconds_count{${answered}}`;
 
@@ -183,6 +183,21 @@ export const alertCases: readonly AlertCase[] = [
     labels: { pod: 'p' },
     summary: 'p receives nothing from the Kubernetes API server',
     quiet: { 'webcapture_kubernetes_informer_age_seconds{pod="p",resource="pods"}': '290x20' },
+  },
+  {
+    alert: 'WebcaptureStreamNearlyFull',
+    fires: {
+      'webcapture_stream_bytes{stream="FILES"}': '85x20',
+      'webcapture_stream_max_bytes{stream="FILES"}': '100x20',
+    },
+    labels: { stream: 'FILES' },
+    summary: 'The stream FILES is nearly full',
+    // A cache drops its oldest entries; a stream without a limit is never full.
+    quiet: {
+      'webcapture_stream_bytes{stream="KV_cache"}': '100x20',
+      'webcapture_stream_max_bytes{stream="KV_cache"}': '100x20',
+      'webcapture_stream_bytes{stream="KV_db"}': '100x20',
+    },
   },
   {
     alert: 'WebcaptureSuccessBudgetBurns',
