@@ -98,5 +98,5 @@ async function troubles(): Promise<string> {
 async function storageArgs(): Promise<readonly string[]> {
   const classes = await run('kubectl', ['get', 'storageclass', '-o', 'json']);
   const isDefault = /"storageclass\.kubernetes\.io\/is-default-class": "true"/.test(classes);
-  return isDefault ? [] : ['--set', 'nats.persistence.enabled=false'];
+  return ['--set', `nats.persistence.enabled=${isDefault}`];
 }

@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port, ACCOUNT_DIR, NAMESPACE, PLAN } = process.env;
-const { secrets, statefulSet } = JSON.parse(PLAN);
+const { release, secrets, statefulSet } = JSON.parse(PLAN);
 
 /** No retry can help: the Job fails at once. */
 const refused = 3;
@@ -59,9 +59,14 @@ function password() {
 
 const encode = (keys) => Object.fromEntries(keys.map((key) => [key, Buffer.from(password()).toString('base64')]));
 
-/** Helm and Argo CD must not delete what no manifest contains. */
+/**
+ * Helm and Argo CD must not delete what no manifest contains; and a chart of version 0.1, whose manifest contains it, must be able to take it
+ * over when somebody goes back.
+ */
 const annotations = {
   'helm.sh/resource-policy': 'keep',
+  'meta.helm.sh/release-name': release.name,
+  'meta.helm.sh/release-namespace': release.namespace,
   'argocd.argoproj.io/sync-options': 'Prune=false',
   'argocd.argoproj.io/compare-options': 'IgnoreExtraneous',
 };

@@ -62,10 +62,14 @@ test(
     const { items } = await api.do<{ items: KubeObject[] }>('GET', roles);
     expect(items.map(({ metadata }) => metadata.name)).toEqual(['wc-webcapture-controller']);
 
+    // Somebody goes back: by a rollback, or by an upgrade to the chart before after an installation of this one.
     await run(['rollback', 'wc', '1', '--no-hooks']);
     expect(await dataOf('wc-webcapture-auth')).toEqual({ 'admin-token': password });
     expect(await dataOf('wc-webcapture-nats-auth')).toMatchObject({ 'front-password': password });
     expect((await statefulSet()).metadata.uid).toBe(before.metadata.uid);
+    await run(['uninstall', 'wc', '--no-hooks']);
+    await Promise.all([run(['install', 'wc', chartFolder, ...values]), actAsKubelet(api, namespace, plane)]);
+    await run(['upgrade', 'wc', await previousChart(), ...values, '--no-hooks']);
   },
   helmDeadlineMs,
 );

@@ -89,6 +89,8 @@ describe('the Job before an installation, with the rights that the chart gives i
     // Helm and Argo CD would delete it with the manifest that no longer has it.
     expect(metadata.annotations).toEqual({
       'helm.sh/resource-policy': 'keep',
+      'meta.helm.sh/release-name': 'wc',
+      'meta.helm.sh/release-namespace': 'ns',
       'argocd.argoproj.io/sync-options': 'Prune=false',
       'argocd.argoproj.io/compare-options': 'IgnoreExtraneous',
     });
@@ -119,7 +121,11 @@ describe('the Job before an installation, with the rights that the chart gives i
 
   test('may read no other Secret', async () => {
     const namespace = await makeNamespace();
-    const plan = JSON.stringify({ secrets: [{ name: 'other', labels: {}, keys: ['a'] }], statefulSet: null });
+    const plan = JSON.stringify({
+      release: {},
+      secrets: [{ name: 'other', labels: {}, keys: ['a'] }],
+      statefulSet: null,
+    });
     const [job] = objects.filter(({ kind }) => kind === 'Job');
     const other = structuredClone(job) as KubeObject;
     for (const env of (

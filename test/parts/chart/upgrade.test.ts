@@ -100,9 +100,9 @@ describe('the Job before an installation', () => {
     'makes only the secrets that the operator does not bring, and is not there when there is nothing to do',
     async () => {
       const auth = { existingSecret: 'mine' };
-      expect(planOf(await render({ auth, nats: { existingSecret: 'mine', persistence: { enabled: false } } }))).toEqual(
-        { secrets: [], statefulSet: { name: 'wc-webcapture-nats', volume: null } },
-      );
+      expect(
+        planOf(await render({ auth, nats: { existingSecret: 'mine', persistence: { enabled: false } } })),
+      ).toMatchObject({ secrets: [], statefulSet: { name: 'wc-webcapture-nats', volume: null } });
       const none = await render({ auth, nats: { enabled: false, url: 'nats://n:4222', existingSecret: 'mine' } });
       expect(none.filter(({ metadata }) => metadata.name === 'wc-webcapture-prepare')).toEqual([]);
     },
