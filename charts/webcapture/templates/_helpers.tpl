@@ -259,7 +259,7 @@ http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{
 
 {{/* By default Pod Security `restricted`, whatever the seccomp profile. */}}
 {{- define "webcapture.podSecurity" -}}
-{{- toYaml .Values.podSecurityContext -}}
+{{- with omit .Values.podSecurityContext "seccompProfile" }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
 {{- define "webcapture.containerSecurity" -}}
@@ -314,12 +314,8 @@ default
 
 {{/* Where the renderers of a region run, as JSON: what the region says itself wins. Usage: dict "root" $ "region" (an entry of regions) */}}
 {{- define "webcapture.placing" -}}
-{{- $fields := list "nodeSelector" "tolerations" "affinity" -}}
-{{- $placing := dict -}}
-{{- range $fields -}}
-{{- $_ := set $placing . (index (hasKey $.region . | ternary $.region $.root.Values.renderer) .) -}}
-{{- end -}}
-{{- toJson $placing -}}
+{{- $common := deepCopy (pick .root.Values.renderer "nodeSelector" "tolerations" "affinity") -}}
+{{- mergeOverwrite $common (pick .region "nodeSelector" "tolerations" "affinity") | toJson -}}
 {{- end -}}
 
 {{/* Usage: dict "root" $ "values" .Values.front */}}

@@ -12,7 +12,7 @@ const custom = {
   imagePullSecrets: [{ name: 'own' }],
   podLabels: { team: 'capture' },
   podSecurityContext: { runAsUser: null, runAsGroup: null, fsGroup: null },
-  containerSecurityContext: { privileged: false },
+  containerSecurityContext: { privileged: false, runAsNonRoot: true },
   serviceAccounts: {
     front: { create: false, name: 'theirs' },
     renderer: { name: 'least' },
@@ -34,7 +34,7 @@ const custom = {
   renderer: {
     resources: { limits: { memory: '4Gi' } },
     sandbox: { mode: 'localhost', installer: { enabled: true } },
-    nodeSelector: { pool: 'render' },
+    nodeSelector: { pool: 'render', arch: 'amd64' },
   },
   regions: [
     { name: 'us-east' },
@@ -129,9 +129,13 @@ test('the seccomp profile is installed on the nodes of each region, once', () =>
       return [object.metadata.name, nodeSelector, tolerations];
     }),
   ).toEqual([
-    [name('seccomp-eu-west'), { pool: 'europe' }, [{ key: 'europe', operator: 'Exists' }]],
-    [name('seccomp-us-east'), { pool: 'render' }, undefined],
+    [name('seccomp-eu-west'), { pool: 'europe', arch: 'amd64' }, [{ key: 'europe', operator: 'Exists' }]],
+    [name('seccomp-us-east'), { pool: 'render', arch: 'amd64' }, undefined],
   ]);
+  // The kubelet's folder belongs to root, whatever other containers run as.
+  for (const object of installers) {
+    expect(podOf(object)?.containers[0]?.securityContext).toMatchObject({ runAsUser: 0, runAsNonRoot: false });
+  }
 });
 
 describe('NetworkPolicies', () => {
