@@ -1,8 +1,8 @@
-// node deploy/chart/readme.ts: writes the table of values into the chart's README. A test holds the two against each other.
+// node deploy/chart/readme.ts: writes the table of values into the chart's VALUES.md. A test holds the two against each other.
 import { readFile, writeFile } from 'node:fs/promises';
 import { withValuesTable } from './with-values-table.ts';
 
 const chart = new URL('../../charts/webcapture/', import.meta.url);
-const readme = new URL('README.md', chart);
+const page = new URL('VALUES.md', chart);
 const values = await readFile(new URL('values.yaml', chart), 'utf8');
-await writeFile(readme, withValuesTable(await readFile(readme, 'utf8'), values));
+await writeFile(page, withValuesTable(await readFile(page, 'utf8'), values));

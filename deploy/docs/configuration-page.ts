@@ -34,7 +34,7 @@ export function configurationPage(): string {
 # Configuration
 
 Services are configured by environment variables, which are read once at the start. If a value is not valid, the service prints every invalid
-variable with its rule and exits with code 78. An empty value counts as not set. A variable without a default is optional. The Helm chart sets these variables from [its values](../charts/webcapture/README.md#values).
+variable with its rule and exits with code 78. An empty value counts as not set. A variable without a default is optional. The Helm chart sets these variables from [its values](../charts/webcapture/VALUES.md).
 
 ${Object.entries(shared)
   .map(([title, variables]) => section(title, variables))

@@ -1,4 +1,4 @@
-// `npm run docs`: writes the docs that are made of code, docs/configuration.md and the values in the chart's README. Tests
+// `npm run docs`: writes the docs that are made of code, docs/configuration.md and the chart's VALUES.md. Tests
 // hold both against the code.
 import { writeFile } from 'node:fs/promises';
 import { configurationPage } from './configuration-page.ts';

@@ -4,6 +4,7 @@ import { fakeGcsServer } from './fake-gcs-server.ts';
 import { fonts } from './fonts.ts';
 import { go } from './go.ts';
 import { helm } from './helm.ts';
+import { natsCli } from './nats-cli.ts';
 import { natsServer } from './nats-server.ts';
 import { operatorCrds } from './operator-crds.ts';
 import { prometheus } from './prometheus.ts';
@@ -12,6 +13,7 @@ import type { Tool } from './tool.ts';
 /** Every tool that `npm start` or `npm test` may need. A new one is a file here and a line below. */
 export const registry: readonly Tool[] = [
   natsServer,
+  natsCli,
   chromiumHeadlessShell,
   chromium,
   fonts,

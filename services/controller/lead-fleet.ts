@@ -33,6 +33,7 @@ import { collectOrphans, createOrphanMetrics } from './jobs/orphans/collection.t
 import { leaderHolder, OrphanCollectionLease } from './jobs/orphans/state.ts';
 import { type Provisioner, removeRetiredDurables } from './provisioner.ts';
 import { refreshCapture } from './jobs/refresh.ts';
+import { createStreamMetrics, forgetStreams, measureStreams, streamSizesIntervalMs } from './jobs/stream-sizes.ts';
 import { OverdueSweep } from './jobs/sweep.ts';
 import { runTasks } from './jobs/tasks.ts';
 import { createWebhookMetrics, deliverWebhook } from './jobs/webhooks/deliver.ts';
@@ -106,6 +107,7 @@ function buildJobs(parts: LeaderParts) {
     collectionLease: new OrphanCollectionLease(live, leaderHolder),
     orphanMetrics: createOrphanMetrics(registry),
     auditMetrics: createAuditMetrics(registry),
+    streamMetrics: createStreamMetrics(registry),
     removeCaptureFiles: (record: CaptureRecord) =>
       removeCaptureFiles(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
   };
@@ -141,10 +143,12 @@ async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
     every(times.expiryMs, 'expiry of captures', () => expiries.pass(term)),
     every(times.expandDaysMs, 'expansion of daily expiry entries', () => expiries.expandDays(term)),
     every(auditCheckMs, 'audit of capture records', () => auditIfDue(jobs, times.recordAuditMs, term)),
+    every(streamSizesIntervalMs, 'measuring the streams', () => measureStreams(jobs, term)),
     collectOrphans(jobs, config.reconcileIntervalMs, term),
     settleDeadLetters(jobs, term),
     canaryRounds({ ...jobs, ...canaries }, term),
   ]);
+  forgetStreams(jobs.streamMetrics);
 }
 
 /** Does all tasks at their time. Never throws. */

@@ -22,13 +22,14 @@ import { regions as allRegions, type Region } from '@webcapture/shared/runtime/r
 
 /**
  * Brings all streams and durables to their wanted configuration; safe to repeat, and to run from several controllers.
+ * A stream that holds more than its new limit keeps the limit that it has, because it would refuse everything from then on.
  * Throws the server's error when it refuses, e.g. for three replicas on a single server.
  */
 export async function provision(jsm: JetStreamManager, settings: StreamSettings, regions: readonly Region[]) {
   for (const config of streamConfigs(settings)) {
     const info = await addOrUpdate(
       () => jsm.streams.add(config),
-      () => jsm.streams.update(config.name, config),
+      async () => jsm.streams.update(config.name, await leaveRoom(jsm, config)),
     );
     // An older server ignores fields that it does not know, in silence.
     for (const field of ['allow_atomic', 'allow_msg_schedules', 'allow_msg_ttl'] as const) {
@@ -52,6 +53,16 @@ async function addOrUpdate<T>(add: () => Promise<T>, update: () => Promise<T>): 
     if (!isDifferentConfig(error)) throw error;
     return await update();
   }
+}
+
+async function leaveRoom<T extends Partial<StreamConfig> & { name: string }>(
+  jsm: JetStreamManager,
+  wanted: T,
+): Promise<T> {
+  const { max_bytes = -1 } = wanted;
+  const { config, state } = await jsm.streams.info(wanted.name);
+  if (wanted.discard !== 'new' || max_bytes === -1 || state.bytes < max_bytes) return wanted;
+  return { ...wanted, max_bytes: config.max_bytes };
 }
 
 /** How long a front may take to settle a result before another one gets it. */

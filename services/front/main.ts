@@ -13,8 +13,9 @@ import { waitUntilProvisioned } from './nats.ts';
 await runService({
   name: 'front',
   readConfig: readFrontConfig,
-  // What clients wait for is let end, as far as the longest usual capture goes; the last is taken when the delay is over.
-  drainMs: ({ drainDelayMs }) => drainDelayMs + 240_000,
+  // What clients wait for is let end: the last is taken when the delay is over, waits for a renderer, and may then take as long as
+  // the longest capture.
+  drainMs: ({ drainDelayMs, queueTimeoutMs }) => drainDelayMs + queueTimeoutMs + 210_000,
   start: async (config, { log, shutdown }) => {
     const metrics = createMetrics('front');
     let notReady: string | null = 'waiting for NATS';

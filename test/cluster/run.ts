@@ -42,7 +42,7 @@ await run('kubectl', ['version']).catch((error: unknown) => {
   process.exit(1);
 });
 const cluster = new Cluster(`webcapture-test-${process.pid}`, await path('helm'));
-const imageArgs = await bringImages(programs, say);
+const imageArgs = [...(await bringImages(programs, say)), ...(await storageArgs())];
 const session: Session = {
   cluster,
   imageArgs,
@@ -92,4 +92,11 @@ async function troubles(): Promise<string> {
     .map((text) => text.trim().split('\n').slice(-30).join('\n'))
     .join('\n')
     .replaceAll(/^/gm, '    | ');
+}
+
+/** A cluster without a StorageClass for everybody has no volume for the embedded NATS. */
+async function storageArgs(): Promise<readonly string[]> {
+  const classes = await run('kubectl', ['get', 'storageclass', '-o', 'json']);
+  const isDefault = /"storageclass\.kubernetes\.io\/is-default-class": "true"/.test(classes);
+  return ['--set', `nats.persistence.enabled=${isDefault}`];
 }

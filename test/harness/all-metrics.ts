@@ -3,6 +3,7 @@ import { formats } from '@webcapture/shared/api/formats.ts';
 import { InFlight } from '../../services/front/capture/regions.ts';
 import { settlementOutcomes } from '../../services/front/capture/settlement.ts';
 import { createCacheMetrics, createFrontMetrics, createIdempotencyMetrics } from '../../services/front/metrics.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { regions } from '@webcapture/shared/runtime/regions.ts';
 import { errorCodes } from '@webcapture/shared/runtime/errors.ts';
 import { createStoreMetrics } from '@webcapture/shared/files/measured-store.ts';
@@ -11,6 +12,7 @@ import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import { createControllerMetrics } from '../../services/controller/health/metrics.ts';
 import { createAuditMetrics } from '../../services/controller/jobs/audit.ts';
+import { createStreamMetrics } from '../../services/controller/jobs/stream-sizes.ts';
 import { createKubernetesMetrics } from '../../services/controller/kubernetes/metrics.ts';
 import { createOrphanMetrics } from '../../services/controller/jobs/orphans/collection.ts';
 import { createWebhookMetrics } from '../../services/controller/jobs/webhooks/deliver.ts';
@@ -50,6 +52,7 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
   createWebhookMetrics(controller, () => 0);
   createOrphanMetrics(controller);
   createAuditMetrics(controller);
+  createStreamMetrics(controller);
   createKubernetesMetrics(controller, () => ({ pods: 0, deployments: 0, renderregions: 0 }));
   createHeartbeatFaults(controller, silentLog);
   createStoreMetrics(controller);
@@ -97,6 +100,7 @@ export const labelValues: Readonly<Record<string, readonly string[] | RegExp>> =
   // As it is registered: a parameter is a name.
   route: /^(none|(\/[a-z:.*-]*)+)$/,
   status: /^[1-5]xx$/,
+  stream: Object.values(streamNames),
   event: /^capture\.[a-z]+$/,
   ...Object.fromEntries(
     ['result', 'operation', 'failure', 'limit', 'reason', 'kind', 'resource', 'object', 'why'].map((name) => [

@@ -7,6 +7,7 @@ interface Alert {
   readonly alert: string;
   readonly expr: string;
   readonly for: string;
+  readonly threshold?: number;
 }
 
 export interface Rules {
@@ -18,7 +19,7 @@ export async function alertRules(namespace: string): Promise<Rules> {
   const { rules } = parse(await read('alerts.yaml')) as { rules: readonly Alert[] };
   const alerts = rules.map((rule) => ({
     alert: rule.alert,
-    expr: rule.expr.replaceAll('$namespace', namespace),
+    expr: rule.expr.replaceAll('$namespace', namespace).replaceAll('$threshold', String(rule.threshold)),
     for: rule.for,
   }));
   return { groups: [{ name: 'webcapture', rules: alerts }] };
@@ -38,7 +39,7 @@ export async function dashboardPanels(): Promise<readonly Panel[]> {
   return panels.map(({ title, targets = [] }) => ({
     title,
     queries: targets.map(({ expr }) =>
-      expr.replaceAll('$__rate_interval', '30s').replaceAll(/\$(namespace|region)/g, '.*'),
+      expr.replaceAll('$__rate_interval', '30s').replaceAll(/\$(cluster|namespace|region)/g, '.*'),
     ),
   }));
 }

@@ -40,18 +40,26 @@ export async function helm(args: readonly string[]): Promise<string> {
   );
 }
 
-/** What the chart makes of values, hooks among it. `args` are further arguments of `helm template`. */
-export async function render(values: object = {}, args: readonly string[] = []): Promise<readonly KubeObject[]> {
+/** What the chart must be told in any case: it pulls no image from a registry that nobody named. */
+export const imageArgs = ['--set', 'image.registry=registry.test'];
+
+/** What a chart makes of values, hooks among it. `args` are further arguments of `helm template`. */
+export async function render(
+  values: object = {},
+  args: readonly string[] = [],
+  chart = chartFolder,
+): Promise<readonly KubeObject[]> {
   const file = join(await mkdtemp(join(inject('tempFolder'), 'values-')), 'values.json');
   await writeFile(file, JSON.stringify(values));
   const text = await helm([
     'template',
     'wc',
-    chartFolder,
+    chart,
     '--namespace',
     'ns',
     '--kube-version',
     '1.33.0',
+    ...imageArgs,
     '--values',
     file,
     ...args,
@@ -61,6 +69,18 @@ export async function render(values: object = {}, args: readonly string[] = []):
     return object === null ? [] : [object];
   });
 }
+
+/** What the Job does before an installation or upgrade. */
+export interface Plan {
+  readonly secrets: readonly { readonly name: string; readonly keys: readonly string[] }[];
+  readonly statefulSet: {
+    readonly name: string;
+    readonly volume: { readonly size: string; readonly storageClassName: string | null } | null;
+  } | null;
+}
+
+export const planOf = (objects: readonly KubeObject[]): Plan =>
+  JSON.parse(envOf(find(objects, 'Job', 'wc-webcapture-prepare'))['PLAN'] ?? '') as Plan;
 
 /** The pod that an object is, or makes. */
 export function podOf(object: KubeObject): Pod | undefined {

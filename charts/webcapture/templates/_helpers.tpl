@@ -28,6 +28,17 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end -}}
 
+{{/*
+Labels of pods: only what selects them. A label that changes with each release of the chart would restart every pod, and the
+embedded NATS with them. Usage: as "webcapture.labels".
+*/}}
+{{- define "webcapture.podLabels" -}}
+{{ include "webcapture.selector" . }}
+{{- with .root.Values.podLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
 {{- define "webcapture.selector" -}}
 app.kubernetes.io/name: webcapture
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -39,12 +50,36 @@ webcapture.dev/region: {{ . }}
 {{- end }}
 {{- end -}}
 
-{{/* Usage: include "webcapture.image" (dict "root" $ "image" .Values.image) */}}
-{{- define "webcapture.image" -}}
-{{- if .image.digest -}}
-{{ .image.repository }}@{{ .image.digest }}
+{{/* A quantity of Kubernetes, such as 20Gi, in bytes. */}}
+{{- define "webcapture.bytes" -}}
+{{- if kindIs "string" . -}}
+{{- $units := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "T" 1000000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- $unit := regexReplaceAll "^[0-9.]+" . "" -}}
+{{- if not (hasKey $units $unit) -}}{{- fail (printf "%s: sizes and amounts of memory are a number and one of k, M, G, T, Ki, Mi, Gi and Ti, such as 20Gi." .) -}}{{- end -}}
+{{- mulf (regexFind "^[0-9.]+" . | float64) (index $units $unit) | int64 -}}
 {{- else -}}
-{{ .image.repository }}:{{ default .root.Chart.AppVersion .image.tag }}
+{{- int64 . -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+The name of an image. A repository that begins with a host is complete; any other needs a registry. Usage: include
+"webcapture.image" (dict "root" $ "image" .Values.image)
+*/}}
+{{- define "webcapture.image" -}}
+{{- $registry := coalesce (default dict .root.Values.global).imageRegistry .image.registry .root.Values.image.registry -}}
+{{- $name := .image.repository -}}
+{{- if not (regexMatch "^([^/]*[.:][^/]*|localhost)/" $name) -}}
+{{- if not $registry -}}
+{{- $tag := default .root.Chart.AppVersion .image.tag -}}
+{{- fail (printf "image.registry: name the registry that has the images of webcapture. To build them and push them to yours:\n  for image in front renderer; do\n    docker build -f deploy/docker/Dockerfile --target $image -t REGISTRY/webcapture/$image:%s .\n    docker push REGISTRY/webcapture/$image:%s\n  done\n  helm ... --set image.registry=REGISTRY" $tag $tag) -}}
+{{- end -}}
+{{- $name = printf "%s/%s" (trimSuffix "/" $registry) $name -}}
+{{- end -}}
+{{- if .image.digest -}}
+{{ $name }}@{{ .image.digest }}
+{{- else -}}
+{{ $name }}:{{ default .root.Chart.AppVersion .image.tag }}
 {{- end -}}
 {{- end -}}
 
@@ -59,8 +94,8 @@ webcapture.dev/region: {{ . }}
 {{/*
 What signs in to NATS, as a JSON list of {service, region, name, key, variable}: `key` is where the Secret has the password, `variable`
 where the embedded server reads it. Renderers have a user for each region. The chart's own Secret has one for every region that there
-can be: adding a region must not restart the embedded server, which without a volume loses what it holds. A Secret of the operator has those
-of the installed regions.
+can be, since adding a region must not restart the embedded server, and one for backups. A Secret of the operator has those of the
+installed regions.
 */}}
 {{- define "webcapture.natsLogins" -}}
 {{- $regions := list "us-east" "us-west" "eu-west" "eu-central" "asia-east" "asia-southeast" -}}
@@ -68,7 +103,11 @@ of the installed regions.
 {{- $regions = list -}}
 {{- range concat .Values.regions .Values.otherRegions -}}{{- $regions = append $regions .name -}}{{- end -}}
 {{- end -}}
-{{- $logins := list (include "webcapture.natsLogin" (dict "root" . "service" "controller") | fromJson) -}}
+{{- $logins := list -}}
+{{- if not .Values.nats.existingSecret -}}
+{{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" . "service" "backup") | fromJson) -}}
+{{- end -}}
+{{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" . "service" "controller") | fromJson) -}}
 {{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" . "service" "front") | fromJson) -}}
 {{- range sortAlpha $regions -}}
 {{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" $ "service" "renderer" "region" .) | fromJson) -}}
@@ -218,18 +257,44 @@ http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{
 {{- end }}
 {{- end -}}
 
-{{/* Pod Security `restricted`, whatever the seccomp profile. */}}
+{{/* By default Pod Security `restricted`, whatever the seccomp profile. */}}
 {{- define "webcapture.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 10001
-runAsGroup: 10001
-fsGroup: 10001
+{{- with omit .Values.podSecurityContext "seccompProfile" }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
 {{- define "webcapture.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: { drop: [ALL] }
+{{- toYaml .Values.containerSecurityContext -}}
+{{- end -}}
+
+{{/* What an operator adds to pods. Usage: include "webcapture.extraVolumes" .Values.front */}}
+{{- define "webcapture.extraVolumes" -}}
+{{- with .extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "webcapture.extraVolumeMounts" -}}
+{{- with .extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "webcapture.sidecars" -}}
+{{- with .sidecars }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Usage: dict "root" $ "service" "front" */}}
+{{- define "webcapture.serviceAccount" -}}
+{{- $account := index .root.Values.serviceAccounts .service -}}
+{{- if $account.name -}}
+{{ $account.name }}
+{{- else if $account.create -}}
+{{ include "webcapture.fullname" .root }}-{{ .service }}
+{{- else -}}
+default
+{{- end -}}
 {{- end -}}
 
 {{/* Pods apart from each other, as far as there are nodes. Usage: dict "root" $ "component" … "region" … */}}
@@ -242,7 +307,15 @@ capabilities: { drop: [ALL] }
   labelSelector:
     matchLabels:
       {{- $selector | nindent 6 }}
+  # The pods of the version before, which a rolling update removes, are not counted.
+  matchLabelKeys: [pod-template-hash]
 {{- end }}
+{{- end -}}
+
+{{/* Where the renderers of a region run, as JSON: what the region says itself wins. Usage: dict "root" $ "region" (an entry of regions) */}}
+{{- define "webcapture.placing" -}}
+{{- $common := deepCopy (pick .root.Values.renderer "nodeSelector" "tolerations" "affinity") -}}
+{{- mergeOverwrite $common (pick .region "nodeSelector" "tolerations" "affinity") | toJson -}}
 {{- end -}}
 
 {{/* Usage: dict "root" $ "values" .Values.front */}}
@@ -262,7 +335,7 @@ affinity:
 {{- with .root.Values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
-{{- with .root.Values.imagePullSecrets }}
+{{- with concat .root.Values.imagePullSecrets (default list (default dict .root.Values.global).imagePullSecrets) }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}

@@ -10,6 +10,10 @@ export type PodState = 'ready' | 'unready' | 'ending';
 export interface RegionReport {
   /** The least number of renderers asked for in the last five minutes; null when no Deployment of it is there. */
   readonly wanted: number | null;
+  /** The number of renderers asked for now; version 0.1 did not report it. */
+  readonly asked?: number | null;
+  /** Why Kubernetes makes no more pods, in its own words. */
+  readonly refused?: readonly string[];
   /** Pods by state. */
   readonly pods: readonly RegionPod[];
   /** Deployments that a RenderRegion names and that are not there. */
@@ -133,8 +137,13 @@ export class ClusterReports {
     // What was asked for within the window counts, whether or not its cluster can be heard now.
     const counting = reports.filter(({ ageMs }) => ageMs <= wantedWindowMs);
     const wanted = counting.flatMap(({ reported }) => reported.wanted ?? []);
+    const asked = counting.flatMap(({ reported }) => reported.asked ?? reported.wanted ?? []);
+    const total = (numbers: readonly number[]) =>
+      numbers.length === 0 ? null : numbers.reduce((sum, number) => sum + number, 0);
     return {
-      wanted: wanted.length === 0 ? null : wanted.reduce((sum, number) => sum + number, 0),
+      wanted: total(wanted),
+      asked: total(asked),
+      refused: fresh.flatMap(({ reported }) => reported.refused ?? []),
       pods: fresh.flatMap(({ reported }) => reported.pods),
       missing: fresh.flatMap(({ reported }) => reported.missing),
       silentForMs: fresh.length === reports.length ? null : Math.max(...reports.map(({ ageMs }) => ageMs)),

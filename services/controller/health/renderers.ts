@@ -90,7 +90,7 @@ export function judgeClusters(facts: ClusterFacts): Verdict | null {
   const count = countInClusters(facts);
   if (count === null) {
     const alone = judgeRenderers(facts);
-    return { ...alone, message: [alone.message, ...silence, ...missingOf(clusters)].join('; ') };
+    return { ...alone, message: [alone.message, ...silence, ...obstaclesOf(clusters)].join('; ') };
   }
   const { healthy, wanted } = count;
   const status = wanted === 0 ? 'operational' : byShare(healthy, wanted);
@@ -100,7 +100,7 @@ export function judgeClusters(facts: ClusterFacts): Verdict | null {
     ...straysOf(facts.pods, clusters),
   ];
   const message = reasons.length === 0 ? summary : `${summary}: ${reasons.join(', ')}`;
-  return { status, message: [message, ...silence, ...missingOf(clusters)].join('; ') };
+  return { status, message: [message, ...silence, ...obstaclesOf(clusters)].join('; ') };
 }
 
 const describeElastic = (healthy: number) =>
@@ -171,6 +171,10 @@ function silenceOf({ silentForMs }: RegionInClusters): string[] {
     : [`Kubernetes has not been heard for ${duration(silentForMs)}, so heartbeats alone are counted`];
 }
 
-function missingOf({ missing }: RegionInClusters): string[] {
-  return missing.map((name) => `the Deployment ${name} is not there`);
+/** What keeps Kubernetes from making renderers. */
+function obstaclesOf({ missing, refused = [] }: RegionInClusters): string[] {
+  return [
+    ...missing.map((name) => `the Deployment ${name} is not there`),
+    ...refused.map((words) => `Kubernetes refuses to create pods: ${words}`),
+  ];
 }

@@ -122,16 +122,17 @@ export class Inventory {
     if (!this.isCurrent) return null;
     this.#rememberWanted();
     const regions: Partial<Record<Region, RegionReport>> = {};
-    const asked = new Map<Region, number>();
-    for (const { region, replicas } of this.#deployments.objects.values()) {
-      if (region !== null) asked.set(region, (asked.get(region) ?? 0) + replicas);
-    }
     const podsOf = Map.groupBy(this.pods, ({ region }) => region);
     const named = Map.groupBy(this.regions, ({ spec }) => spec.region);
-    for (const region of new Set([...asked.keys(), ...podsOf.keys(), ...named.keys()])) {
-      const replicas = asked.get(region);
+    const makersOf = this.#deploymentsByRegion(named);
+    for (const region of new Set([...makersOf.keys(), ...podsOf.keys(), ...named.keys()])) {
+      const makers = makersOf.get(region);
+      const replicas = makers?.reduce((sum, each) => sum + each.replicas, 0);
+      const refused = makers?.flatMap(({ refusal }) => refusal ?? []) ?? [];
       regions[region] = {
         wanted: replicas === undefined ? null : this.#least.note(region, replicas),
+        asked: replicas ?? null,
+        ...(refused.length === 0 ? {} : { refused }),
         pods: (podsOf.get(region) ?? []).map(({ name, state, why }) => ({
           name,
           state,
@@ -145,13 +146,28 @@ export class Inventory {
     return { namespace, regions, at: Date.now() };
   }
 
+  /** What makes the renderers of each region: the Deployments that its RenderRegions name, else those with its label. */
+  #deploymentsByRegion(
+    named: ReadonlyMap<Region, readonly RenderRegion[]>,
+  ): ReadonlyMap<Region, readonly Deployment[]> {
+    const labelled = [...this.#deployments.objects.values()].filter(({ region }) => region !== null);
+    const makers = new Map<Region, readonly Deployment[]>(Map.groupBy(labelled, ({ region }) => region as Region));
+    for (const [region, resources] of named) {
+      const found = resources.flatMap(({ spec }) => this.#deployments.objects.get(spec.deployment) ?? []);
+      if (found.length > 0) makers.set(region, [...new Set(found)]);
+    }
+    return makers;
+  }
+
   /** A controller that has just started goes on from what its predecessor wrote into the resources. */
   #rememberWanted(): void {
     if (this.#remembered) return;
     this.#remembered = true;
     for (const { spec, status } of this.regions) {
-      if (status?.wanted === undefined || status.lastCheckedAt === undefined) continue;
-      this.#least.remember(spec.region, status.wanted, Date.now() - Date.parse(status.lastCheckedAt));
+      // Version 0.1 wrote the least number as `wanted`.
+      const least = status?.expected ?? status?.wanted;
+      if (least === undefined || status?.lastCheckedAt === undefined) continue;
+      this.#least.remember(spec.region, least, Date.now() - Date.parse(status.lastCheckedAt));
     }
   }
 }

@@ -1,6 +1,8 @@
 import { CoordinationV1Api, V1MicroTime, type V1Lease } from '@kubernetes/client-node';
 import type { LeaseStore, LeaseTimes, StoredLease } from '../leader/lease.ts';
 import { isConflict, isNotFound, type KubernetesClient } from './client.ts';
+import { labels } from './objects.ts';
+import type { KubernetesSettings } from './settings.ts';
 
 interface StoredKubernetesLease extends StoredLease {
   readonly lease: V1Lease;
@@ -8,10 +10,13 @@ interface StoredKubernetesLease extends StoredLease {
   readonly uid: string;
 }
 
-/** The leadership in one cluster, in a Lease of its API. The times in the object are for people who look. */
+/**
+ * The leadership in one cluster, in a Lease of its API, which has the labels of the release, so that it is found after an
+ * uninstallation. The times in the object are for people who look.
+ */
 export function kubernetesLeaseStore(
   client: KubernetesClient,
-  name: string,
+  { lease: name, release }: Pick<KubernetesSettings, 'lease' | 'release'>,
   { ttlMs, requestMs }: Pick<LeaseTimes, 'ttlMs' | 'requestMs'>,
 ): LeaseStore<StoredKubernetesLease> {
   const write = async (before: StoredKubernetesLease | null, holder: string): Promise<StoredKubernetesLease> => {
@@ -21,7 +26,10 @@ export function kubernetesLeaseStore(
     const body: V1Lease = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
-      metadata: before?.lease.metadata ?? { name },
+      metadata: before?.lease.metadata ?? {
+        name,
+        labels: { [labels.instance]: release, [labels.component]: 'controller' },
+      },
       spec: {
         ...was,
         holderIdentity: holder,

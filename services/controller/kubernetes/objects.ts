@@ -55,14 +55,21 @@ export interface Deployment {
   /** Of the pods that it makes; null for those of other components. */
   readonly region: Region | null;
   readonly replicas: number;
+  /** Why Kubernetes makes no more pods of it, in its own words: a quota, or an admission policy. */
+  readonly refusal?: string;
 }
 
-export function keepDeployment({ metadata = {}, spec }: V1Deployment): Deployment {
+const maxRefusal = 300;
+
+export function keepDeployment({ metadata = {}, spec, status }: V1Deployment): Deployment {
+  const failure = status?.conditions?.find(({ type, status: is }) => type === 'ReplicaFailure' && is === 'True');
+  const refusal = failure?.message ?? failure?.reason;
   const region = spec?.template.metadata?.labels?.[labels.region] ?? metadata.labels?.[labels.region];
   return {
     name: metadata.name ?? '',
     region: region !== undefined && isRegion(region) ? region : null,
     replicas: spec?.replicas ?? 1,
+    ...(refusal === undefined ? {} : { refusal: refusal.slice(0, maxRefusal) }),
   };
 }
 
@@ -81,8 +88,12 @@ export interface StatusCondition {
 export interface RenderRegionStatus {
   readonly status: StatusValue;
   readonly message: string;
+  readonly observedGeneration?: number;
   readonly ready: number;
+  /** Asked for now. */
   readonly wanted: number;
+  /** The least number asked for in the last minutes, by which the state is judged. */
+  readonly expected: number;
   readonly slots: number;
   readonly busy: number;
   readonly queued: number;

@@ -17,17 +17,23 @@ export interface ResourceInput {
 /** What the status of a RenderRegion should be: what `/status` shows, and the numbers behind it. */
 export function regionStatus({ resource, component, facts, queued, now }: ResourceInput): RenderRegionStatus {
   const { status, message = '', responseTimeMs } = component;
-  const { healthy, wanted } = countRenderers(facts);
+  const { healthy, wanted: expected } = countRenderers(facts);
+  const wanted = facts.clusters?.asked ?? expected;
   const found = !(facts.clusters?.missing ?? []).includes(resource.spec.deployment);
+  const refused = (facts.clusters?.refused ?? []).length > 0;
+  const { generation } = resource.metadata;
   const time = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
+  // Tools that wait for a resource to become ready (kstatus) look at Ready alone: captures of this region are rendered.
+  const isReady = status === 'operational' || status === 'degraded_performance';
+  const reason = !found ? 'DeploymentNotFound' : refused ? 'PodsRefused' : reasonOf(status);
   const conditions = [
     condition('Operational', status === 'operational', reasonOf(status), message),
     found
       ? condition('DeploymentFound', true, 'Found', `the Deployment ${resource.spec.deployment} makes its renderers`)
       : condition('DeploymentFound', false, 'NotFound', `the Deployment ${resource.spec.deployment} is not there`),
+    condition('Ready', isReady, isReady ? reasonOf(status) : reason, message),
   ].map((next): StatusCondition => {
     const before = resource.status?.conditions?.find(({ type }) => type === next.type);
-    const { generation } = resource.metadata;
     return {
       ...next,
       lastTransitionTime: before?.status === next.status ? before.lastTransitionTime : time,
@@ -37,8 +43,10 @@ export function regionStatus({ resource, component, facts, queued, now }: Resour
   return {
     status,
     message: message.slice(0, 1024),
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
     ready: healthy,
     wanted,
+    expected,
     ...capacityOf(facts.pods),
     queued,
     ...(responseTimeMs === undefined ? {} : { responseTimeMs }),

@@ -51,7 +51,7 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
     onChange: () => changed.wake(),
     onRestart: (resource, reason) => metrics.restarts.inc({ resource, reason }),
   });
-  const lease = new Lease(kubernetesLeaseStore(client, settings.lease, times.lease), parts.holder, times.lease);
+  const lease = new Lease(kubernetesLeaseStore(client, settings, times.lease), parts.holder, times.lease);
   const act = { client, inventory, latest, metrics };
   const lead = async (term: Term) => {
     metrics.leader.set(1);
@@ -64,9 +64,13 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
       repeat({ what: 'writing the status of RenderRegions', everyMs: times.regionsMs, ...common }, () =>
         applyRegions({ ...act, events }, term),
       ),
-      repeat({ what: 'updating deletion costs', everyMs: times.costsMs, ...common }, () =>
-        applyCosts({ ...act, costs }, term),
-      ),
+      ...(settings.deletionCosts
+        ? [
+            repeat({ what: 'updating deletion costs', everyMs: times.costsMs, ...common }, () =>
+              applyCosts({ ...act, costs }, term),
+            ),
+          ]
+        : []),
     ]);
     metrics.leader.set(0);
   };

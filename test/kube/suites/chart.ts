@@ -4,7 +4,7 @@ import process from 'node:process';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
-import { chartFolder, helm, helmDeadlineMs, render, type KubeObject } from '../../harness/helm.ts';
+import { chartFolder, helm, helmDeadlineMs, imageArgs, render, type KubeObject } from '../../harness/helm.ts';
 import type { KubeApi } from '../../harness/kube-api.ts';
 import { until } from '../../harness/until.ts';
 import { sharedPlane } from '../support/shared-plane.ts';
@@ -54,7 +54,15 @@ const valuesArgs = (files: readonly string[]) => files.flatMap((file) => ['--val
 
 /** The templates that made something of these values. */
 async function renderSources(files: readonly string[]): Promise<string[]> {
-  const text = await helm(['template', 'wc', chartFolder, '--kube-version', '1.33.0', ...valuesArgs(files)]);
+  const text = await helm([
+    'template',
+    'wc',
+    chartFolder,
+    '--kube-version',
+    '1.33.0',
+    ...imageArgs,
+    ...valuesArgs(files),
+  ]);
   return [...text.matchAll(/^# Source: webcapture\/templates\/(.*)$/gm)].map(([, name]) => name ?? '');
 }
 

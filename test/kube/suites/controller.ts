@@ -138,6 +138,7 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       expect(status?.conditions).toEqual([
         expect.objectContaining({ type: 'Operational', status: 'True', reason: 'Operational' }),
         expect.objectContaining({ type: 'DeploymentFound', status: 'True', reason: 'Found' }),
+        expect.objectContaining({ type: 'Ready', status: 'True', reason: 'Operational', observedGeneration: 1 }),
       ]);
       expect(await namespace.events('us-east')).toEqual([]);
     });
@@ -220,7 +221,12 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       renderers.delete('east-1');
       await new Promise((resolve) => setTimeout(resolve, 2500));
       expect(controller.changes('engine.us-east')).toHaveLength(changes);
-      expect((await namespace.region('us-east')).status).toMatchObject({ status: 'operational', wanted: 2, ready: 2 });
+      expect((await namespace.region('us-east')).status).toMatchObject({
+        status: 'operational',
+        wanted: 8,
+        expected: 2,
+        ready: 2,
+      });
     });
 
     test('busy pods cost more to delete, and autoscalers read how full a region is', async () => {

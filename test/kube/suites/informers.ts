@@ -204,9 +204,32 @@ describe.concurrent('an informer of pods', () => {
     await until('the Deployment to be seen', () => inventory.report('n')?.regions['us-east']?.wanted === 3);
     expect(inventory.report('n')?.regions['us-east']).toEqual({
       wanted: 3,
+      asked: 3,
       pods: [{ name: 'a', state: 'ready' }],
       missing: [],
     });
+    aborter.abort();
+    await running;
+  });
+
+  test('counts the Deployment that a RenderRegion names, and says why Kubernetes refuses its pods', async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const { namespace, informer } = await watching({ onTestFinished });
+    await namespace.addDeployment('us-east', 3);
+    await namespace.addDeployment('us-west', 5);
+    await namespace.addRegion('us-east', 'test-renderer-us-west');
+    const message = 'pods "x" is forbidden: exceeded quota: small';
+    await namespace.api.do('PATCH', `${namespace.path('deployments')}/test-renderer-us-west/status`, {
+      status: { conditions: [{ type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message }] },
+    });
+    const { client } = informer;
+    const inventory = new Inventory({ client, release, log: silentLog, onChange: () => undefined });
+    const aborter = new AbortController();
+    const running = inventory.run(aborter.signal);
+    const { regions } = await until('a report', () => inventory.report('n'));
+    expect(regions['us-east']).toMatchObject({ wanted: 5, asked: 5, refused: [message], missing: [] });
     aborter.abort();
     await running;
   });

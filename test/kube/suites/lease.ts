@@ -42,7 +42,7 @@ describe('the Lease, on clocks of our own', () => {
     return () => client.close();
   });
   const candidate = (lease: string, name: string, clock: { ms: number }) =>
-    new Lease(kubernetesLeaseStore(client, lease, slow), name, slow, () => clock.ms);
+    new Lease(kubernetesLeaseStore(client, { lease, release: 'test' }, slow), name, slow, () => clock.ms);
   const object = (name: string) =>
     namespace.api.do<{ spec: Record<string, unknown> }>('GET', `${namespace.path('leases')}/${name}`);
 

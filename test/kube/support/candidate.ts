@@ -18,7 +18,7 @@ export interface CandidateOptions {
 const { name, kubeconfig, times } = JSON.parse(process.argv[2] ?? '') as CandidateOptions;
 const client = new KubernetesClient({ load: () => loadKubeconfig([kubeconfig]) });
 const log = createLogger({ service: 'candidate', pod: name, level: 'info' });
-const lease = new Lease(kubernetesLeaseStore(client, 'test', times), name, times);
+const lease = new Lease(kubernetesLeaseStore(client, { lease: 'test', release: 'test' }, times), name, times);
 const aborter = new AbortController();
 process.once('SIGTERM', () => aborter.abort());
 let isToPause = false;

@@ -7,12 +7,12 @@ import type { KubeApi } from '../../harness/kube-api.ts';
 
 /** What the chart allows the controller, and nothing else. */
 const rules = [
-  { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch', 'patch'] },
-  { apiGroups: ['apps'], resources: ['deployments'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'patch'] },
+  { apiGroups: ['apps'], resources: ['deployments'], verbs: ['list', 'watch'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
-  { apiGroups: ['webcapture.dev'], resources: ['renderregions'], verbs: ['get', 'list', 'watch'] },
-  { apiGroups: ['webcapture.dev'], resources: ['renderregions/status'], verbs: ['get', 'patch', 'update'] },
+  { apiGroups: ['webcapture.dev'], resources: ['renderregions'], verbs: ['list', 'watch'] },
+  { apiGroups: ['webcapture.dev'], resources: ['renderregions/status'], verbs: ['update'] },
 ];
 
 export const release = 'test';
@@ -128,12 +128,12 @@ export class TestNamespace {
     await this.api.do('PATCH', `${this.path('deployments')}/${deploymentOf(region)}`, { spec: { replicas } });
   }
 
-  async addRegion(region: Region): Promise<void> {
+  async addRegion(region: Region, deployment = deploymentOf(region)): Promise<void> {
     await this.api.do('POST', this.path('renderregions'), {
       apiVersion: 'webcapture.dev/v1alpha1',
       kind: 'RenderRegion',
       metadata: { name: region, labels: { 'app.kubernetes.io/instance': release } },
-      spec: { region, deployment: deploymentOf(region) },
+      spec: { region, deployment },
     });
   }
 

@@ -1,6 +1,6 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { regions, type Region } from '@webcapture/shared/runtime/regions.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
@@ -10,9 +10,19 @@ import { readControllerConfig } from '../../../services/controller/config.ts';
 import { readFrontConfig } from '../../../services/front/config.ts';
 import { readRendererConfig } from '../../../services/renderer/config.ts';
 import { withValuesTable } from '../../../deploy/chart/with-values-table.ts';
-import { startProcess, type GuardedProcess } from '../../../deploy/local/process.ts';
-import { freePort } from '../../harness/free-port.ts';
-import { chartFolder, envOf, find, helm, helmDeadlineMs, podOf, render, type KubeObject } from '../../harness/helm.ts';
+import { natsConfigOf, passwordOf, secretKeyOf, startChartNats, type ChartNats } from '../../harness/chart-nats.ts';
+import {
+  chartFolder,
+  envOf,
+  find,
+  helm,
+  helmDeadlineMs,
+  imageArgs,
+  planOf,
+  podOf,
+  render,
+  type KubeObject,
+} from '../../harness/helm.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { permissions } from '../../../deploy/local/nats-users.ts';
 import { provision } from '../../../services/controller/streams.ts';
@@ -29,35 +39,15 @@ beforeAll(async () => {
   [produced, all] = await Promise.all([render(production), render(everything)]);
 }, helmDeadlineMs);
 
-interface SecretData {
-  readonly data: Readonly<Record<string, string>>;
-}
-interface SecretKey {
-  readonly name: string;
-  readonly key: string;
-}
-
-/** The key of a Secret that a variable of a pod is read from. */
-const secretKeyOf = ({ valueFrom }: { readonly valueFrom?: object }) =>
-  (valueFrom as { secretKeyRef?: SecretKey } | undefined)?.secretKeyRef;
-
-/** What a Secret of the defaults has there. */
-function passwordOf(from: SecretKey | undefined): string {
-  if (from === undefined) throw new Error('the variable is not read from a Secret');
-  const { data } = find(defaults, 'Secret', from.name) as unknown as SecretData;
-  return Buffer.from(data[from.key] ?? '', 'base64').toString();
-}
-
-const natsConfigOf = (objects: readonly KubeObject[]) =>
-  (find(objects, 'ConfigMap', 'wc-webcapture-nats') as unknown as SecretData).data['nats.conf'] ?? '';
-
 const rendered = (): Readonly<Record<string, readonly KubeObject[]>> => ({ defaults, produced, all });
 
-test(
-  'helm lint has nothing to say',
-  async () => {
-    const said = await helm(['lint', '--strict', '--kube-version', '1.33.0', chartFolder]);
+test.each([[[]], [['examples/production.yaml', 'ci/everything-values.yaml']], [['ci/volume-values.yaml']]])(
+  'helm lint has nothing to say about %j',
+  async (files) => {
+    const values = files.flatMap((name) => ['--values', join(chartFolder, name)]);
+    const said = await helm(['lint', '--strict', '--kube-version', '1.33.0', ...imageArgs, ...values, chartFolder]);
     expect(said).toContain('0 chart(s) failed');
+    expect(said).not.toMatch(/WARNING|ERROR/);
   },
   helmDeadlineMs,
 );
@@ -86,7 +76,7 @@ describe.each(['defaults', 'produced', 'all'])('what is made of %s', (name) => {
       const what = `${object.kind} ${object.metadata.name}`;
       expect([what, pod.automountServiceAccountToken]).toEqual([
         what,
-        object.metadata.name === 'wc-webcapture-controller',
+        ['wc-webcapture-controller', 'wc-webcapture-prepare'].includes(object.metadata.name),
       ]);
       expect(pod.securityContext.seccompProfile?.type).toMatch(/RuntimeDefault|Localhost/);
       if (!isInstaller) expect(pod.securityContext.runAsNonRoot).toBe(true);
@@ -138,7 +128,7 @@ describe('with no values', () => {
   test('there are two regions, an embedded NATS and store, and nothing that needs more than a bare cluster', () => {
     const kinds = [...new Set(defaults.map(({ kind }) => kind))].toSorted();
     expect(kinds).toEqual(
-      'ConfigMap Deployment Lease NetworkPolicy Pod PodDisruptionBudget Role RoleBinding Secret Service ServiceAccount StatefulSet'.split(
+      'ConfigMap Deployment Job NetworkPolicy Pod PodDisruptionBudget Role RoleBinding Service ServiceAccount StatefulSet'.split(
         ' ',
       ),
     );
@@ -148,7 +138,9 @@ describe('with no values', () => {
       'wc-webcapture-renderer-us-east',
       'wc-webcapture-renderer-eu-west',
     ]);
-    expect(find(defaults, 'StatefulSet', 'wc-webcapture-nats')['spec']).not.toHaveProperty('volumeClaimTemplates');
+    expect(find(defaults, 'StatefulSet', 'wc-webcapture-nats')['spec']).toMatchObject({
+      volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: { resources: { requests: { storage: '20Gi' } } } }],
+    });
   });
 
   test('memory follows from the slots, and browsers are replaced before the kernel ends the pod', () => {
@@ -172,8 +164,9 @@ describe('with no values', () => {
       const drainMs = Number(/drainMs\b[^\d\n]*([\d_]+)/.exec(source)?.[1]?.replaceAll('_', ''));
       const deployment = find(defaults, 'Deployment', `wc-webcapture-${name}`);
       const delay = Number(envOf(deployment)['WEBCAPTURE_DRAIN_DELAY'] ?? 0);
-      expect(delay).toBe(service === 'front' ? 5 : 0);
-      expect(podOf(deployment)?.terminationGracePeriodSeconds).toBeGreaterThan(drainMs / 1000 + delay);
+      const queue = Number(envOf(deployment)['WEBCAPTURE_QUEUE_TIMEOUT'] ?? 0);
+      expect([delay, queue]).toEqual(service === 'front' ? [5, 60] : [0, 0]);
+      expect(podOf(deployment)?.terminationGracePeriodSeconds).toBeGreaterThan(drainMs / 1000 + delay + queue);
     }
   });
 });
@@ -190,10 +183,10 @@ describe('the users of NATS', () => {
     ]) as Readonly<Record<string, string>>;
 
   test('are one of each service, and one of the renderers of each region, each with a password of its own', () => {
-    const { data } = find(defaults, 'Secret', 'wc-webcapture-nats-auth') as unknown as SecretData;
-    expect(keysOf(defaults)).toEqual(keyOfEach(regions));
-    expect(Object.keys(data).toSorted()).toEqual(Object.values(keyOfEach(regions)).toSorted());
-    expect(new Set(Object.values(data)).size).toBe(Object.keys(data).length);
+    const generated = planOf(defaults).secrets.find(({ name }) => name === 'wc-webcapture-nats-auth');
+    const keys = { ...keyOfEach(regions), BACKUP_PASSWORD: 'backup-password' };
+    expect(keysOf(defaults)).toEqual(keys);
+    expect(generated?.keys.toSorted()).toEqual(Object.values(keys).toSorted());
     for (const region of ['us-east', 'eu-west']) {
       const env = podOf(find(defaults, 'Deployment', `wc-webcapture-renderer-${region}`))?.containers[0]?.env ?? [];
       const secret = { name: 'wc-webcapture-nats-auth', key: `renderer-${region}-password` };
@@ -226,35 +219,16 @@ describe('the users of NATS', () => {
   );
 
   describe('on a server with the configuration of the chart', () => {
-    let folder: string;
-    let url: string;
-    let server: GuardedProcess;
+    let nats: ChartNats;
     const open: NatsSession[] = [];
     beforeAll(async () => {
-      folder = await mkdtemp(join(inject('tempFolder'), 'nats-config-'));
-      const port = await freePort();
-      url = `nats://127.0.0.1:${port}`;
-      const config = natsConfigOf(defaults)
-        .replace('/data', folder)
-        .replace('0.0.0.0:4222', `127.0.0.1:${port}`)
-        .replace('0.0.0.0:8222', `127.0.0.1:${await freePort()}`);
-      await writeFile(join(folder, 'nats.conf'), config);
-      const env = Object.fromEntries(
-        (natsPod(defaults)?.containers[0]?.env ?? []).map((it) => [it.name, passwordOf(secretKeyOf(it))]),
-      );
-      server = await startProcess({
-        name: 'nats-server',
-        command: inject('tools').natsServer,
-        args: ['-c', join(folder, 'nats.conf')],
-        env,
-        onLine: () => undefined,
-      });
+      nats = await startChartNats(defaults);
       const controller = await signIn('controller');
       await provision(controller.jsm, streamSettings, ['us-east', 'eu-west']);
     });
     afterAll(async () => {
       await Promise.all(open.map(({ nc }) => nc.close()));
-      await server.stop({ graceMs: 0 });
+      await nats.server.stop({ graceMs: 0 });
     });
 
     /** As the pods of a Deployment do; `overrides` are of somebody who pretends. */
@@ -266,9 +240,9 @@ describe('the users of NATS', () => {
       const { WEBCAPTURE_NATS_USER: user = '', WEBCAPTURE_REGION: region } = envOf(object);
       const variable = podOf(object)?.containers[0]?.env?.find(({ name }) => name === 'WEBCAPTURE_NATS_PASSWORD');
       const session = await connectNats({
-        url,
+        url: nats.url,
         user,
-        password: passwordOf(variable && secretKeyOf(variable)),
+        password: passwordOf(defaults, variable && secretKeyOf(variable)),
         inboxPrefix: `_INBOX.${region === undefined ? deployment : `renderer.${region}`}`,
         name: 'test',
         log: silentLog,
@@ -334,12 +308,13 @@ describe('a bucket', () => {
     'is opened by renderers with a key of their own, where they have one',
     async () => {
       const gcs = { bucket: 'captures', existingSecret: 'trusted' };
-      const bucket = (rest: object) => render({ storage: { type: 'gcs', gcs: { ...gcs, ...rest } } });
+      const renderer = { sandbox: { mode: 'localhost' } };
+      const bucket = (rest: object) => render({ renderer, storage: { type: 'gcs', gcs: { ...gcs, ...rest } } });
       expect(keyFiles(await bucket({}))).toEqual(['trusted', 'trusted', 'trusted']);
-      const renderer = { existingSecret: 'creator' };
-      expect(keyFiles(await bucket({ renderer }))).toEqual(['trusted', 'trusted', 'creator']);
+      const creator = { existingSecret: 'creator' };
+      expect(keyFiles(await bucket({ renderer: creator }))).toEqual(['trusted', 'trusted', 'creator']);
       // Fronts and controllers by Workload Identity.
-      const mixed = await bucket({ renderer, existingSecret: '' });
+      const mixed = await bucket({ renderer: creator, existingSecret: '' });
       expect(keyFiles(mixed)).toEqual([undefined, undefined, 'creator']);
       const path = (name: string) =>
         envOf(find(mixed, 'Deployment', `wc-webcapture-${name}`))['GOOGLE_APPLICATION_CREDENTIALS'];
@@ -476,6 +451,16 @@ test.each<[object, RegExp]>([
   [{ ingress: { enabled: true } }, /ingress\.hosts/],
   [{ renderer: { sandbox: { mode: 'on' } } }, /sandbox[./]mode/],
   [{ renderer: { sandbox: { installer: { enabled: true } } } }, /localhost only/],
+  [
+    { storage: { type: 'gcs', gcs: { bucket: 'captures' } } },
+    /acceptUnsandboxedBrowser to true: .*rights of a renderer/,
+  ],
+  [
+    { front: { queueTimeout: 91 }, ingress: { enabled: true, hosts: ['a.example'] } },
+    /front\.queueTimeout: must be at most 90/,
+  ],
+  [{ nats: { persistence: { size: '20 GB' } } }, /persistence[./]size/],
+  [{ global: { imageRegistry: 'https://registry' } }, /global[./]imageRegistry/],
   [{ egress: { allow: ['10.0.0.0'] } }, /egress[./]allow/],
   [{ auth: { apiKey: 'short' } }, /auth[./]apiKey/],
   [{ front: { replicas: '2' } }, /front[./]replicas/],
@@ -489,7 +474,11 @@ test.each<[object, RegExp]>([
   helmDeadlineMs,
 );
 
-test('the README tells of the values as they are (node deploy/chart/readme.ts)', async () => {
-  const readme = await file('README.md');
-  expect(withValuesTable(readme, await file('values.yaml')) === readme).toBe(true);
+test('VALUES.md tells of the values as they are (node deploy/chart/readme.ts)', async () => {
+  const page = await file('VALUES.md');
+  expect(withValuesTable(page, await file('values.yaml')) === page).toBe(true);
+});
+
+test('the README is short enough to be read', async () => {
+  expect((await file('README.md')).split('\n').length).toBeLessThan(200);
 });

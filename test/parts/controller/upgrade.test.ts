@@ -27,6 +27,7 @@ import { orderOf } from './support/refresh-order.ts';
 import { completeCapture } from './support/settling.ts';
 import { TestController } from './support/test-controller.ts';
 import { provisionVersion01, putOldHtml, queueOldJob, storeOldFile } from './support/version-01.ts';
+import { createStreamMetrics, measureStreams } from '../../../services/controller/jobs/stream-sizes.ts';
 import { provision, streamConfigs } from '../../../services/controller/streams.ts';
 
 const region = 'us-east';
@@ -86,6 +87,33 @@ describe('streams and durables of version 0.1', () => {
     }
     await held?.ack();
     expect((await stateOf(session, streamNames.captures)).messages).toBe(0);
+  });
+
+  test('get a limit of their size, but none below what they hold: a full stream refuses captures', async () => {
+    const mebibyte = 1024 ** 2;
+    const maxBytesOf = async (name: string) => (await session.jsm.streams.info(name)).config.max_bytes;
+    const limited = (files: number) => ({ ...streamSettings, maxBytes: { ...streamSettings.maxBytes, files } });
+    await session.js.publish('files.part.large', new Uint8Array(900 * 1024));
+    await session.js.publish('files.part.larger', new Uint8Array(900 * 1024));
+    await provision(session.jsm, limited(mebibyte), [region]);
+    expect(await maxBytesOf(streamNames.files)).toBe(-1);
+    await session.js.publish('files.part.another', 'there is room');
+    await provision(session.jsm, limited(4 * mebibyte), [region]);
+    expect(await maxBytesOf(streamNames.files)).toBe(4 * mebibyte);
+    // Its leader shows how full they are, and no other.
+    const streamMetrics = createStreamMetrics(new Registry());
+    const shown = async () => {
+      const gauges = [streamMetrics.bytes, streamMetrics.maxBytes];
+      const values = await Promise.all(gauges.map(async (gauge) => (await gauge.get()).values));
+      return values.map((each) => each.find(({ labels }) => labels.stream === streamNames.files)?.value);
+    };
+    let leads = true;
+    const term = { holds: () => leads, signal: AbortSignal.abort() };
+    await measureStreams({ session, streamMetrics }, term);
+    expect(await shown()).toEqual([(await stateOf(session, streamNames.files)).bytes, 4 * mebibyte]);
+    leads = false;
+    await measureStreams({ session, streamMetrics }, term);
+    expect(await shown()).toEqual([undefined, undefined]);
   });
 });
 

@@ -27,6 +27,11 @@ const slots = (pod: string) => `webcapture_region_slots{region="us-east",pod="${
 const elsewhere = (metric: string) => `${metric}{namespace="elsewhere",region="us-east",pod="c"}`;
 const leader = (pod: string) => `webcapture_controller_leader{pod="${pod}"}`;
 
+const front = (outcome: string) => `webcapture_front_captures_total{region="us-east",outcome="${outcome}"}`;
+const answered = 'method="POST",route="/capture",status="2xx"';
+const fast = `webcapture_front_request_seconds_bucket{${answered},le="10"}`;
+const all = `webcapture_front_request_seconds_count{${answered}}`;
+
 /** Every alert of the chart, looked at after 20 minutes where nothing else is said. */
 export const alertCases: readonly AlertCase[] = [
   {
@@ -36,6 +41,17 @@ export const alertCases: readonly AlertCase[] = [
     summary: 'engine.us-east has a major outage: no captures are rendered',
     // A partial outage of the region, and a major one of what is no region.
     quiet: { [status('engine.us-east')]: '2x20', [status('storage')]: '3x20' },
+  },
+  {
+    alert: 'WebcaptureRegionDown',
+    // One Prometheus for two clusters.
+    fires: {
+      'webcapture_component_status{component="engine.us-east",cluster="a"}': '0x20',
+      'webcapture_component_status{component="engine.us-east",cluster="b"}': '3x20',
+    },
+    labels: { component: 'engine.us-east', cluster: 'b' },
+    summary: 'engine.us-east has a major outage: no captures are rendered',
+    quiet: { 'webcapture_component_status{component="engine.us-east",cluster="a"}': '0x20' },
   },
   {
     alert: 'WebcaptureNoFront',
@@ -167,5 +183,70 @@ export const alertCases: readonly AlertCase[] = [
     labels: { pod: 'p' },
     summary: 'p receives nothing from the Kubernetes API server',
     quiet: { 'webcapture_kubernetes_informer_age_seconds{pod="p",resource="pods"}': '290x20' },
+  },
+  {
+    alert: 'WebcaptureStreamNearlyFull',
+    fires: {
+      'webcapture_stream_bytes{stream="FILES"}': '85x20',
+      'webcapture_stream_max_bytes{stream="FILES"}': '100x20',
+    },
+    labels: { stream: 'FILES' },
+    summary: 'The stream FILES is nearly full',
+    // A cache drops its oldest entries; a stream without a limit is never full.
+    quiet: {
+      'webcapture_stream_bytes{stream="KV_cache"}': '100x20',
+      'webcapture_stream_max_bytes{stream="KV_cache"}': '100x20',
+      'webcapture_stream_bytes{stream="KV_db"}': '100x20',
+    },
+  },
+  {
+    alert: 'WebcaptureSuccessBudgetBurns',
+    // An hour at 10%, and now.
+    after: '70m',
+    fires: { [front('completed')]: '0+90x70', [front('CAPTURE_FAILED')]: '0+10x70' },
+    labels: {},
+    summary: 'Captures fail so often that the error budget of 30 days ends within days',
+    // It was as bad, but no longer is; faults of pages and clients do not count.
+    quiet: {
+      [front('completed')]: '0+90x70',
+      [front('CAPTURE_FAILED')]: '0+10x35 350x35',
+      [front('NAVIGATION_FAILED')]: '0+50x70',
+      [front('QUOTA_EXCEEDED')]: '0+50x70',
+    },
+  },
+  {
+    alert: 'WebcaptureSuccessBudgetBurns',
+    // Six hours at 4%: too little for the short windows.
+    after: '6h10m',
+    fires: { [front('completed')]: '0+96x370', [front('STORAGE_FAILED')]: '0+4x370' },
+    labels: {},
+    summary: 'Captures fail so often that the error budget of 30 days ends within days',
+    // Within the budget; and a bad share of hardly any captures.
+    quiet: { [front('completed')]: '0+99x370', [front('STORAGE_FAILED')]: '0+1x370' },
+  },
+  {
+    alert: 'WebcaptureSuccessBudgetBurns',
+    after: '70m',
+    fires: { [front('completed')]: '0+1x70', [front('QUEUE_FULL')]: '0+1x70' },
+    labels: {},
+    summary: 'Captures fail so often that the error budget of 30 days ends within days',
+    quiet: { [front('completed')]: '0 1x69', [front('QUEUE_FULL')]: '0 1x69' },
+  },
+  {
+    alert: 'WebcaptureLatencyBudgetBurns',
+    after: '70m',
+    fires: { [all]: '0+100x70', [fast]: '0+20x70' },
+    labels: {},
+    summary: 'Captures take more than 10 s so often that the budget of 30 days ends within days',
+    quiet: { [all]: '0+100x70', [fast]: '0+80x70' },
+  },
+  {
+    alert: 'WebcaptureAvailabilityBudgetBurns',
+    after: '70m',
+    // A partial outage, of 5 minutes, that goes on.
+    fires: { [status('engine.us-east')]: '0x64 2x6' },
+    labels: { component: 'engine.us-east' },
+    summary: 'engine.us-east is in an outage so often that its error budget of 30 days ends within days',
+    quiet: { [status('engine.us-east')]: '1x70', [status('storage')]: '3x70' },
   },
 ];

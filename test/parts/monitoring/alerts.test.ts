@@ -62,6 +62,54 @@ test('each alert looks at its own release only, and says which', () => {
   }
 });
 
+test(
+  'an operator switches single alerts off, and changes their thresholds, times and severities',
+  async () => {
+    const rule = async (alerts: object) => {
+      const values = { monitoring: { prometheusRule: { enabled: true, alerts } } };
+      const rendered = await render(values, ['--show-only', 'templates/monitoring/prometheus-rule.yaml']);
+      const { groups } = find(rendered, 'PrometheusRule', 'wc-webcapture')['spec'] as { groups: { rules: Rule[] }[] };
+      return groups.flatMap((group) => group.rules);
+    };
+    const changed = await rule({
+      WebcaptureDegraded: { enabled: false },
+      WebcaptureFrontSlow: { threshold: 0.5, for: '1h', severity: 'critical' },
+    });
+    expect(changed).toHaveLength(rules.length - 1);
+    expect(changed.find(({ alert }) => alert === 'WebcaptureFrontSlow')).toMatchObject({
+      expr: expect.stringMatching(/> 0\.5$/) as unknown,
+      for: '1h',
+      labels: { severity: 'critical' },
+    });
+    await expect(rule({ WebcaptureSlow: {} })).rejects.toThrow(
+      /there is no alert WebcaptureSlow; the alerts are Webcap/,
+    );
+  },
+  helmDeadlineMs,
+);
+
+test(
+  'two installations have dashboards of their own, and each panel shows the chosen cluster and namespace',
+  async () => {
+    const dashboardOf = async (namespace: string) => {
+      const values = { monitoring: { dashboard: { enabled: true } } };
+      const args = ['--show-only', 'templates/monitoring/dashboard.yaml', '--namespace', namespace];
+      const { data } = find(await render(values, args), 'ConfigMap', 'wc-webcapture-dashboard') as unknown as {
+        data: { 'webcapture.json': string };
+      };
+      return JSON.parse(data['webcapture.json']) as { uid: string; panels: { targets?: { expr: string }[] }[] };
+    };
+    const [one, other] = await Promise.all([dashboardOf('one'), dashboardOf('other')]);
+    expect(one.uid).toMatch(/^webcapture-[0-9a-f]{12}$/);
+    expect(other.uid).not.toBe(one.uid);
+    const queries = one.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+    const selectors = queries.flatMap((query) => query.match(/\{[^}]*\}/g) ?? []);
+    const chosen = 'cluster=~"$cluster",namespace=~"$namespace"';
+    expect(selectors.filter((selector) => !selector.includes(chosen))).toEqual([]);
+  },
+  helmDeadlineMs,
+);
+
 test('each alert has its page, and a line in the list of pages', async () => {
   const pages = new URL('../../../docs/runbooks/', import.meta.url);
   const named = rules.map(({ annotations }) => annotations.runbook_url.replace('https://runbooks/', ''));
@@ -116,7 +164,7 @@ function unknownMetrics(asked: ReturnType<typeof metricsAsked>): ReturnType<type
     Object.values(allMetrics()).flatMap((metrics) => metrics.map(({ name, labels }) => [name, labels] as const)),
   );
   // What Kubernetes and Prometheus add to every series.
-  const added = ['namespace', 'pod', 'le'];
+  const added = ['cluster', 'namespace', 'pod', 'le'];
   return asked.filter(({ name, labels }) => {
     const own = known.get(name.replace(/_(bucket|count|sum)$/, '')) ?? known.get(name);
     return own === undefined || labels.some((label) => ![...own, ...added].includes(label));

@@ -50,6 +50,7 @@ describe('Kubernetes', () => {
     namespace: undefined,
     release: 'prod',
     lease: 'webcapture-controller',
+    deletionCosts: true,
   };
   const file = { KUBECONFIG: '/a:/b', WEBCAPTURE_RELEASE: 'prod' };
 
@@ -62,7 +63,13 @@ describe('Kubernetes', () => {
     [
       'by a kubeconfig',
       { ...file, WEBCAPTURE_KUBERNETES: 'on', WEBCAPTURE_NAMESPACE: 'shots', WEBCAPTURE_LEASE: 'prod-controller' },
-      { access: { kubeconfig: ['/a', '/b'] }, namespace: 'shots', release: 'prod', lease: 'prod-controller' },
+      {
+        access: { kubeconfig: ['/a', '/b'] },
+        namespace: 'shots',
+        release: 'prod',
+        lease: 'prod-controller',
+        deletionCosts: true,
+      },
     ],
   ] as const)('%s', (_, env, settings) => {
     expect(readControllerConfig(env).kubernetes).toEqual(settings);

@@ -120,6 +120,12 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
       '1 renderers healthy, scaled to zero within the last minutes',
     ],
     [
+      'pods that Kubernetes refuses to create',
+      { pods: healthy(1), clusters: clusters({ wanted: 2, pods: pods(1), refused: ['exceeded quota: small'] }) },
+      'degraded_performance',
+      '1 of 2 renderers healthy: 1 not running; Kubernetes refuses to create pods: exceeded quota: small',
+    ],
+    [
       'a Deployment that is not there: as many as configured are wanted',
       { wanted: 1, pods: [], clusters: clusters({ wanted: null, pods: [], missing: ['r-us-east'] }) },
       'major_outage',

@@ -46,8 +46,10 @@ describe('the status of a RenderRegion', () => {
     expect(statusAt(0, undefined, { facts: { clusters: { ...clusters, pods } }, queued: 4 })).toEqual({
       status: 'operational',
       message: '2 of 2 renderers healthy',
+      observedGeneration: 3,
       ready: 2,
       wanted: 2,
+      expected: 2,
       slots: 4,
       busy: 2,
       queued: 4,
@@ -70,13 +72,23 @@ describe('the status of a RenderRegion', () => {
           lastTransitionTime: '2026-01-01T00:00:00Z',
           observedGeneration: 3,
         },
+        {
+          type: 'Ready',
+          status: 'True',
+          reason: 'Operational',
+          message: '2 of 2 renderers healthy',
+          lastTransitionTime: '2026-01-01T00:00:00Z',
+          observedGeneration: 3,
+        },
       ],
     });
   });
 
   test('a condition keeps its time until it flips, whatever its reason does', () => {
     const times = (status: RenderRegionStatus) =>
-      status.conditions.map(({ reason, lastTransitionTime }) => `${reason} ${lastTransitionTime.slice(17, 19)}`);
+      status.conditions
+        .filter(({ type }) => type !== 'Ready')
+        .map(({ reason, lastTransitionTime }) => `${reason} ${lastTransitionTime.slice(17, 19)}`);
     const first = statusAt(0);
     const second = statusAt(10_000, first, { component: { status: 'degraded_performance' } });
     const third = statusAt(20_000, second, { component: { status: 'major_outage' } });
@@ -88,6 +100,24 @@ describe('the status of a RenderRegion', () => {
       ['MajorOutage 10', 'Found 00'],
       ['Operational 30', 'NotFound 30'],
     ]);
+  });
+
+  test('is Ready while captures are rendered, and says else what is in the way', () => {
+    const ready = (status: ComponentStatus['status'], more: object = {}) => {
+      const shown = statusAt(0, undefined, { component: { status }, facts: { clusters: { ...clusters, ...more } } });
+      const { status: is, reason } = shown.conditions.find(({ type }) => type === 'Ready') ?? {};
+      return [is, reason];
+    };
+    expect(ready('operational')).toEqual(['True', 'Operational']);
+    expect(ready('degraded_performance')).toEqual(['True', 'DegradedPerformance']);
+    expect(ready('partial_outage')).toEqual(['False', 'PartialOutage']);
+    expect(ready('major_outage', { missing: ['r-us-east'] })).toEqual(['False', 'DeploymentNotFound']);
+    expect(ready('major_outage', { refused: ['exceeded quota'] })).toEqual(['False', 'PodsRefused']);
+  });
+
+  test('shows how many are asked for now beside the least of the last minutes', () => {
+    const { wanted, expected } = statusAt(0, undefined, { facts: { clusters: { ...clusters, asked: 8 } } });
+    expect([wanted, expected]).toEqual([8, 2]);
   });
 
   test.each([

@@ -1,3 +1,27 @@
+{{/* Size in bytes of the volume of the embedded server. */}}
+{{- define "webcapture.natsVolumeBytes" -}}
+{{- include "webcapture.bytes" (ternary .Values.nats.persistence.size .Values.nats.emptyDirSizeLimit .Values.nats.persistence.enabled) -}}
+{{- end -}}
+
+{{/*
+Maximum bytes of streams, as JSON. On the embedded server files get at most half of the volume, and records a fifth, so that
+each leaves room for the other; with a bucket the records get half. Records are also limited to twice the memory of the server: each
+takes up to 450 B of memory and 1.7 KB of disk, so that they use about half of the memory.
+*/}}
+{{- define "webcapture.streamMaxBytes" -}}
+{{- $limits := dict -}}
+{{- if .Values.nats.enabled -}}
+{{- $volume := include "webcapture.natsVolumeBytes" . | int64 -}}
+{{- $isBucket := eq .Values.storage.type "gcs" -}}
+{{- $db := div (mul $volume (ternary 50 20 $isBucket)) 100 -}}
+{{- with (default dict .Values.nats.resources.limits).memory -}}
+{{- $db = min $db (mul 2 (include "webcapture.bytes" . | int64)) -}}
+{{- end -}}
+{{- $limits = dict "db" (max $db 1048576) "files" (max (div (mul $volume (ternary 10 50 $isBucket)) 100) 1048576) -}}
+{{- end -}}
+{{- mergeOverwrite $limits .Values.streamMaxBytes | toJson -}}
+{{- end -}}
+
 {{/* The configuration of the embedded server; a test runs one with exactly this. */}}
 {{- define "webcapture.natsConfig" -}}
 listen: "0.0.0.0:4222"
@@ -9,6 +33,9 @@ lame_duck_duration: 30s
 lame_duck_grace_period: 5s
 jetstream {
   store_dir: "/data"
+  # Four fifths of the volume: the rest is for what is deleted and not yet compacted. The server's default is a share of what is
+  # free when it starts, which shrinks with every restart.
+  max_file_store: {{ div (mul (include "webcapture.natsVolumeBytes" . | int64) 4) 5 }}
   # The default of two minutes is what a power cut may cost.
   sync_interval: "1s"
 }

@@ -1,0 +1,47 @@
+import type { Registry } from 'prom-client';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import type { Term } from '../leader/election.ts';
+import { gaugeOf } from '../metrics.ts';
+
+export const streamSizesIntervalMs = 60_000;
+
+export type StreamMetrics = ReturnType<typeof createStreamMetrics>;
+
+export function createStreamMetrics(registry: Registry) {
+  return {
+    bytes: gaugeOf(registry, 'webcapture_stream_bytes', 'Bytes that a stream holds. Set by the leader.', ['stream']),
+    messages: gaugeOf(
+      registry,
+      'webcapture_stream_messages',
+      'Messages that a stream holds; those of KV_db take up to 450 B of memory each. Set by the leader.',
+      ['stream'],
+    ),
+    maxBytes: gaugeOf(
+      registry,
+      'webcapture_stream_max_bytes',
+      'Maximum size of a stream; absent for a stream without a limit. Set by the leader.',
+      ['stream'],
+    ),
+  };
+}
+
+/** Shows how large each stream is. Throws the server's error when it does not answer. */
+export async function measureStreams(
+  { session, streamMetrics }: { readonly session: NatsSession; readonly streamMetrics: StreamMetrics },
+  term: Term,
+): Promise<void> {
+  for (const stream of Object.values(streamNames)) {
+    const { state, config } = await session.jsm.streams.info(stream);
+    // The leader that comes after shows them: two would disagree.
+    if (!term.holds()) return forgetStreams(streamMetrics);
+    streamMetrics.bytes.set({ stream }, state.bytes);
+    streamMetrics.messages.set({ stream }, state.messages);
+    if (config.max_bytes > 0) streamMetrics.maxBytes.set({ stream }, config.max_bytes);
+    else streamMetrics.maxBytes.remove({ stream });
+  }
+}
+
+export function forgetStreams(metrics: StreamMetrics): void {
+  for (const gauge of Object.values(metrics)) gauge.reset();
+}

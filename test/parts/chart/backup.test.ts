@@ -1,0 +1,139 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
+import { provision } from '../../../services/controller/streams.ts';
+import { passwordOf, startChartNats, type ChartNats } from '../../harness/chart-nats.ts';
+import { find, helmDeadlineMs, render, type KubeObject } from '../../harness/helm.ts';
+import { silentLog, streamSettings } from '../../harness/nats-session.ts';
+
+const guide = await readFile(new URL('../../../docs/backup.md', import.meta.url), 'utf8');
+/** The commands of a section of the guide that concern NATS alone. */
+const commandsOf = (section: string) => {
+  const text = guide.split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? '';
+  const blocks = [...text.matchAll(/^```sh\n(nats .*?)^```/gms)].map(([, block = '']) => block);
+  expect(blocks).toHaveLength(1);
+  return blocks.join('');
+};
+
+let objects: readonly KubeObject[];
+let nats: ChartNats;
+let folder: string;
+let path: string;
+const open: NatsSession[] = [];
+beforeAll(async () => {
+  const tool = ensureTool('nats', { log: (line) => process.stdout.write(`${line}\n`) });
+  objects = await render();
+  nats = await startChartNats(objects);
+  folder = await mkdtemp(join(inject('tempFolder'), 'backup-'));
+  path = `${dirname((await tool).path)}:${process.env['PATH']}`;
+}, helmDeadlineMs);
+afterAll(async () => {
+  await Promise.all(open.map(({ nc }) => nc.close()));
+  await nats.server.stop({ graceMs: 0 });
+});
+
+const passwordOfUser = (user: string) =>
+  passwordOf(objects, { name: 'wc-webcapture-nats-auth', key: `${user}-password` });
+
+async function signIn(user: 'front' | 'controller', { url }: ChartNats = nats): Promise<NatsSession> {
+  const session = await connectNats({
+    url,
+    user,
+    password: passwordOfUser(user),
+    inboxPrefix: `_INBOX.${user}`,
+    name: 'test',
+    log: silentLog,
+    signal: AbortSignal.timeout(30_000),
+  });
+  open.push(session);
+  return session;
+}
+
+/** As a shell that did what the guide says under "Connect". */
+async function follow(commands: string): Promise<string> {
+  const env = {
+    PATH: path,
+    HOME: folder,
+    NATS_URL: nats.url,
+    NATS_USER: 'backup',
+    NATS_PASSWORD: passwordOfUser('backup'),
+  };
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-euc', commands], {
+    cwd: folder,
+    env,
+    timeout: 60_000,
+  });
+  return `${stdout}${stderr}`;
+}
+
+const contentOf = async ({ jsm }: NatsSession) =>
+  Promise.all(
+    [streamNames.db, streamNames.files].map(async (name) => {
+      const { state } = await jsm.streams.info(name, { subjects_filter: '>' });
+      return { name, messages: state.messages, last: state.last_seq, subjects: state.subjects };
+    }),
+  );
+
+test(
+  'who follows the guide with the rights of the user backup has everything again that was there at the backup',
+  async () => {
+    const [controller, front] = await Promise.all([signIn('controller'), signIn('front')]);
+    await provision(controller.jsm, streamSettings, ['us-east']);
+    for (const id of ['a', 'b', 'c']) {
+      await front.js.publish(`$KV.db.account.${id}`, JSON.stringify({ id }));
+      await front.js.publish(`files.head.${id}`, new Uint8Array(300_000));
+    }
+    const before = await contentOf(controller);
+    await follow(commandsOf('Back up'));
+    // What came later, and an accident.
+    await front.js.publish('$KV.db.account.d', '{}');
+    await controller.jsm.streams.delete(streamNames.files);
+    await provision(controller.jsm, streamSettings, ['us-east']);
+    expect(await contentOf(controller)).not.toEqual(before);
+    await follow(commandsOf('Restore'));
+    expect(await contentOf(controller)).toEqual(before);
+    // The controllers that start again take the streams as they are.
+    await provision(controller.jsm, streamSettings, ['us-east']);
+    expect(await contentOf(controller)).toEqual(before);
+  },
+  helmDeadlineMs,
+);
+
+test('the user backup reads and writes nothing but streams as a whole', async () => {
+  for (const command of ["publish '$KV.db.account.e' x", 'kv get db account.a', 'stream get KV_db 1']) {
+    await expect(follow(`nats --inbox-prefix _INBOX.backup --timeout 1s ${command}`)).rejects.toThrow(
+      /permissions violation|timeout|deadline/i,
+    );
+  }
+});
+
+test('a copy of the folder of the running server, which nobody writes to, has everything', async () => {
+  const before = await contentOf(await signIn('controller'));
+  const copy = await mkdtemp(join(inject('tempFolder'), 'volume-'));
+  await promisify(execFile)('sh', ['-c', `tar -C "$1" -cf - jetstream | tar -C "$2" -xf -`, 'sh', nats.dataDir, copy]);
+  const moved = await startChartNats(objects, copy);
+  try {
+    expect(await contentOf(await signIn('controller', moved))).toEqual(before);
+  } finally {
+    await moved.server.stop({ graceMs: 0 });
+  }
+});
+
+test('the volume that the guide has somebody create is the one that the StatefulSet looks for', () => {
+  const manifest = /# volume\.yaml\n(.*?)```/s.exec(guide)?.[1]?.replaceAll(/^ {3}/gm, '') ?? '';
+  const [claim] = parseAllDocuments(manifest).map((document) => document.toJS() as KubeObject);
+  const { volumeClaimTemplates } = find(objects, 'StatefulSet', 'wc-webcapture-nats')['spec'] as {
+    volumeClaimTemplates: { metadata: { name: string; labels: object }; spec: object }[];
+  };
+  const [template] = volumeClaimTemplates;
+  expect(claim?.metadata.name).toBe(`${template?.metadata.name}-webcapture-nats-0`);
+  expect(claim?.['spec']).toEqual(template?.spec);
+  expect(claim?.metadata.labels).toEqual({ ...template?.metadata.labels, 'app.kubernetes.io/instance': 'webcapture' });
+});
