@@ -70,7 +70,8 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
     });
   });
   // Behind a proxy, connections are the proxy's.
-  new Connections(http.trustProxy ? 0 : http.maxConnectionsPerAddress, shed).watch(app);
+  const connections = new Connections(http.trustProxy ? 0 : http.maxConnectionsPerAddress, shed);
+  connections.watch(app);
   continueWhenRead(app);
   closeConnectionsWhenLeaving(app, http.leaving);
   app.setErrorHandler<Error>(async (error, request, reply) => {
@@ -105,7 +106,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   const parser = new JsonParser(maxOpenBytes);
   app.addHook('onClose', () => parser.close());
   await app.register(async (scope) => {
-    readCaptureBodies(scope, { authenticator, limits, shares: new BodyShares(), parser, shed });
+    readCaptureBodies(scope, { authenticator, limits, connections, shares: new BodyShares(), parser, shed });
     captureRoute(scope, deps.capture);
   });
   capturesRoutes(app, deps.captures);

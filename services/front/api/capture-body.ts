@@ -5,6 +5,7 @@ import type { Authenticator, Caller } from '../auth/authenticator.ts';
 import { BodyReader } from '../http/body-reader.ts';
 import type { BodyShares } from '../http/body-shares.ts';
 import type { ClientLimits, ShedReason } from '../http/client-limits.ts';
+import type { Connections } from '../http/connections.ts';
 import type { JsonParser } from '../validation/json-parser.ts';
 
 /**
@@ -22,6 +23,7 @@ const bodyRetrySeconds = 5;
 export interface CaptureBodyDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly limits: ClientLimits;
+  readonly connections: Pick<Connections, 'pause'>;
   readonly shares: BodyShares;
   readonly parser: JsonParser;
   readonly shed: (reason: ShedReason) => void;
@@ -29,8 +31,8 @@ export interface CaptureBodyDeps {
 
 /**
  * Reads the bodies of the routes of this scope. A small one is read and validated for anybody, so that what is wrong with
- * it is told before anything is said of the API key. For a large one, and for clients beyond their share, the key is
- * looked up first, while the body arrives; without one that holds, the rest is not read.
+ * it is told before anything is said of the API key. For a large one the key is looked up first, while the body arrives;
+ * without one that holds, the rest is not read. Of a client beyond its share nothing is read before that.
  */
 export function readCaptureBodies(scope: FastifyInstance, deps: CaptureBodyDeps): void {
   scope.addHook('onRequest', async (request) => {
@@ -40,8 +42,10 @@ export function readCaptureBodies(scope: FastifyInstance, deps: CaptureBodyDeps)
     const isOver = deps.limits.isOver(facts.address);
     if (length > maxBodyBytes && !isOver) throw tooLarge();
     if (length <= maxOpenBytes && !isOver) return;
-    facts.body = new BodyReader(raw, maxOpenBytes, length);
+    if (isOver) facts.resume = deps.connections.pause(request);
+    else facts.body = new BodyReader(raw, maxOpenBytes, length);
     facts.caller = await authenticate(request, deps);
+    facts.resume?.();
   });
   scope.removeContentTypeParser('application/json');
   scope.addContentTypeParser('application/json', (request: FastifyRequest) => readBody(request, deps));
@@ -57,10 +61,8 @@ async function readBody(request: FastifyRequest, deps: CaptureBodyDeps): Promise
   facts.body ??= new BodyReader(raw, maxOpenBytes, length);
   const reader = facts.body;
   const small = await reader.read();
-  if (small !== null) {
-    facts.bodyBytes = small.length;
-    return deps.parser.parse(small);
-  }
+  facts.bodyBytes = reader.cost;
+  if (small !== null) return deps.parser.parse(small);
   if (length > maxBodyBytes) throw tooLarge();
   const caller = (facts.caller ??= await authenticate(request, deps));
   // A client that does not say how much there is may send the most.
@@ -79,8 +81,8 @@ async function readBody(request: FastifyRequest, deps: CaptureBodyDeps): Promise
   try {
     reader.allow(maxBodyBytes, most);
     const bytes = await reader.read();
+    facts.bodyBytes = reader.cost;
     if (bytes === null) throw tooLarge();
-    facts.bodyBytes = bytes.length;
     return await deps.parser.parse(bytes);
   } finally {
     release();

@@ -1,6 +1,9 @@
 import type { Readable } from 'node:stream';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
+/** A chunk costs as much processor time as so many bytes of a large one. */
+export const chunkBytes = 256;
+
 /**
  * Collects the body of a request while it arrives. Beyond `limit` the stream is paused, which makes the client wait, until
  * a higher limit is allowed. Bytes are copied: the chunks of a client that sends one byte at a time weigh a hundred times
@@ -11,6 +14,7 @@ export class BodyReader {
   #limit: number;
   #bytes: Buffer<ArrayBuffer>;
   #length = 0;
+  #chunks = 0;
   #hasEnded = false;
   #isGone = false;
   #stopped = Promise.withResolvers<void>();
@@ -32,6 +36,11 @@ export class BodyReader {
     await this.#stopped.promise;
     if (this.#isGone) throw new ServiceError('VALIDATION_ERROR', 'the body did not arrive to its end');
     return this.#hasEnded ? this.#bytes.subarray(0, this.#length) : null;
+  }
+
+  /** What it has cost to read so far, in bytes. */
+  get cost(): number {
+    return this.#length + this.#chunks * chunkBytes;
   }
 
   /** Goes on with what is beyond the former limit. @param expected as for the constructor */
@@ -59,6 +68,7 @@ export class BodyReader {
     if (length > this.#bytes.length) this.#resize(Math.max(length, Math.min(2 * length, this.#limit)));
     chunk.copy(this.#bytes, this.#length);
     this.#length = length;
+    this.#chunks++;
     if (length <= this.#limit) return;
     this.#stream.pause();
     this.#stopped.resolve();

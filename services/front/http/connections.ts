@@ -58,6 +58,13 @@ export class Connections {
     });
   }
 
+  /** Reads nothing more from the connection of a request, until what it returns is called. */
+  pause({ raw: { socket } }: FastifyRequest): () => void {
+    if (!this.#connections.has(socket)) return () => undefined;
+    socket.pause();
+    return () => void socket.resume();
+  }
+
   #open(socket: Socket): void {
     const address = addressKey(socket.remoteAddress ?? '');
     const connection = { address, openedAt: performance.now(), requests: new Set<FastifyRequest>() };

@@ -5,6 +5,7 @@ import { failure } from '@webcapture/shared/api/envelope.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { RetryLaterError } from '../admission.ts';
+import { chunkBytes } from './body-reader.ts';
 import { ShedError } from './client-limits.ts';
 import { awaitsContinue } from './continue.ts';
 
@@ -40,6 +41,12 @@ async function sendRefusal(
   error: ServiceError,
 ): Promise<void> {
   facts.body?.stop();
+  if (error instanceof ShedError) {
+    // Nothing more is read, not even to let it see the answer in any case.
+    await reply.header('connection', 'close').send(answer);
+    return;
+  }
+  facts.resume?.();
   const isSmall =
     headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= maxIgnoredBytes;
   if (raw.readableEnded || (isSmall && !awaitsContinue(raw))) {
@@ -48,7 +55,7 @@ async function sendRefusal(
     return;
   }
   void reply.header('connection', 'close');
-  if (error instanceof ShedError || awaitsContinue(raw)) {
+  if (awaitsContinue(raw)) {
     await reply.send(answer);
     return;
   }
@@ -154,14 +161,14 @@ const maxDrainedBytes = 16 * 1024 * 1024;
  * Reads, and forgets, what a client still sends of a body that has been refused: were the connection closed under it, it
  * would see a reset in place of the answer. Resolves when the client is done, has gone, or takes too long.
  *
- * @param count is told the bytes that have come
+ * @param count is told what it costs to read, in bytes
  */
 function drainBody(request: IncomingMessage, count: (bytes: number) => void): Promise<void> {
   return new Promise((resolve) => {
     let left = maxDrainedBytes;
     const timer = setTimeout(done, drainTimeoutMs);
     function onData({ length }: Buffer) {
-      count(length);
+      count(length + chunkBytes);
       left -= length;
       if (left < 0) done();
     }

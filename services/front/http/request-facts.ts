@@ -32,7 +32,9 @@ export class RequestFacts {
   readonly wait = new WaitClock();
   /** Its body, while that is being read. */
   body?: BodyReader;
-  /** How much of its body has been read for POST /capture, which reads bodies of anybody. */
+  /** Goes on reading from its connection, which has been paused. */
+  resume?: () => void;
+  /** What reading its body has cost, in bytes, where bodies of anybody are read. */
   bodyBytes?: number;
   account?: string;
   /** Whose key it carries, once that has been checked. */

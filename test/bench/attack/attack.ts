@@ -37,6 +37,7 @@ export async function benchAttack(): Promise<void> {
   const quiet = await load(quietSeconds);
   const before = await memoryOf(front.part.pid);
   const attack = parts.use(await startAttack(front.url, attackers));
+  await until('the attack to begin', () => attack.answers()['401']);
   const attacked = await load(attackSeconds);
   const after = await memoryOf(front.part.pid);
 

@@ -150,6 +150,37 @@ const connections = () =>
     app.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
   });
 
+test('beyond its share an address sends large bodies with a key that holds, and is closed without one', async () => {
+  const open = await listen({ clientLimits: { failures: { capacity: 1, perSecond: 0.001 }, penaltyMs: 0 } });
+  const send = async (token: string, sent: string) => {
+    const socket = open().on('error', () => undefined);
+    const head = request(token, 'Connection: close').replace(/Content-Length: \d+/, `Content-Length: ${sent.length}`);
+    socket.write(head.slice(0, -body.length));
+    for (let at = 0; at < sent.length; at += 100_000) socket.write(sent.slice(at, at + 100_000));
+    return (await text(socket)).slice(9, 12);
+  };
+  const large = JSON.stringify({ html: `<${'a'.repeat(1_000_000)}` });
+  expect(await send('wrong', body)).toBe('401');
+  const socket = open();
+  socket.write(request('wrong'));
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 429 .*RATE_LIMIT_EXCEEDED/s);
+  expect(await send(holds, body)).toBe('429');
+  expect(await send(holds, large)).toBe('429');
+  expect(await shedBy('authentication')).toBe(1);
+});
+
+test('a body in many small chunks costs its sender more than its bytes', async () => {
+  const open = await listen({ clientLimits: { bytes: { capacity: 200_000, perSecond: 0.001 }, penaltyMs: 0 } });
+  const socket = open();
+  const head = request('wrong', 'Transfer-Encoding: chunked', 'Connection: close').replace(
+    /Content-Length: \d+\r\n/,
+    '',
+  );
+  socket.write(`${head.slice(0, -body.length)}${'1\r\n \r\n'.repeat(1000)}0\r\n\r\n`);
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /);
+  expect((await ask(body, { address: '127.0.0.1' })).code).toBe('RATE_LIMIT_EXCEEDED');
+});
+
 describe('connections', () => {
   test('of an address are bounded: the oldest without a key are closed, and no new one is refused', async () => {
     const open = await listen({ maxConnectionsPerAddress: 5 });
