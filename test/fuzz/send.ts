@@ -28,7 +28,10 @@ export function sendToFront(address: string): Send {
   const { hostname, port } = new URL(address);
   return ({ method, url, headers, body }) =>
     new Promise((resolve, reject) => {
-      const sent = request({ agent, hostname, port, method, path: url, headers }, (answer) => {
+      // For GET and DELETE, Node would send the body without its length.
+      const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
+      const options = { agent, hostname, port, method, path: url, headers: { ...headers, ...length } };
+      const sent = request(options, (answer) => {
         const chunks: Buffer[] = [];
         answer.on('data', (chunk: Buffer) => chunks.push(chunk));
         answer.once('error', reject);

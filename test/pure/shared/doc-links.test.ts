@@ -9,6 +9,7 @@ test('links between the docs lead somewhere', async () => {
     'README.md',
     'CONTRIBUTING.md',
     'CHANGELOG.md',
+    'SECURITY.md',
     'charts/webcapture/README.md',
     ...globSync('docs/**/*.md', { cwd: root }),
   ];
@@ -34,6 +35,13 @@ test('links between the docs lead somewhere', async () => {
     }
   }
   expect(broken).toEqual([]);
+});
+
+test('the tests that the page of promises names are there', async () => {
+  const page = await readFile(new URL('docs/security.md', root), 'utf8');
+  const named = [...page.matchAll(/`(test\/[^`]+)`/g)].map(([, path = '']) => path);
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
 });
 
 const withoutCode = (markdown: string) => markdown.replaceAll(/^ *```.*?^ *```/gms, '');
