@@ -6,6 +6,7 @@ import { benchCacheHits } from './front/cache-hits.ts';
 import { benchLimitChecks } from './front/limit-checks.ts';
 import { benchListing } from './front/listing.ts';
 import { benchOwnTime } from './front/own-time.ts';
+import { benchNeighbours } from './neighbours/neighbours.ts';
 import { benchPages } from './pages/gallery.ts';
 import { benchTilesCost } from './pages/tiles-cost.ts';
 import { benchScale, scaleParts } from './scale/scale.ts';
@@ -22,10 +23,12 @@ const usage = `npm run bench [-- <part>…]: measures parts of the service, each
   distance  renderers 100 and 220 ms away from NATS, beside one next to it (not run without being named)
   pages     captures of pages that others made, beside what a person sees, as a gallery (not run without being named)
   tiles     whole pages that are taken in tiles, beside the same pages grown (not run without being named)
+  neighbours  small captures beside hostile pages (some minutes; not run without being named)
   scale     what the service costs where it is large (some minutes; not run without being named)
   soak      memory over many captures (an hour; not run without being named)
 
-  --only NAME    of scale: ${scaleParts.join(', ')}; of pages: those whose package or path contains it
+  --only NAME    of scale: ${scaleParts.join(', ')}; of pages: those whose package or path contains it;
+                 of neighbours: those whose name contains it
   --captures N   the soak ends after so many captures (2000)
   --minutes N    or minutes (60)
 `;
@@ -40,6 +43,7 @@ const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
   speed: [benchSpeed],
   front: [benchCacheHits, benchOwnTime, benchListing, benchLimitChecks],
   scale: [() => benchScale(values.only)],
+  neighbours: [() => benchNeighbours({ only: values.only })],
   pages: [() => benchPages({ only: values.only })],
   tiles: [benchTilesCost],
   attack: [benchAttack],

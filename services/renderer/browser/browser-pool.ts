@@ -129,12 +129,16 @@ export class BrowserPool {
     const room = maxBrowsers - this.#browsers.size;
     const wanted = isWarm ? room : Math.min(room, this.#waiting.length + spares);
     while (this.#launches.size < wanted && !this.#closed.signal.aborted) {
-      track(this.#launches, this.#launch(), () => this.#serve());
+      const isSpare = this.#launches.size >= this.#waiting.length;
+      track(this.#launches, this.#launch(isSpare), () => this.#serve());
     }
   }
 
-  /** Adds a browser. When it does not start, a pool that is warm tries again; else a capture fails. Never throws. */
-  async #launch(): Promise<void> {
+  /**
+   * Adds a browser. When it does not start, a pool that is warm tries again; else the capture fails that waits for it.
+   * Never throws.
+   */
+  async #launch(isSpare: boolean): Promise<void> {
     const { log, isWarm } = this.#options;
     while (!this.#closed.signal.aborted) {
       try {
@@ -144,7 +148,8 @@ export class BrowserPool {
         this.#launchFailures += 1;
         log.error({ err: error, failures: this.#launchFailures }, 'a browser could not be started');
         if (!isWarm) {
-          this.#waiting.shift()?.reject(new BrowserLostError('the browser did not start', { cause: error }));
+          const waiting = isSpare ? undefined : this.#waiting.shift();
+          waiting?.reject(new BrowserLostError('the browser did not start', { cause: error }));
           return;
         }
         await delay(backoffMs(this.#launchFailures, backoff.baseMs, backoff.maxMs), this.#closed.signal);

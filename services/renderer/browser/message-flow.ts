@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { Browser } from 'playwright';
 import type { Readable } from 'node:stream';
 
@@ -8,23 +9,26 @@ interface Internals {
   };
 }
 
-/** Messages that a browser may send at once, and in a second for long: a page of three hundred requests sends as many. */
-const burst = 1500;
-const perSecond = 1500;
+/** Of this process's time, in milliseconds: what the messages of one browser may take at once, and of each later one. */
+const burstMs = 500;
+const share = 0.25;
 
-/** Pauses shorter than this cost more than they give. */
-const minPauseMs = 10;
+/** Pauses shorter than this cost more than they give; longer ones would seem a browser that hangs. */
+const pauseMs = { min: 10, max: 1000 } as const;
 
 /**
- * Counts the messages that a browser sends to this process, where all captures are worked at, and takes them in no faster
- * than it has time for: the rest waits in the browser of the page that floods it.
+ * Counts the messages that a browser sends to this process, where all captures are worked at, and takes no more of them than
+ * it may spend time on: the rest waits in the browser of the page that floods it.
  *
  * Does nothing where Playwright is not built as it is now; a test holds this against the installed one.
  */
 export class MessageFlow {
+  /** Messages of all browsers. */
+  static #all = 0;
+
   #messages = 0;
-  #credit = burst;
-  #creditAt = performance.now();
+  #creditMs = burstMs;
+  #last = { at: performance.now(), activeMs: 0, messages: 0, allBefore: 0 };
 
   constructor(browser: Browser) {
     const impl = (browser as unknown as Internals)._connection?.toImpl?.(browser);
@@ -38,15 +42,20 @@ export class MessageFlow {
   }
 
   #take(pipe: Readable, chunk: Buffer): void {
+    const [last, at] = [this.#last, performance.now()];
+    const activeMs = performance.eventLoopUtilization().active;
+    // What was busy since the last messages of this browser was so with those, and with others that came meanwhile.
+    const all = MessageFlow.#all - last.allBefore;
+    const spentMs = all === 0 ? 0 : ((activeMs - last.activeMs) * last.messages) / all;
+    this.#creditMs = Math.min(burstMs, this.#creditMs + (at - last.at) * share) - spentMs;
     const messages = countEnds(chunk);
-    const now = performance.now();
+    this.#last = { at, activeMs, messages, allBefore: MessageFlow.#all };
     this.#messages += messages;
-    this.#credit = Math.min(burst, this.#credit + ((now - this.#creditAt) * perSecond) / 1000) - messages;
-    this.#creditAt = now;
-    const pauseMs = (-this.#credit * 1000) / perSecond;
-    if (pauseMs < minPauseMs || pipe.isPaused()) return;
+    MessageFlow.#all += messages;
+    const dueMs = -this.#creditMs / share;
+    if (dueMs < pauseMs.min || pipe.isPaused()) return;
     pipe.pause();
-    setTimeout(() => pipe.resume(), pauseMs);
+    setTimeout(() => pipe.resume(), Math.min(dueMs, pauseMs.max));
   }
 }
 

@@ -70,7 +70,8 @@ export async function openWarmPage(
     const [{ session: cdp, frameId }] = await Promise.all([
       openSession(),
       ...(setup?.initScripts ?? [keepOpenScript]).map((content) => page.addInitScript({ content })),
-      ...(setup ? [refuseLogins(page), stopListening(page)] : []),
+      ...(setup ? [refuseLogins(page)] : []),
+      stopListening(page),
     ]);
     // What still opens a window (a link with a target, clicked by a script) opens it for nobody.
     opened.on('page', (popup) => void popup.close().catch(() => undefined));
@@ -142,8 +143,9 @@ interface Internals {
 }
 
 /**
- * Ends Playwright's listening to the page's console and scripts: with somebody listening, what a page logs is read at
- * once, which it can tell by an error that is formatted. Captures need none of it.
+ * Ends Playwright's listening to the page's console and scripts. Captures need none of it, a page that logs without end
+ * keeps this process busy with it, and with somebody listening what a page logs is read at once, which it can tell by an
+ * error that is formatted.
  *
  * Does nothing where Playwright is not built as it is now; a test holds this against the installed one.
  */

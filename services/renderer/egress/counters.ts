@@ -29,8 +29,8 @@ export const defaultLimits: EgressLimits = {
   connectTimeoutMs: 10_000,
   responseTimeoutMs: 10_000,
   maxConnections: 256,
-  requestBurst: 600,
-  requestsPerSecond: 200,
+  requestBurst: 300,
+  requestsPerSecond: 50,
   maxDownloadBytes: 512 * 1024 * 1024,
   maxUploadBytes: 64 * 1024 * 1024,
 };

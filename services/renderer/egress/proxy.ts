@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { EgressFailure, type EgressFailureKind, type EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
-import { refusePages } from '@webcapture/shared/egress/page-source.ts';
+import { refusePages } from '@webcapture/shared/runtime/page-source.ts';
 import { type Connection, SessionAgent, SessionConnections, SessionDialer, startTicker } from './connections.ts';
 import { defaultLimits, type EgressLimits, type EgressStats, SessionCounters, type SessionLimit } from './counters.ts';
 import { forward, maxHeaderSize, type ServingSession, tunnel } from './serve.ts';

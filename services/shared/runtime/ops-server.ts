@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { refusePages } from '../egress/page-source.ts';
+import { refusePages } from './page-source.ts';
 import type { Logger } from './logger.ts';
 
 /** Gauges of prom-client that are named as counters, and only add up what stands beside them by type. */

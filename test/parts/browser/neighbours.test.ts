@@ -1,0 +1,42 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { TestEngine } from '../../harness/engine.ts';
+import { fastest, timeOf } from '../../harness/fastest.ts';
+import { hostileNeighbours } from '../../harness/hostile-neighbours.ts';
+
+let engine: TestEngine;
+/** Of a small capture, with nothing beside it, just before. */
+let quietMs: number;
+
+const capture = () => engine.render({ kind: 'html', html: '<p>hello' }, {}, { deadlineMs: 20_000 });
+
+beforeAll(async () => {
+  engine = await TestEngine.start({ slots: 2 });
+  for (let count = 0; count < 3; count += 1) await capture();
+});
+
+afterAll(() => engine.close());
+
+beforeEach(async () => {
+  const times = [await timeOf(capture), await timeOf(capture), await timeOf(capture)].toSorted((a, b) => a - b);
+  quietMs = times[1] ?? 0;
+});
+
+test.for(hostileNeighbours.map(({ name, html }) => [name, html] as const))(
+  'captures beside a page with %s succeed, and take no more than twice their time',
+  async ([, html]) => {
+    const stop = new AbortController();
+    const hostile = engine.render({ kind: 'html', html }, { timeout: 10_000 }, { signal: stop.signal }).then(
+      () => 'completed',
+      ({ code }: { code: string }) => code,
+    );
+    // It has begun, and done some of what it does.
+    await delay(300);
+    // Twice of next to nothing is still less than one turn of a busy machine.
+    const limitMs = Math.max(2 * quietMs, 200);
+    expect(await fastest(limitMs, () => timeOf(capture))).toBeLessThan(limitMs);
+    stop.abort(new Error('it was enough'));
+    // It ends by itself, by name, or by us: never with its browser, which would have it tried again elsewhere.
+    expect(['completed', 'CAPTURE_FAILED', 'CAPTURE_TIMEOUT', 'NAVIGATION_FAILED']).toContain(await hostile);
+  },
+);
