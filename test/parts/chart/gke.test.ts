@@ -151,6 +151,21 @@ describe('a region is scaled', () => {
     expect(JSON.stringify(find(onMetric, 'Role', name('controller')))).toContain('"patch"');
   });
 
+  test('as docs/gke.md has it for Managed Service for Prometheus, by the series that its rule makes', async () => {
+    const page = await readFile(new URL('../../../docs/gke.md', import.meta.url), 'utf8');
+    const [, values = ''] = /```yaml\n(.*?)```/s.exec(page) ?? [];
+    const objects = await render(parse(values) as object);
+    const { groups } = find(objects, 'Rules', 'webcapture-load')['spec'] as {
+      groups: { rules: { record: string }[] }[];
+    };
+    const { metrics } = find(objects, 'HorizontalPodAutoscaler', name('renderer-us-east'))['spec'] as {
+      metrics: { external: { metric: { name: string } } }[];
+    };
+    expect(metrics.map(({ external }) => external.metric.name)).toEqual([
+      `prometheus.googleapis.com|${groups[0]?.rules[0]?.record}|gauge`,
+    ]);
+  });
+
   test.each<[object, RegExp]>([
     [{ hpa: { enabled: true }, keda: { enabled: true } }, /hpa\.enabled: KEDA makes HorizontalPodAutoscalers itself/],
     [{ hpa: { enabled: true }, keda: { minReplicas: 0 } }, /keda\.minReplicas must be at least 1.*us-east/],
