@@ -232,7 +232,7 @@ describe('the scale endpoint', () => {
         const depths = { ...waiting(interactive, 1000), backgroundHeld: renderers * 2 };
         const pods = healthy(renderers, { busy: 2 });
         const answer = answerScale('/scale/us-east', latest({ pods, waiting: depths, backgroundSlots }));
-        const { value } = answer?.body as { value: number };
+        const { value } = (answer as { body: { value: number } }).body;
         renderers = Math.min(40, Math.max(1, Math.ceil(renderers * (value / 0.75))));
       }
       return renderers;
