@@ -12,7 +12,13 @@ import {
   storageVariables,
 } from '@webcapture/shared/runtime/config.ts';
 import { type Environment, EnvReader } from '@webcapture/shared/runtime/env.ts';
-import { choiceVariable, integerVariable, type Variable } from '@webcapture/shared/runtime/variables.ts';
+import { isRegion, type Region } from '@webcapture/shared/runtime/regions.ts';
+import {
+  choiceVariable,
+  integerVariable,
+  parsedVariable,
+  type Variable,
+} from '@webcapture/shared/runtime/variables.ts';
 import { type KubernetesSettings, kubernetesVariables, readKubernetesSettings } from './kubernetes/settings.ts';
 import type { StreamSettings } from './streams.ts';
 
@@ -23,6 +29,8 @@ export interface ControllerConfig extends CommonConfig {
   readonly canaryIntervalMs: number;
   /** How often all files are compared with their records; 0 for never. */
   readonly reconcileIntervalMs: number;
+  /** For how many slots of a region background captures count at most in its load; absent: for all. */
+  readonly backgroundSlots: ReadonlyMap<Region, number>;
   /** CIDR ranges opened to webhooks, as to captures. */
   readonly egressAllow: readonly string[];
   /** CIDR ranges closed to them, whatever else opens them. */
@@ -75,6 +83,14 @@ const variables = {
       'Files, where no bucket is configured, and supplied HTML that is too large for a job. When it is full, captures fail with `STORAGE_FAILED` until files expire.',
     ),
   },
+  backgroundSlots: parsedVariable('WEBCAPTURE_BACKGROUND_SLOTS', {
+    type: 'list such as `us-east:6,eu-west:7.5`',
+    default: '',
+    defaultText: 'no limit',
+    parse: parseBackgroundSlots,
+    meaning:
+      'For how many slots of a region background captures count at most in its load (`GET /scale/<region>`), by which an autoscaler adds renderers.',
+  }),
   canaryInterval: integerVariable('WEBCAPTURE_CANARY_INTERVAL', {
     default: 60,
     min: 0,
@@ -100,6 +116,7 @@ export const controllerVariables: readonly Variable[] = [
   ...Object.values(defaultLimitVariables),
   variables.natsReplicas,
   ...Object.values(variables.maxBytes),
+  variables.backgroundSlots,
   variables.canaryInterval,
   variables.reconcileInterval,
   ...Object.values(kubernetesVariables),
@@ -123,12 +140,25 @@ export function readControllerConfig(environment: Environment): ControllerConfig
     streams: Object.freeze({ replicas, maxBytes }),
     canaryIntervalMs: canarySeconds * 1000,
     reconcileIntervalMs: reconcileSeconds * 1000,
+    backgroundSlots: variables.backgroundSlots.read(env),
     egressAllow: readEgressAllow(env),
     egressDeny: readEgressDeny(env),
     defaultLimits: readDefaultLimits(env),
     cdnUrl: readAddresses(env, addressVariables.port.read(env)).cdnUrl,
     kubernetes: readKubernetesSettings(env),
   }));
+}
+
+function parseBackgroundSlots(value: string): ReadonlyMap<Region, number> {
+  const entries = value.split(',').filter((each) => each.trim() !== '');
+  return new Map(
+    entries.map((entry) => {
+      const [, region = '', slots] = /^\s*([a-z-]+):(\d+(?:\.\d+)?)\s*$/.exec(entry) ?? [];
+      if (!isRegion(region))
+        throw new Error('must be a list of regions with a number of slots each, such as us-east:6');
+      return [region, Number(slots)];
+    }),
+  );
 }
 
 /** The most bytes of a stream; -1 for no limit but the server's own. */

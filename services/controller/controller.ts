@@ -120,7 +120,13 @@ function buildParts(
     holder,
     lease,
     provisioner: new Provisioner(() => provision(session.jsm, streams, regions), log),
-    collector: new Collector({ ...shared, streams, regions: config.regions, canaries: canaryResults }),
+    collector: new Collector({
+      ...shared,
+      streams,
+      regions: config.regions,
+      backgroundSlots: config.backgroundSlots,
+      canaries: canaryResults,
+    }),
     publisher: new Publisher({ lease, writer, metrics, log, statusMs: times.statusMs }),
   };
 }

@@ -152,9 +152,8 @@ http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{
 {{- range .Values.regions -}}
 {{- $least := .replicas -}}
 {{- if kindIs "invalid" $least -}}{{- $least = 1 -}}{{- end -}}
-{{- if $root.Values.keda.enabled -}}
-{{- $least = $root.Values.keda.minReplicas -}}
-{{- with .keda -}}{{- if hasKey . "minReplicas" -}}{{- $least = .minReplicas -}}{{- end -}}{{- end -}}
+{{- if include "webcapture.autoscaled" $root -}}
+{{- $least = (include "webcapture.scaling" (dict "root" $root "region" .) | fromJson).minReplicas -}}
 {{- end -}}
 {{- $parts = append $parts (printf "%s:%d" .name (int $least)) -}}
 {{- end -}}

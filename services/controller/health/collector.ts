@@ -13,6 +13,8 @@ export interface CollectorParts {
   readonly session: NatsSession;
   readonly streams: StreamSettings;
   readonly regions: readonly InstalledRegion[];
+  /** For how many slots of a region background captures count at most; absent: for all. */
+  readonly backgroundSlots?: ReadonlyMap<Region, number>;
   readonly fleet: Pick<Fleet, 'fresh' | 'silent'>;
   readonly storage: { readonly facts: StorageFacts | null };
   readonly clusters: Pick<ClusterReports, 'of'>;
@@ -51,6 +53,7 @@ export class Collector {
     return {
       region,
       wanted: minRenderers,
+      backgroundSlots: this.#parts.backgroundSlots?.get(region),
       fleetKnown,
       pods: this.#parts.fleet.fresh(region),
       silent: this.#parts.fleet.silent(region),

@@ -36,6 +36,8 @@ export interface ResultsDepth {
 }
 
 export type PriorityDepths = Readonly<Record<Priority, number>> & {
+  /** Background captures that renderers have taken, and not ended yet. */
+  readonly backgroundHeld: number;
   /** Age of the interactive capture that has waited longest, in milliseconds; null when none waits. */
   readonly oldestInteractiveMs: number | null;
   /** The same of background captures. */
@@ -58,6 +60,8 @@ export interface RegionFacts {
   readonly region: Region;
   /** How many renderers the operator's configuration says that there should be at least. */
   readonly wanted: number;
+  /** For how many slots background captures count at most in the load of the region; undefined for all of them. */
+  readonly backgroundSlots?: number | undefined;
   /** False while heartbeats cannot have been heard: then nothing is said about the renderers. */
   readonly fleetKnown: boolean;
   /** Renderers with a fresh heartbeat. */

@@ -4,6 +4,7 @@ import { type Priority, taskKinds } from '@webcapture/shared/nats/streams.ts';
 import { counterOf, gaugeOf } from '../metrics.ts';
 import type { Facts } from './facts.ts';
 import { countRenderers, sum } from './renderers.ts';
+import { loadOf } from './scale.ts';
 
 const priorities = ['interactive', 'background'] as const satisfies readonly Priority[];
 
@@ -66,6 +67,11 @@ function createFactGauges(registry: Registry): (facts: Facts) => void {
     ),
     slots: gauge('region_slots', 'Slots of all renderers of the region that send heartbeats.', ['region']),
     busy: gauge('region_slots_busy', 'Slots of the region that are rendering.', ['region']),
+    load: gauge(
+      'region_load',
+      'Captures that run or wait over the slots of the region, for autoscalers: 1 when all slots are busy and none waits. Background captures count up to WEBCAPTURE_BACKGROUND_SLOTS.',
+      ['region'],
+    ),
     healthy: gauge(
       'region_renderers_healthy',
       'Healthy renderers: Ready, with a fresh heartbeat and a running browser, and not draining.',
@@ -85,8 +91,12 @@ function createFactGauges(registry: Registry): (facts: Facts) => void {
       gauges.resultsWaiting.set(results.waiting);
       gauges.resultsOldest.set((results.oldestMs ?? 0) / 1000);
     }
-    for (const { region, pods, waiting, canary, ...rest } of facts.regions) {
-      const { healthy, wanted } = countRenderers({ pods, ...rest });
+    for (const regionFacts of facts.regions) {
+      const { region, pods, waiting, canary } = regionFacts;
+      const { healthy, wanted } = countRenderers(regionFacts);
+      const load = loadOf(regionFacts);
+      if (load === null) gauges.load.remove({ region });
+      else gauges.load.set({ region }, load);
       gauges.slots.set({ region }, sum(pods.map(({ slots }) => slots)));
       gauges.busy.set({ region }, sum(pods.map(({ busy }) => busy)));
       gauges.healthy.set({ region }, healthy);

@@ -11,6 +11,7 @@ import {
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { PriorityDepths, QueueFacts, ResultsDepth } from './facts.ts';
+import { sum } from './renderers.ts';
 import { consumerConfigs, streamConfigs, type StreamSettings } from '../streams.ts';
 
 /** No answer within this long is one. */
@@ -187,14 +188,14 @@ async function depthsOf(
   const depthOf = async (priority: Priority, shard = 0) => {
     const depth = known.get(`${streamNames.captures}/${captureDurable(region, priority, shard)}`);
     if (depth === undefined || depth.readAt < oldest) return null;
-    if (depth.pending === 0) return { waiting: 0, oldestMs: null };
+    if (depth.pending === 0) return { waiting: 0, held: depth.held, oldestMs: null };
     const next = ageOfNext(session, captureSubject(region, priority, shard), depth.delivered + 1);
     // Only a metric shows the age of background captures: it must not hold up the reading.
     const age =
       priority === 'interactive'
         ? next
         : withDeadline(next, backgroundAgeMs, 'reading the age of a background capture').catch(() => null);
-    return { waiting: depth.pending, oldestMs: await age };
+    return { waiting: depth.pending, held: depth.held, oldestMs: await age };
   };
   const [interactive, ...background] = await Promise.all([
     depthOf('interactive'),
@@ -205,7 +206,8 @@ async function depthsOf(
   const ages = shards.flatMap(({ oldestMs }) => oldestMs ?? []);
   return {
     interactive: interactive.waiting,
-    background: shards.reduce((sum, { waiting }) => sum + waiting, 0),
+    background: sum(shards.map(({ waiting }) => waiting)),
+    backgroundHeld: sum(shards.map(({ held }) => held)),
     oldestInteractiveMs: interactive.oldestMs,
     oldestBackgroundMs: ages.length === 0 ? null : Math.max(...ages),
   };

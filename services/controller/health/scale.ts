@@ -18,7 +18,7 @@ export function answerScale(path: string, latest: LatestReading): OpsAnswer | nu
     const installed = regions.map((each) => each.region).join(', ');
     return { status: 404, body: { message: `no region ${region} is installed; there are: ${installed}` } };
   }
-  const value = facts.fleetKnown ? loadOf(facts) : null;
+  const value = loadOf(facts);
   if (value === null) return { status: 503, body: { message: `the load of ${region} is not known now` } };
   return { status: 200, body: { value } };
 }
@@ -26,10 +26,17 @@ export function answerScale(path: string, latest: LatestReading): OpsAnswer | nu
 /**
  * How full a region is, for an autoscaler: captures that run or wait, over the slots there are. 1 is just full. Without any
  * slot each capture counts for itself, so that a first renderer is asked for. Null while it is not known what waits.
+ *
+ * Nobody waits for background captures, and they fill every renderer that is added for them: so they count for no more slots than
+ * the operator grants them, whether they run or wait.
  */
-function loadOf({ pods, waiting }: Pick<RegionFacts, 'pods' | 'waiting'>): number | null {
-  if (waiting === null) return null;
+export function loadOf(facts: Pick<RegionFacts, 'fleetKnown' | 'pods' | 'waiting' | 'backgroundSlots'>): number | null {
+  const { fleetKnown, pods, waiting, backgroundSlots = Infinity } = facts;
+  if (!fleetKnown || waiting === null) return null;
   const { slots, busy } = capacityOf(pods);
-  const load = (busy + waiting.interactive + waiting.background) / Math.max(1, slots);
+  // A renderer that just died, or is draining, holds captures without a slot.
+  const background = Math.min(waiting.backgroundHeld, busy);
+  const interactive = busy - background + waiting.interactive;
+  const load = (interactive + Math.min(background + waiting.background, backgroundSlots)) / Math.max(1, slots);
   return Math.round(load * 1000) / 1000;
 }

@@ -29,7 +29,14 @@ const documentExample = {
   }),
 };
 
-/** GET /openapi.json, the page at /docs to read and try it, and / which leads there. */
+const health = { status: 'ok' };
+const healthSchema = {
+  type: 'object',
+  required: ['status'],
+  properties: { status: { type: 'string', const: health.status } },
+};
+
+/** GET /openapi.json, the page at /docs to read and try it, / which leads there, and GET /healthz for load balancers. */
 export async function metaRoutes(app: FastifyInstance): Promise<void> {
   await app.register(swaggerUi, {
     routePrefix: '/docs',
@@ -53,6 +60,22 @@ export async function metaRoutes(app: FastifyInstance): Promise<void> {
     },
     handler: async (_request, reply) =>
       reply.headers({ 'cache-control': 'no-cache', 'access-control-allow-origin': '*' }).send(app.swagger()),
+  });
+
+  // Of this process alone: a load balancer that followed the state of the service would take all fronts away at once, and with them
+  // the answers that say what is wrong.
+  app.get('/healthz', {
+    // Asked every few seconds by each of a load balancer's probes.
+    logLevel: 'warn',
+    schema: {
+      operationId: 'getHealthz',
+      tags: ['meta'],
+      summary: 'Check that this front answers',
+      description:
+        'For health checks of load balancers: returns 200 while the front can answer, whatever the state of the service, without a key and outside of all rate limits. GET /status returns the state of the service.',
+      response: { 200: plainAnswer('The front answers.', healthSchema, { ok: example('It answers', health) }) },
+    },
+    handler: async (_request, reply) => reply.header('cache-control', 'no-store').send(health),
   });
 
   // Relative, so that it works behind a proxy that adds a path.

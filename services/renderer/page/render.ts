@@ -160,8 +160,14 @@ async function takePicture(open: OpenPage, options: RenderOptions, { whole }: Se
   };
   const picture = await take();
   if (!picture.blank || picture.softTimeouts.length > 0 || whole?.strategy === 'tiles') return picture;
-  const limit = { timeoutMs: secondLookMs + stopTimeoutMs, what: 'a second look' };
-  return (await open.world.callInAny(waitForScripts, [secondLookMs], limit)) ? take() : picture;
+  try {
+    const limit = { timeoutMs: 2 * secondLookMs, what: 'waiting for scripts' };
+    return (await open.world.callInAny(waitForScripts, [secondLookMs], limit)) ? await take() : picture;
+  } catch (error) {
+    // Its scripts never pause, or load one document after the other: the first look is what there is.
+    if (error instanceof DeadlineError || error instanceof DocumentGoneError) return picture;
+    throw error;
+  }
 }
 
 async function print(open: OpenPage, options: RenderOptions, { whole }: Settled) {

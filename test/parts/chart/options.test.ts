@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { version } from '@webcapture/shared/runtime/run-service.ts';
 import { readRendererConfig } from '../../../services/renderer/config.ts';
 import { chartFolder, envOf, find, helm, helmDeadlineMs, podOf, render, type KubeObject } from '../../harness/helm.ts';
 
@@ -57,8 +58,8 @@ describe('images', () => {
     async () => {
       expect(new Set(imagesOf(defaults))).toEqual(
         new Set([
-          'registry.test/webcapture/front:0.1.0',
-          'registry.test/webcapture/renderer:0.1.0',
+          `registry.test/webcapture/front:${version}`,
+          `registry.test/webcapture/renderer:${version}`,
           'docker.io/library/nats:2.15.0-alpine',
         ]),
       );

@@ -2,6 +2,7 @@ import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { version } from '@webcapture/shared/runtime/run-service.ts';
 import {
   chartFolder,
   envOf,
@@ -184,7 +185,7 @@ test.each([
     const values = valuesOf(manifest.spec);
     if (values === undefined) throw new Error('the manifest has no values');
     const made = await render(values);
-    expect(imagesOf(made)).toContain('registry.test/webcapture/front:0.1.0');
+    expect(imagesOf(made)).toContain(`registry.test/webcapture/front:${version}`);
     expect(planOf(made).statefulSet?.volume).toEqual({ size: '50Gi', storageClassName: 'standard' });
   },
   helmDeadlineMs,

@@ -51,8 +51,20 @@ test('counts what waits by lane, not what a renderer holds, and tells how old th
     roundTripMs: expect.any(Number) as number,
     missing: [],
     waiting: {
-      'us-east': { interactive: 2, background: 0, oldestInteractiveMs: age, oldestBackgroundMs: null },
-      'eu-west': { interactive: 0, background: 2, oldestInteractiveMs: null, oldestBackgroundMs: age },
+      'us-east': {
+        interactive: 2,
+        background: 0,
+        backgroundHeld: 0,
+        oldestInteractiveMs: age,
+        oldestBackgroundMs: null,
+      },
+      'eu-west': {
+        interactive: 0,
+        background: 2,
+        backgroundHeld: 0,
+        oldestInteractiveMs: null,
+        oldestBackgroundMs: age,
+      },
     },
     shards: { 'us-east': [], 'eu-west': shards },
     results: { waiting: 0, oldestMs: null },
@@ -71,9 +83,12 @@ test('a shard is named for as long as a renderer holds a capture of it', async (
   const shard = backgroundShardOf(account, backgroundShards);
   await queueCapture(session, { lane: 'background', account });
   const message = await pullOne(session.nc, streamNames.captures, captureDurable('us-east', 'background', shard), 5000);
-  expect(await read()).toMatchObject({ waiting: { 'us-east': { background: 0 } }, shards: { 'us-east': [shard] } });
+  expect(await read()).toMatchObject({
+    waiting: { 'us-east': { background: 0, backgroundHeld: 1 } },
+    shards: { 'us-east': [shard] },
+  });
   await message?.ack();
-  expect(await read()).toMatchObject({ shards: { 'us-east': [] } });
+  expect(await read()).toMatchObject({ waiting: { 'us-east': { backgroundHeld: 0 } }, shards: { 'us-east': [] } });
 });
 
 test('counts the results that no front has settled, and the metrics show them for as long as they can be counted', async () => {

@@ -66,6 +66,9 @@ test('while NATS is away requests are refused within seconds, and the status say
     return status.status === 503 && found?.status === 'major_outage' ? found : undefined;
   });
   expect(queue).toMatchObject({ message: expect.stringContaining('Out of reach') });
+  // A load balancer leaves it where it is: the other fronts have no NATS either, and somebody must say so.
+  const health = await stand.call('/healthz', { key: null });
+  expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }]);
   await stand.nats.start();
   await until('captures to work again', async () => (await stand.capture({ url })).status === 200);
 });

@@ -73,6 +73,7 @@ test('it has every route', () => {
     'get /status',
     'get /status/engine',
     'get /openapi.json',
+    'get /healthz',
   ]);
   const ids = operations().map(({ operation }) => operation.operationId);
   expect(new Set(ids).size).toBe(ids.length);
@@ -80,7 +81,7 @@ test('it has every route', () => {
 
 test('only what needs a key, or the admin token, asks for one', () => {
   const open = operations().filter(({ operation }) => operation.security === undefined);
-  const isOpen = ({ path }: { path: string }) => /^\/(files|status|openapi)/.test(path);
+  const isOpen = ({ path }: { path: string }) => /^\/(files|status|openapi|healthz)/.test(path);
   expect(open.map(({ path }) => path)).toEqual(
     operations()
       .filter(isOpen)

@@ -23,10 +23,15 @@ test('every variable is read', () => {
     WEBCAPTURE_CANARY_INTERVAL: '0',
     WEBCAPTURE_RECONCILE_INTERVAL: '3600',
     WEBCAPTURE_REGIONS: 'us-east:0',
+    WEBCAPTURE_BACKGROUND_SLOTS: 'us-east:6, eu-west:7.5',
   });
   expect(config.streams).toMatchObject({ replicas: 3, maxBytes: { files: 1_073_741_824, cache: 2_097_152 } });
   expect([config.canaryIntervalMs, config.reconcileIntervalMs]).toEqual([0, 3_600_000]);
   expect(config.regions).toEqual([{ region: 'us-east', minRenderers: 0 }]);
+  expect([...config.backgroundSlots]).toEqual([
+    ['us-east', 6],
+    ['eu-west', 7.5],
+  ]);
 });
 
 test('every bad value is named at once', () => {
@@ -35,10 +40,18 @@ test('every bad value is named at once', () => {
       WEBCAPTURE_NATS_REPLICAS: '2',
       WEBCAPTURE_FILES_MAX_BYTES: '0',
       WEBCAPTURE_DB_MAX_BYTES: '-2',
+      WEBCAPTURE_BACKGROUND_SLOTS: 'mars:1',
       WEBCAPTURE_CANARY_INTERVAL: 'often',
       WEBCAPTURE_RECONCILE_INTERVAL: '60',
     });
-  for (const name of ['NATS_REPLICAS', 'FILES_MAX_BYTES', 'DB_MAX_BYTES', 'CANARY_INTERVAL', 'RECONCILE_INTERVAL']) {
+  for (const name of [
+    'NATS_REPLICAS',
+    'FILES_MAX_BYTES',
+    'DB_MAX_BYTES',
+    'BACKGROUND_SLOTS',
+    'CANARY_INTERVAL',
+    'RECONCILE_INTERVAL',
+  ]) {
     expect(read).toThrow(`WEBCAPTURE_${name} must be`);
   }
 });

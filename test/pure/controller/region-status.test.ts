@@ -224,6 +224,25 @@ describe('the scale endpoint', () => {
     expect(answerScale('/scale/us-east', latest(fields))).toEqual({ status: 200, body: { value } });
   });
 
+  test('background captures ask for as many renderers as they are granted, and for no more once they fill them', () => {
+    // As an autoscaler does it, until nothing changes any more: 1,000 wait, renderers of two slots, 75% are aimed at.
+    const settle = (interactive: number, backgroundSlots: number | undefined) => {
+      let renderers = 1;
+      for (let step = 0; step < 20; step++) {
+        const depths = { ...waiting(interactive, 1000), backgroundHeld: renderers * 2 };
+        const pods = healthy(renderers, { busy: 2 });
+        const answer = answerScale('/scale/us-east', latest({ pods, waiting: depths, backgroundSlots }));
+        const { value } = (answer as { body: { value: number } }).body;
+        renderers = Math.min(40, Math.max(1, Math.ceil(renderers * (value / 0.75))));
+      }
+      return renderers;
+    };
+    expect([1, 2, 5].map((granted) => settle(0, granted * 2 * 0.75))).toEqual([1, 2, 5]);
+    expect(settle(0, undefined)).toBe(40);
+    // What somebody waits for is not held back by them.
+    expect(settle(9, 2 * 2 * 0.75)).toBe(8);
+  });
+
   test('says what is wrong', () => {
     expect(answerScale('/scale/eu-west', latest({}))).toEqual({
       status: 404,

@@ -26,6 +26,7 @@ export function healthy(count: number, fields: Partial<RendererHeartbeat> = {}):
 export const idle: PriorityDepths = {
   interactive: 0,
   background: 0,
+  backgroundHeld: 0,
   oldestInteractiveMs: null,
   oldestBackgroundMs: null,
 };

@@ -1,0 +1,59 @@
+import { glob, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/**
+ * Where the version of the software is written: a pattern for each file that matches the version itself, as often as it is there.
+ * The version of the HTTP interface (`info.version` of the OpenAPI document) is another one and stays.
+ */
+const places: Readonly<Record<string, RegExp>> = {
+  'package.json': /(?<=^ {2}"version": ")[^"]+/gm,
+  'services/*/package.json': /(?<=^ {2}"version": ")[^"]+/gm,
+  // Its own, that of the root package, and those of the workspaces; not those of what is installed.
+  'package-lock.json':
+    /(?<=^ {2}"version": "|^ {4}"(?:services\/[\w-]+)?": \{\n {6}"name": "[^"]+",\n {6}"version": ")[^"]+/gm,
+  'charts/webcapture/Chart.yaml': /(?<=^(?:version|appVersion): )\S+/gm,
+  'charts/webcapture/README.md': /(?<=\/webcapture\/\$image:)[\w.+-]+/g,
+  'deploy/docker/Dockerfile': /(?<=-t webcapture\/[a-z]+:|image\.version=")[\w.+-]+/g,
+  'deploy/docker/docker-bake.json': /(?<="VERSION": \{ "default": ")[^"]+/g,
+};
+
+/** A version as written in a file, one for each place; `file` is relative to the root. */
+export interface WrittenVersion {
+  readonly file: string;
+  readonly version: string;
+}
+
+/** All versions that are written below `root`. Throws where a file no longer has one, since it would be left behind. */
+export async function readVersions(root: string): Promise<readonly WrittenVersion[]> {
+  const found = await Promise.all(
+    (await files(root)).map(async ({ file, pattern }) => {
+      const versions = (await readFile(join(root, file), 'utf8')).match(pattern);
+      if (versions === null) throw new Error(`${file} has no version where one is expected: ${pattern.source}`);
+      return versions.map((version) => ({ file, version }));
+    }),
+  );
+  return found.flat();
+}
+
+/** Writes `version` to all places below `root`, and gives what is unreleased in the changelog its heading; `today` is a date. */
+export async function writeVersion(root: string, version: string, today: string): Promise<void> {
+  await readVersions(root);
+  for (const { file, pattern } of await files(root)) {
+    await edit(join(root, file), (text) => text.replaceAll(pattern, version));
+  }
+  await edit(join(root, 'CHANGELOG.md'), (text) =>
+    text.replace('## [Unreleased]\n', `## [Unreleased]\n\n## [${version}] - ${today}\n`),
+  );
+}
+
+async function files(root: string): Promise<{ file: string; pattern: RegExp }[]> {
+  const all: { file: string; pattern: RegExp }[] = [];
+  for (const [path, pattern] of Object.entries(places)) {
+    for await (const file of glob(path, { cwd: root })) all.push({ file, pattern });
+  }
+  return all;
+}
+
+async function edit(path: string, change: (text: string) => string): Promise<void> {
+  await writeFile(path, change(await readFile(path, 'utf8')));
+}

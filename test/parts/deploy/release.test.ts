@@ -1,0 +1,164 @@
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, inject, test } from 'vitest';
+import { parse } from 'yaml';
+import { version } from '@webcapture/shared/runtime/run-service.ts';
+import { pinImages } from '../../../deploy/release/pin-images.ts';
+import { readVersions, writeVersion } from '../../../deploy/release/versions.ts';
+import { chartFolder, helm, helmDeadlineMs } from '../../harness/helm.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const read = (file: string, folder = root) => readFile(join(folder, file), 'utf8');
+
+describe('the version', () => {
+  test('is the same wherever it is written', async () => {
+    const found = await readVersions(root);
+    expect(found.filter((each) => each.version !== version)).toEqual([]);
+    expect(new Set(found.map(({ file }) => file))).toEqual(
+      new Set([
+        'package.json',
+        'package-lock.json',
+        ...['controller', 'front', 'renderer', 'shared'].map((service) => `services/${service}/package.json`),
+        'charts/webcapture/Chart.yaml',
+        'charts/webcapture/README.md',
+        'deploy/docker/Dockerfile',
+        'deploy/docker/docker-bake.json',
+      ]),
+    );
+  });
+
+  test('moves everywhere at once, and nothing else does', async () => {
+    const folder = await mkdtemp(join(inject('tempFolder'), 'release-'));
+    const files = [...new Set((await readVersions(root)).map(({ file }) => file)), 'CHANGELOG.md'];
+    await Promise.all(files.map((file) => cp(join(root, file), join(folder, file))));
+    await writeVersion(folder, '9.8.7-rc.1', '2026-12-01');
+    expect(new Set((await readVersions(folder)).map((each) => each.version))).toEqual(new Set(['9.8.7-rc.1']));
+    for (const file of files.filter((each) => each !== 'CHANGELOG.md')) {
+      const [before, after] = await Promise.all([read(file), read(file, folder)]);
+      const undone = after.replaceAll('9.8.7-rc.1', version);
+      expect(undone === before, file).toBe(true);
+    }
+    // A dependency that happens to have the same version stays as it is.
+    const { packages } = JSON.parse(await read('package-lock.json', folder)) as {
+      packages: Record<string, { version?: string }>;
+    };
+    const moved = Object.entries(packages).filter(([, each]) => each.version === '9.8.7-rc.1');
+    expect(moved.map(([path]) => path.split('/')[0])).toEqual(['', ...Array.from({ length: 4 }, () => 'services')]);
+    expect(await read('CHANGELOG.md', folder)).toContain('## [Unreleased]\n\n## [9.8.7-rc.1] - 2026-12-01\n');
+  });
+
+  test('is not moved where one place would be left behind', async () => {
+    const folder = await mkdtemp(join(inject('tempFolder'), 'release-'));
+    const files = [...new Set((await readVersions(root)).map(({ file }) => file)), 'CHANGELOG.md'];
+    await Promise.all(files.map((file) => cp(join(root, file), join(folder, file))));
+    await writeFile(join(folder, 'charts/webcapture/README.md'), 'no image here\n');
+    await expect(writeVersion(folder, '9.8.7', '2026-12-01')).rejects.toThrow(/README\.md has no version/);
+    expect(await read('package.json', folder)).toBe(await read('package.json'));
+  });
+});
+
+const digestOf = (letter: string) => `sha256:${letter.repeat(64)}`;
+
+describe('a chart of a release', () => {
+  const metadata = JSON.stringify({
+    front: { 'containerimage.digest': digestOf('a'), 'image.name': 'registry.test/webcapture/front:0' },
+    renderer: { 'containerimage.digest': digestOf('b') },
+  });
+
+  test(
+    'installs the images that were built with it, by digest and without a word about a registry',
+    async () => {
+      const folder = join(await mkdtemp(join(inject('tempFolder'), 'chart-')), 'webcapture');
+      await cp(chartFolder, folder, { recursive: true });
+      await pinImages(folder, 'ghcr.io/owner', metadata);
+      const manifest = await helm(['template', 'wc', folder, '--kube-version', '1.33.0']);
+      const images = [...manifest.matchAll(/image: (\S+\/webcapture\/\S+)/g)].map(([, image]) => image);
+      expect(new Set(images)).toEqual(
+        new Set([
+          `ghcr.io/owner/webcapture/front@${digestOf('a')}`,
+          `ghcr.io/owner/webcapture/renderer@${digestOf('b')}`,
+        ]),
+      );
+      const values = await read('values.yaml', folder);
+      expect((parse(values) as { image: object }).image).toMatchObject({ registry: 'ghcr.io/owner' });
+      // The explanations of the values are still there.
+      expect(values.match(/# -- /g)).toHaveLength(
+        (await read('values.yaml', chartFolder)).match(/# -- /g)?.length ?? 0,
+      );
+    },
+    helmDeadlineMs,
+  );
+
+  test('is not made of images that were not pushed', async () => {
+    const pushedOne = JSON.stringify({ front: { 'containerimage.digest': digestOf('a') }, renderer: {} });
+    await expect(pinImages(chartFolder, 'ghcr.io/owner', pushedOne)).rejects.toThrow(/no digest of the image renderer/);
+  });
+});
+
+interface BakeFile {
+  readonly variable: Readonly<Record<string, { readonly default: string }>>;
+  readonly group: { readonly default: { readonly targets: readonly string[] } };
+  readonly target: Readonly<Record<string, BakeTarget>>;
+}
+
+interface BakeTarget {
+  readonly inherits?: readonly string[];
+  readonly target?: string;
+  readonly dockerfile?: string;
+  readonly platforms?: readonly string[];
+  readonly attest?: readonly string[];
+  readonly tags?: readonly string[];
+}
+
+test('the bake file builds what the chart pulls, for both architectures, with an SBOM and provenance', async () => {
+  const text = await read('deploy/docker/docker-bake.json');
+  const { variable, group, target } = JSON.parse(text) as BakeFile;
+  expect([...text.matchAll(/\$\{(\w+)\}/g)].filter(([, name = '']) => !Object.hasOwn(variable, name))).toEqual([]);
+  const values = parse(await read('values.yaml', chartFolder)) as {
+    image: { repository: string };
+    renderer: { image: { repository: string } };
+  };
+  const repositories = { front: values.image.repository, renderer: values.renderer.image.repository };
+  expect(group.default.targets).toEqual(Object.keys(repositories));
+  for (const [name, repository] of Object.entries(repositories)) {
+    const { inherits = [], ...own } = target[name] ?? {};
+    const whole: BakeTarget = Object.assign({}, ...inherits.map((each) => target[each]), own);
+    expect(whole.tags).toEqual([`\${REGISTRY}/${repository}:\${VERSION}`]);
+    expect(whole.platforms).toEqual(['linux/amd64', 'linux/arm64']);
+    expect(whole.attest).toEqual(['type=sbom', 'type=provenance,mode=max']);
+    expect(await read(whole.dockerfile ?? '')).toMatch(new RegExp(`^FROM scratch AS ${whole.target}$`, 'm'));
+  }
+});
+
+interface Workflow {
+  readonly permissions: object;
+  readonly jobs: Readonly<
+    Record<string, { readonly permissions?: object; readonly uses?: string; readonly needs?: string }>
+  >;
+}
+
+describe('the workflows', () => {
+  const workflows = ['ci', 'release'].map((name) => `.github/workflows/${name}.yml`);
+
+  test('use nothing that can be replaced under the same name', async () => {
+    for (const file of workflows) {
+      for (const [, used = ''] of (await read(file)).matchAll(/uses: (.*)$/gm)) {
+        expect(used).toMatch(/^[\w-]+\/[\w-]+@[\da-f]{40} # v\d+\.\d+\.\d+$|^\.\//);
+      }
+    }
+  });
+
+  test('may read the repository; only the job that publishes may more, after the tests', async () => {
+    const [ci, release] = (await Promise.all(workflows.map((file) => read(file)))).map((it) => parse(it) as Workflow);
+    expect(ci?.permissions).toEqual({ contents: 'read' });
+    expect(release?.permissions).toEqual({ contents: 'read' });
+    expect(Object.values(ci?.jobs ?? {}).filter((job) => 'permissions' in job)).toEqual([]);
+    expect(release?.jobs['test']).toEqual({ uses: './.github/workflows/ci.yml' });
+    expect(release?.jobs['publish']).toMatchObject({
+      needs: 'test',
+      permissions: { contents: 'read', packages: 'write', 'id-token': 'write' },
+    });
+    expect(await read(workflows[0] ?? '')).toContain('run: .ci/run\n');
+  });
+});
