@@ -1,3 +1,4 @@
+import { readProcessTree, sum } from '../../services/renderer/browser/process-tree.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Fleet } from '../harness/fleet.ts';
 import type { ServicePart } from '../harness/part.ts';
@@ -24,6 +25,19 @@ async function browsersOf(renderer: number): Promise<number[]> {
     ({ command }) => /^\S*(chrom|headless)/.test(command) && !command.includes('--type='),
   );
   return browsers.map(({ pid }) => pid);
+}
+
+/** Processor time in milliseconds of each browser of a renderer, with all of its processes. */
+async function processorTimes(renderer: number): Promise<ReadonlyMap<number, number>> {
+  const browsers = await browsersOf(renderer);
+  return new Map(browsers.map((pid) => [pid, sum(readProcessTree(pid) ?? [], 'cpuMs')]));
+}
+
+/** The browser that has worked most since then: that of the capture which has begun. */
+async function busiestSince(before: ReadonlyMap<number, number>, renderer: number): Promise<number> {
+  const now = [...(await processorTimes(renderer))].map(([pid, ms]) => [pid, ms - (before.get(pid) ?? 0)] as const);
+  const [busiest] = now.toSorted(([, a], [, b]) => b - a);
+  return busiest?.[0] ?? 0;
 }
 
 /** The key of a new account that shares no browser. */
@@ -112,7 +126,8 @@ describe('two renderers of one region', () => {
 });
 
 describe('one renderer', () => {
-  const fleet = useFleet({ slots: 2, env: { WEBCAPTURE_QUEUE_TIMEOUT: '60', WEBCAPTURE_ADMIN_TOKEN: adminToken } });
+  const slots = 2;
+  const fleet = useFleet({ slots, env: { WEBCAPTURE_QUEUE_TIMEOUT: '60', WEBCAPTURE_ADMIN_TOKEN: adminToken } });
   afterEach(() => heal(fleet()));
 
   test('that is killed in mid-capture completes it after its restart', async () => {
@@ -133,15 +148,16 @@ describe('one renderer', () => {
     const key = await openIsolated(fleet());
     const { pid } = renderer('us-east');
     const [page, isolated] = [site().visit('/held'), site().visit('/held')];
+    await until('all browsers to be up', async () => (await browsersOf(pid)).length === slots + 1);
+    const beforePage = await processorTimes(pid);
     const capturing = api.picture({ url: page.url });
     await page.underWay(capturing);
+    const shared = await busiestSince(beforePage, pid);
+    const beforeIsolated = await processorTimes(pid);
     const capturingIsolated = api.captured({ url: isolated.url }, { key });
     await isolated.underWay(capturingIsolated);
-    // The shared one was there first.
-    const [shared = 0, own = 0] = await until('two browsers', async () => {
-      const now = await browsersOf(pid);
-      return now.length === 2 && now.toSorted((a, b) => a - b);
-    });
+    const own = await busiestSince(beforeIsolated, pid);
+    expect(own).not.toBe(shared);
     process.kill(shared, 'SIGKILL');
     await page.reached('/held', 2);
     for (const one of [page, isolated]) one.release();
@@ -151,16 +167,16 @@ describe('one renderer', () => {
     expect(isolated.seen('/held')).toHaveLength(1);
     expect(renderer('us-east').exit).toBeUndefined();
 
-    // It has ended with its capture. The next one has the spare one, which ends as well.
-    const spare = await until('another one to wait for the next', async () => {
+    // It has ended with its capture. The next one has another that has served nobody, which ends as well.
+    const next = await until('others in the place of those that ended', async () => {
       const now = await browsersOf(pid);
-      return now.length === 2 && !now.includes(own) && now;
+      return now.length === slots + 1 && !now.includes(own) && now;
     });
     await fleet().serving('us-east', 1);
     await api.captured({ url: site().url('/colour') }, { key });
     await until('that one to end, too', async () => {
       const now = await browsersOf(pid);
-      return spare.filter((one) => now.includes(one)).length === 1;
+      return next.filter((one) => now.includes(one)).length === slots;
     });
     await expectBalance(fleet());
   });

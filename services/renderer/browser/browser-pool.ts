@@ -56,9 +56,10 @@ export class BrowserPool {
     return pool;
   }
 
+  /** `up` also for the moment in which all browsers are being replaced: a capture that comes then waits for the first one. */
   get state(): BrowserState {
     if ([...this.#browsers].some((browser) => browser.isConnected)) return 'up';
-    return this.#launchFailures === 0 && !this.#closed.signal.aborted ? 'starting' : 'down';
+    return this.#launchFailures === 0 && !this.#closed.signal.aborted ? 'up' : 'down';
   }
 
   /**

@@ -62,8 +62,9 @@ const blockingTimeoutMs = 5000;
 /** For a page to answer that is being stopped. */
 const stopTimeoutMs = 3000;
 
-/** After it a picture of a single colour is taken once more. */
+/** After it a picture of a single colour is taken once more; not with so little time left that the capture might be lost. */
 const secondLookMs = 1000;
+const minTimeForSecondLookMs = 5000;
 
 /** With less time left, a capture is not tried again. */
 const minRetryMs = 5000;
@@ -160,6 +161,7 @@ async function takePicture(open: OpenPage, options: RenderOptions, { whole }: Se
   };
   const picture = await take();
   if (!picture.blank || picture.softTimeouts.length > 0 || whole?.strategy === 'tiles') return picture;
+  if (open.deadline.remainingMs < minTimeForSecondLookMs) return picture;
   try {
     const limit = { timeoutMs: 2 * secondLookMs, what: 'waiting for scripts' };
     return (await open.world.callInAny(waitForScripts, [secondLookMs], limit)) ? await take() : picture;

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { html, TestEngine, TestSite } from '../../harness/engine.ts';
+import { readProcessTree, runsPages } from '../../../services/renderer/browser/process-tree.ts';
 import { descendantsOf, isAlive } from '../../harness/processes.ts';
 import { Picture } from '../../harness/picture.ts';
 import { until } from '../../harness/until.ts';
@@ -18,6 +19,7 @@ let folder: string;
 let disk: unknown;
 let engine: TestEngine;
 let site: TestSite;
+let stopBusiest = () => undefined as void;
 
 const green = html('<script>document.body.style.background = "#0a0"</script>');
 
@@ -29,6 +31,12 @@ beforeAll(async () => {
   site = await TestSite.start({
     '/': green,
     '/held': `${green}<img src="/image">`,
+    // It spins, so that its browser can be told from the others.
+    '/hangs-once': `${green}<script>const end = Date.now() + 1000; while (Date.now() < end);</script><img src="/stop">`,
+    '/stop': (_, response) => {
+      stopBusiest();
+      response.writeHead(404).end();
+    },
     '/image': (_, response) => void held.push(() => response.writeHead(404).end()),
   });
   engine = await TestEngine.start({ livenessTimeoutMs: 1500 });
@@ -143,4 +151,29 @@ describe('a capture ends soon, and the next ones are right, when', () => {
     expect(limited.map(({ status }) => status)).toContain('fulfilled');
     await expectServing(['again', 'CAPTURE_FAILED', 'CAPTURE_TIMEOUT', 'NAVIGATION_FAILED'], 3000);
   });
+});
+
+test('a capture that times out in a browser that does not answer is tried once more, in another one', async () => {
+  const others = new Set((await browserProcesses()).map(({ pid }) => pid));
+  // The watch over what hangs is to come too late.
+  const patient = await TestEngine.start({ livenessTimeoutMs: 120_000 });
+  const stopped: number[] = [];
+  try {
+    const all = await browserProcesses();
+    const started = all.filter(({ pid, command }) => !others.has(pid) && !command.includes('--type='));
+    const busyMs = (pid: number) =>
+      Math.max(...(readProcessTree(pid) ?? []).filter((one) => runsPages(one.pid)).map(({ cpuMs }) => cpuMs));
+    stopBusiest = () => {
+      const [busiest] = started.toSorted((a, b) => busyMs(b.pid) - busyMs(a.pid));
+      if (stopped.length > 0 || busiest === undefined) return;
+      stopped.push(busiest.pid);
+      process.kill(busiest.pid, 'SIGSTOP');
+    };
+    const { bytes } = await patient.render(site.url('/hangs-once'), { timeout: 5000 });
+    await expectGreen(bytes, '640x480');
+    expect(site.hits.filter((path) => path === '/stop')).toHaveLength(2);
+    await until('the browser that hung to be gone', async () => !(await isAlive(stopped[0] ?? 0)));
+  } finally {
+    await patient.close();
+  }
 });
