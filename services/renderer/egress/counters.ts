@@ -15,7 +15,7 @@ export interface EgressLimits {
   readonly responseTimeoutMs: number;
   /** Connections open to servers at once; the next one is refused. */
   readonly maxConnections: number;
-  /** Requests and tunnels that are served at once; beyond them so many a second, and the others wait. */
+  /** Requests and tunnels that are served at once, more than nearly all pages make; beyond them so many a second, and the others wait. */
   readonly requestBurst: number;
   readonly requestsPerSecond: number;
   /** Bytes downloaded in all; then every connection is cut and none is made any more. */
@@ -29,8 +29,8 @@ export const defaultLimits: EgressLimits = {
   connectTimeoutMs: 10_000,
   responseTimeoutMs: 10_000,
   maxConnections: 256,
-  requestBurst: 300,
-  requestsPerSecond: 50,
+  requestBurst: 1500,
+  requestsPerSecond: 200,
   maxDownloadBytes: 512 * 1024 * 1024,
   maxUploadBytes: 64 * 1024 * 1024,
 };
