@@ -50,9 +50,16 @@ test('a page that holds more than a page may is ended, and one that holds less i
 });
 
 test('a browser is replaced after as many captures as it may have', async () => {
-  const before = await browsers();
-  for (let count = 0; count < 4; count++) await fleet().api.captured({ url: site().url('/colour') });
-  await until('another browser', async () => !(await browsers()).some((pid) => before.includes(pid)));
+  // One for the slot, and one more: of six captures, one of them has had three.
+  const before = await until('both browsers', async () => {
+    const now = await browsers();
+    return now.length === 2 && now;
+  });
+  for (let count = 0; count < 6; count++) await fleet().api.captured({ url: site().url('/colour') });
+  await until('another browser in the place of one', async () => {
+    const now = await browsers();
+    return now.length === 2 && before.some((pid) => !now.includes(pid));
+  });
 });
 
 test('a stored capture is kept for the days that the operator chose', async () => {
