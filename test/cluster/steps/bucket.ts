@@ -37,6 +37,9 @@ async function startBucket({ cluster }: Session): Promise<string> {
     },
   });
   const endpoint = `http://bucket.${cluster.namespace}.svc:${port}`;
+  // A Service refuses connections until the nodes have its ready pod.
+  const list = `fetch("${endpoint}/storage/v1/b?project=test").then((r)=>{if(!r.ok)throw new Error(r.status)})`;
+  await until('the Service of the bucket to answer', () => inClient(cluster, list), minutes);
   await inClient(
     cluster,
     `fetch("${endpoint}/storage/v1/b?project=test",{method:"POST",headers:{"content-type":"application/json"},` +
