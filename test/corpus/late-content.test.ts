@@ -21,6 +21,20 @@ const stream =
     response.on('close', () => clearInterval(timer));
   };
 
+/**
+ * Answers at once until it has had so many requests; between the last of them and the next one, this process, which is the
+ * renderer's too, stands still for longer than what counts as rest. From then on some requests are always under way.
+ */
+function standStillAfter(count: number): Handler {
+  const [atOnce, late] = [answer('text/plain', 'x'), answer('text/plain', 'x', { afterMs: 1000 })];
+  let requests = 0;
+  return (request, response) => {
+    requests += 1;
+    if (requests === count) setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 800), 50);
+    (requests > count ? late : atOnce)(request, response);
+  };
+}
+
 const pages: readonly HardPage[] = [
   {
     name: 'an app that renders what it fetches, with networkidle',
@@ -144,10 +158,24 @@ const pages: readonly HardPage[] = [
     name: 'a page that polls every 100 ms, with networkidle: taken when its time is up',
     site: {
       '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`),
-      '/poll': answer('text/plain', 'x'),
+      // So late that some are always under way, also when the browser gets no processor for a while.
+      '/poll': answer('text/plain', 'x', { afterMs: 1000 }),
     },
     formats: ['png'],
     options: { waitUntil: 'networkidle', timeout: 4000 },
+    check: async (seen) => {
+      await inTime(seen);
+      expect(seen.report.softTimeouts).toEqual(['networkidle']);
+    },
+  },
+  {
+    name: 'a page that goes on polling while the renderer stands still, with networkidle',
+    site: {
+      '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`),
+      '/poll': standStillAfter(3),
+    },
+    formats: ['png'],
+    options: { waitUntil: 'networkidle', timeout: 3000 },
     check: async (seen) => {
       await inTime(seen);
       expect(seen.report.softTimeouts).toEqual(['networkidle']);

@@ -14,7 +14,7 @@ export interface BrowserPoolOptions extends BrowserSource {
   readonly idleTimeoutMs: number;
 }
 
-export type BrowserState = 'up' | 'starting' | 'down';
+export type BrowserState = 'up' | 'down';
 
 /** How long a capture waits for a browser that is on its way. */
 const acquireTimeoutMs = 30_000;

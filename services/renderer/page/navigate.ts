@@ -99,19 +99,19 @@ async function reach(
   state: 'domcontentloaded' | 'load' | 'networkidle',
   timeoutMs: number,
 ): Promise<Reached> {
-  const { page, deadline, document, world } = open;
-  const told = page.waitForLoadState(state, { timeout: timeoutMs });
-  const seen = async () => {
+  const { page, deadline, document, network, world } = open;
+  const waited = page.waitForLoadState(state, { timeout: timeoutMs });
+  const seen = (async () => {
     if (state === 'networkidle') {
       await page.waitForLoadState('load', { timeout: timeoutMs });
-      return open.network.untilQuiet();
+      return network.untilQuiet();
     }
     await document.stayed;
     return world.call(untilReady, [state], { timeoutMs, what: `waiting for ${state}` });
-  };
+  })();
+  const told = waited.then(() => (state === 'networkidle' && network.hasStalled ? seen : undefined));
   // A world that ends with its document is no news: the other one goes on waiting.
-  const quietly = seen().catch(() => told);
-  const reached = Promise.race([told, quietly]).then(() => 'reached' as const);
+  const reached = Promise.race([told, seen.catch(() => told)]).then(() => 'reached' as const);
   const cutOff = document.cutOff.then(() => 'cut off' as const);
   try {
     return await deadline.run(Promise.race([reached, cutOff]), timeoutMs + 1000, `waiting for ${state}`);

@@ -6,12 +6,19 @@ import type { ProxySession } from '../egress/proxy.ts';
 const quietMs = 500;
 
 const quietPollIntervalMs = 50;
+/** No look is so much later than the one before, unless this process stood still. */
+const maxLookIntervalMs = 2 * quietPollIntervalMs;
 const fetchPollIntervalMs = 20;
 const askPollIntervalMs = 5;
 
 export interface NetworkWatch {
-  /** Resolves when no request has been waiting for its response, and no byte has come, for half a second. */
+  /**
+   * Resolves when no request has been waiting for its response, and no byte has come, for half a second. Time in which this
+   * process stood still does not count: what came meanwhile has not been seen yet.
+   */
   untilQuiet(): Promise<void>;
+  /** Whether this process has stood still during `untilQuiet`, so that Playwright's own timer may have taken that for rest. */
+  readonly hasStalled: boolean;
   /** Whether the page's scripts wait for something that they asked the server for. */
   readonly isFetching: boolean;
   /**
@@ -61,10 +68,22 @@ export function watchNetwork(page: Page, proxySession: Pick<ProxySession, 'stats
     return performance.now() - lastEventAt;
   };
   const stopped = new AbortController();
+  let hasStalled = false;
 
   return {
     async untilQuiet() {
-      while (observe(waiting.size > 0) < quietMs && (await delay(quietPollIntervalMs, stopped.signal)));
+      let lookedAt = performance.now();
+      while (observe(waiting.size > 0) < quietMs && (await delay(quietPollIntervalMs, stopped.signal))) {
+        const now = performance.now();
+        if (now - lookedAt > maxLookIntervalMs) {
+          hasStalled = true;
+          lastEventAt = now;
+        }
+        lookedAt = now;
+      }
+    },
+    get hasStalled() {
+      return hasStalled;
     },
     get isFetching() {
       return fetching.size > 0;

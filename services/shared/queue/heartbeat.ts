@@ -28,7 +28,7 @@ const heartbeatSchema = Type.Object({
   version: text(100),
   slots: count(maxSlots),
   busy: count(maxSlots),
-  /** `up`: the browser answers; `starting`: one is on its way; `down`: it could not be started. */
+  /** `up`: a browser answers or is being replaced; `down`: none could be started; `starting`: as renderers of 0.1.0 call a replacement. */
   browser: enumOf(['up', 'starting', 'down']),
   /** Pulls no more jobs: it is about to stop. */
   draining: Type.Boolean(),
