@@ -2,7 +2,7 @@ import { readProcessTree, sum } from '../../services/renderer/browser/process-tr
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Fleet } from '../harness/fleet.ts';
 import type { ServicePart } from '../harness/part.ts';
-import { descendantsOf, isAlive } from '../harness/processes.ts';
+import { browsersOf, descendantsOf, isAlive } from '../harness/processes.ts';
 import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 import { expectBalance } from './accounts-balance.ts';
@@ -16,15 +16,6 @@ async function busyOne({ renderers }: Fleet): Promise<ServicePart> {
     const busy = await Promise.all(renderers.map((renderer) => renderer.metric('webcapture_renderer_slots_busy')));
     return busy.reduce<number>((sum, count) => sum + (count ?? 0), 0) === 1 && renderers[busy.indexOf(1)];
   });
-}
-
-/** The processes of a renderer that are browsers, not parts of one. */
-async function browsersOf(renderer: number): Promise<number[]> {
-  const processes = await descendantsOf(renderer);
-  const browsers = processes.filter(
-    ({ command }) => /^\S*(chrom|headless)/.test(command) && !command.includes('--type='),
-  );
-  return browsers.map(({ pid }) => pid);
 }
 
 /** Processor time in milliseconds of each browser of a renderer, with all of its processes. */

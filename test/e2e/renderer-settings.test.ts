@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { descendantsOf } from '../harness/processes.ts';
+import { browsersOf } from '../harness/processes.ts';
 import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
@@ -16,13 +16,7 @@ const site = useSite();
 
 const renderer = () => fleet().renderer('us-east');
 
-/** The browsers of the renderer, not the processes that each has for its parts. */
-async function browsers(): Promise<number[]> {
-  const processes = await descendantsOf(renderer().pid);
-  return processes
-    .filter(({ command }) => /^\S*(chrom|headless)/.test(command) && !command.includes('--type='))
-    .map(({ pid }) => pid);
-}
+const browsers = () => browsersOf(renderer().pid);
 
 test('a capture that downloads more than it may has its network cut, and is taken as it stands', async () => {
   const limits = () => renderer().metric('webcapture_renderer_network_limits_total');

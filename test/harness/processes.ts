@@ -18,6 +18,14 @@ export async function descendantsOf(pid: number): Promise<ProcessInfo[]> {
   return found;
 }
 
+/** Main processes of the browsers that a process has started, not those that each browser has for its parts. */
+export async function browsersOf(pid: number): Promise<number[]> {
+  const all = await descendantsOf(pid);
+  return all
+    .filter(({ command }) => /^\S*(chrom|headless)/.test(command) && !command.includes('--type='))
+    .map((browser) => browser.pid);
+}
+
 /** Whether a process runs. One that has ended, but whose parent has not looked yet, does not. */
 export async function isAlive(pid: number): Promise<boolean> {
   return (await readProcess(pid)) !== null;

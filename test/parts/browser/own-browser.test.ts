@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import type { Rendering } from '../../../services/renderer/page/engine.ts';
 import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 import { Picture } from '../../harness/picture.ts';
-import { descendantsOf } from '../../harness/processes.ts';
+import { browsersOf } from '../../harness/processes.ts';
 import { until } from '../../harness/until.ts';
 
 const lost = { name: 'BrowserLostError' };
@@ -18,13 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => site.close());
 
-/** Browsers, not the processes that each has for its parts. */
-async function browsers(): Promise<number[]> {
-  const all = await descendantsOf(process.pid);
-  return all
-    .filter(({ command }) => /^\S*(chrom|headless)/.test(command) && !command.includes('--type='))
-    .map(({ pid }) => pid);
-}
+const browsers = () => browsersOf(process.pid);
 
 let engine: TestEngine;
 let others: number[];
