@@ -27,19 +27,25 @@ export async function alertRules(namespace: string): Promise<Rules> {
 
 export interface Panel {
   readonly title: string;
-  /** With the variables as Grafana fills them in when everything is chosen. */
+  /** With the variables as Grafana fills them in. */
   readonly queries: readonly string[];
 }
 
-/** The panels of the dashboard that ask something. */
-export async function dashboardPanels(): Promise<readonly Panel[]> {
+const everything = { cluster: '.*', namespace: '.*', region: '.*' } as const;
+
+/** The panels of the dashboard that ask something. @param chosen in its lists of clusters, namespaces and regions */
+export async function dashboardPanels(
+  chosen: Readonly<Record<keyof typeof everything, string>> = everything,
+): Promise<readonly Panel[]> {
   const { panels } = JSON.parse(await read('dashboard.json')) as {
     panels: readonly { title: string; targets?: readonly { expr: string }[] }[];
   };
   return panels.map(({ title, targets = [] }) => ({
     title,
     queries: targets.map(({ expr }) =>
-      expr.replaceAll('$__rate_interval', '30s').replaceAll(/\$(cluster|namespace|region)/g, '.*'),
+      expr
+        .replaceAll('$__rate_interval', '30s')
+        .replaceAll(/\$(cluster|namespace|region)/g, (_, name: keyof typeof everything) => chosen[name]),
     ),
   }));
 }

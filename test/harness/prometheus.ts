@@ -56,14 +56,25 @@ interface AlertRule {
 
 /** A real Prometheus that reads the targets once a second, but for the first time five seconds after its start. */
 export interface TestPrometheus extends AsyncDisposable {
-  /** The samples of an expression, now. Throws with what Prometheus says of one that it does not understand. */
-  query(expression: string): Promise<readonly Sample[]>;
+  /**
+   * The samples of an expression, now or at a time in Unix seconds. Throws with what Prometheus says of one that it does not
+   * understand.
+   */
+  query(expression: string, at?: number): Promise<readonly Sample[]>;
   /** The alerts that it looks at, and how the last look at each went. */
   alertRules(): Promise<readonly AlertRule[]>;
 }
 
-/** Starts it in a folder of its own, with a file of rules; it ends with this process. */
-export async function startPrometheus(targets: readonly Scraped[], rules: object): Promise<TestPrometheus> {
+/**
+ * Starts it in a folder of its own, with a file of rules; it ends with this process.
+ *
+ * @param past what it is to have read before, as OpenMetrics with times
+ */
+export async function startPrometheus(
+  targets: readonly Scraped[],
+  rules: object,
+  past?: string,
+): Promise<TestPrometheus> {
   const folder = await mkdtemp(join(inject('tempFolder'), 'prometheus-'));
   const config = {
     global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
@@ -79,6 +90,12 @@ export async function startPrometheus(targets: readonly Scraped[], rules: object
   // JSON is YAML as well.
   await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(config));
   await writeFile(join(folder, 'rules.json'), JSON.stringify(rules));
+  const data = join(folder, 'data');
+  if (past !== undefined) {
+    await writeFile(join(folder, 'past.txt'), past);
+    const fault = await promtool(['tsdb', 'create-blocks-from', 'openmetrics', join(folder, 'past.txt'), data]);
+    if (fault !== '') throw new Error(fault);
+  }
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const lines: string[] = [];
@@ -87,7 +104,7 @@ export async function startPrometheus(targets: readonly Scraped[], rules: object
     command: await program('prometheus'),
     args: [
       `--config.file=${join(folder, 'prometheus.yml')}`,
-      `--storage.tsdb.path=${join(folder, 'data')}`,
+      `--storage.tsdb.path=${data}`,
       `--web.listen-address=127.0.0.1:${port}`,
     ],
     graceOnLossMs: 0,
@@ -106,8 +123,9 @@ export async function startPrometheus(targets: readonly Scraped[], rules: object
     return answer.data;
   };
   return {
-    query: async (expression) => {
-      const path = `/api/v1/query?query=${encodeURIComponent(expression)}`;
+    query: async (expression, at) => {
+      const time = at === undefined ? '' : `&time=${at}`;
+      const path = `/api/v1/query?query=${encodeURIComponent(expression)}${time}`;
       return (await answerOf<{ result: readonly Sample[] }>(expression, path)).result;
     },
     alertRules: async () => {
