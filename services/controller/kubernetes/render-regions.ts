@@ -22,6 +22,14 @@ const timeoutMs = 2000;
 
 /** Brings the status of every RenderRegion to what was decided last, and records each change of state as an Event. */
 export async function applyRegions(parts: RegionsParts, term: Term): Promise<void> {
+  await applyStatus(parts, term);
+  await parts.events.follow([...parts.inventory.regions], {
+    holds: () => term.holds(),
+    onRecorded: () => parts.metrics.writes.inc({ object: 'event' }),
+  });
+}
+
+async function applyStatus(parts: RegionsParts, term: Term): Promise<void> {
   const reading = parts.latest.get();
   if (reading === null || reading.report === null) return;
   const { facts, report } = reading;
@@ -35,17 +43,15 @@ export async function applyRegions(parts: RegionsParts, term: Term): Promise<voi
     const status = regionStatus({ resource, component, facts: regionFacts, queued, now });
     if (!isWorthWriting(resource.status, status, now)) continue;
     if (!term.holds()) return;
-    await write(parts, resource, status, term);
+    await write(parts, resource, status);
   }
 }
 
 async function write(
-  parts: RegionsParts,
+  { client, metrics }: RegionsParts,
   resource: RenderRegion,
   status: RenderRegionStatus,
-  term: Term,
 ): Promise<void> {
-  const { client, metrics, events } = parts;
   const { name, namespace, resourceVersion } = resource.metadata;
   try {
     const body = {
@@ -63,10 +69,6 @@ async function write(
     throw error;
   }
   metrics.writes.inc({ object: 'renderregion' });
-  const was = resource.status?.status ?? 'operational';
-  if (was === status.status || !term.holds()) return;
-  await events.record(resource, status.status, status.message);
-  metrics.writes.inc({ object: 'event' });
 }
 
 /** The same news of the same region within this time is one Event that counts. */
@@ -82,6 +84,8 @@ interface Recorded {
 export class RegionEvents {
   readonly #client: KubernetesClient;
   readonly #reporter: string;
+  /** The states that everybody has been told of, by the uid of the region. */
+  readonly #known = new Map<string, StatusValue>();
   readonly #recorded = new Map<string, Recorded>();
   readonly #now: () => number;
 
@@ -89,6 +93,29 @@ export class RegionEvents {
     this.#client = client;
     this.#reporter = reporter;
     this.#now = now;
+  }
+
+  /**
+   * Records what has changed in the regions, as they are stored, since the last call: a write whose answer was lost is seen
+   * there, and an Event that could not be created is tried again.
+   */
+  async follow(
+    regions: readonly RenderRegion[],
+    { holds, onRecorded }: { readonly holds: () => boolean; readonly onRecorded: () => void },
+  ): Promise<void> {
+    for (const region of regions) {
+      const { uid } = region.metadata;
+      const { status = 'operational', message = '' } = region.status ?? {};
+      const known = this.#known.get(uid) ?? status;
+      if (known !== status) {
+        if (!holds()) return;
+        await this.record(region, status, message);
+        onRecorded();
+      }
+      this.#known.set(uid, status);
+    }
+    const present = new Set(regions.map(({ metadata }) => metadata.uid));
+    for (const uid of this.#known.keys()) if (!present.has(uid)) this.#known.delete(uid);
   }
 
   async record(region: RenderRegion, status: StatusValue, message: string): Promise<void> {

@@ -302,6 +302,33 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
     });
 
     describe('Events', () => {
+      test('an Event that could not be created is created later, once', async () => {
+        await using between = await ApiGate.before(plane);
+        const file = await plane.kubeconfig(namespace.name, tokens.controller, between.url);
+        const client = new KubernetesClient({ load: () => loadKubeconfig([file], undefined) });
+        const events = new RegionEvents(client, 'test');
+        const region = await namespace.region('eu-west');
+        // Not those of the region itself, which the controller has Events of.
+        const of = (status: 'operational' | 'partial_outage') => [
+          { ...region, metadata: { ...region.metadata, uid: 'made-up' }, status: { status, message: 'half is gone' } },
+        ];
+        let recorded = 0;
+        const follow = (status: 'operational' | 'partial_outage') =>
+          events.follow(of(status), { holds: () => true, onRecorded: () => (recorded += 1) });
+        await follow('operational');
+        between.fault = ({ method }) => (method === 'POST' ? { kind: 'status', status: 503 } : null);
+        await expect(follow('partial_outage')).rejects.toThrow('503');
+        between.fault = () => null;
+        await follow('partial_outage');
+        await follow('partial_outage');
+        expect(recorded).toBe(1);
+        const made = await namespace.events('eu-west');
+        expect(made.filter(({ note }) => note === 'half is gone')).toEqual([
+          { reason: 'PartialOutage', note: 'half is gone', count: 1 },
+        ]);
+        await client.close();
+      });
+
       test('a region that comes and goes makes one of each that counts', async () => {
         const file = await plane.kubeconfig(namespace.name, tokens.controller);
         const client = new KubernetesClient({ load: () => loadKubeconfig([file], undefined) });
