@@ -52,12 +52,13 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
     onRestart: (resource, reason) => metrics.restarts.inc({ resource, reason }),
   });
   const lease = new Lease(kubernetesLeaseStore(client, settings, times.lease), parts.holder, times.lease);
+  // Kept from one term to the next: a change at the end of the last one may have no Event yet.
+  const events = new RegionEvents(client, parts.pod);
   const act = { client, inventory, latest, metrics };
   const lead = async (term: Term) => {
     metrics.leader.set(1);
     // The successor reports at once.
     changed.wake();
-    const events = new RegionEvents(client, parts.pod);
     const costs = new DeletionCosts();
     const common = { signal: term.signal, log };
     await Promise.all([
