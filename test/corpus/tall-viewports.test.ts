@@ -54,6 +54,54 @@ const pages: readonly HardPage[] = [
     },
   },
   {
+    name: 'scenes that are fixed to the viewport, and come with the scroll position, are shown each at its place, the last one whole',
+    site: {
+      '/': html(
+        `<style>body { height: 1100px } div { position: fixed; inset: 0; display: none; border-top: 10px solid #ffff00 } header { position: fixed; z-index: 1; top: 10px; left: 0; width: 100%; height: 20px; background: #000000 }</style>
+         <header></header>${[red, green, blue, '#00ffff'].map((colour) => `<div style="background:${colour}">scene</div>`).join('')}
+         <script>const show = () => document.querySelectorAll('div').forEach((scene, index) => { scene.style.display = index === Math.round(scrollY / 287) ? 'block' : 'none' });
+           addEventListener('scroll', show); show();</script>`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(320, 1100);
+      expect(seen.report).toMatchObject({ strategy: 'tiles', truncated: false, softTimeouts: [] });
+      seen.expectColumn(160, [
+        [5, '#ffff00'],
+        [20, '#000000'],
+        [200, red],
+        [245, '#ffff00'],
+        [260, green],
+        [470, green],
+        [500, blue],
+        [715, blue],
+        [725, '#ffff00'],
+        [850, '#00ffff'],
+        [865, '#ffff00'],
+        [880, '#00ffff'],
+        [1095, '#00ffff'],
+      ]);
+    },
+  },
+  {
+    name: 'slides that are fixed behind the text, and move on by themselves, are no scenes',
+    site: {
+      '/': html(
+        `<style>.slide { position: fixed; inset: 0; z-index: -1 } main { width: 200px }</style>${[red, blue].map((colour) => `<div class="slide" style="background:${colour}"></div>`).join('')}<main>${rowsOf(10)}</main>
+         <script>let shown = 0; setInterval(() => { shown = 1 - shown; document.querySelectorAll('.slide').forEach((slide, index) => { slide.style.opacity = index === shown ? 1 : 0 }) }, 120)</script>`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(320, 1000);
+      expect(seen.report).toMatchObject({ strategy: 'grown', truncated: false });
+      seen.expectColumn(160, [row(0), row(9)]);
+    },
+  },
+  {
     name: 'a slow row of boxes that come in one after the other is complete',
     site: {
       '/': html(

@@ -12,6 +12,7 @@ import { rememberRevealed } from './scripts/print.ts';
 import { loadEagerly, waitForAssets, waitForCanvases } from './scripts/assets.ts';
 import { waitForContent } from './scripts/content.ts';
 import { hasPainted, measurePage } from './scripts/measures.ts';
+import { holderOf, shareInSight } from './scripts/scenes.ts';
 import { announceScroll } from './scripts/scrolling.ts';
 import { untilFrames, untilTimersRan } from './scripts/waits.ts';
 import { scrollPage } from './scroll-page.ts';
@@ -168,10 +169,15 @@ async function bringAll(open: OpenPage, paper: { readonly height: number }): Pro
   ]);
   // To the end and back, for lists that grow there, and effects that scripts tie to scrolling.
   await scrollPage(open, paperScrollSteps);
-  await world.call(holdScrollEffects, [effectsBudgetMs], {
-    timeoutMs: effectsBudgetMs + callTimeoutMs,
-    what: 'effects of scrolling',
-  });
+  await world.call(
+    holdScrollEffects,
+    [effectsBudgetMs],
+    {
+      timeoutMs: effectsBudgetMs + callTimeoutMs,
+      what: 'effects of scrolling',
+    },
+    [holderOf, shareInSight],
+  );
   const { height, viewHeight } = await world.call(measurePage, [], limit('measuring'));
   if (height <= viewHeight) return;
   await emulation.grow(Math.min(height, maxViewHeight));

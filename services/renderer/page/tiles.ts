@@ -29,16 +29,23 @@ export async function takeTiles<T>(
 ): Promise<T[]> {
   const limit = { timeoutMs: callTimeoutMs, what: 'a tile' };
   await world.call(prepareTiles, [], limit);
-  const step = tileHeight(viewport);
+  const places = tilesOf(height, tileHeight(viewport));
   const end = performance.now() + restBudgetMs;
   const taken: T[] = [];
-  for (let y = 0; y < height; y += step) {
-    const isLast = y + step >= height;
+  for (const tile of places) {
     const rest = Math.max(0, Math.min(restMs, end - performance.now()));
-    await world.call(showTile, [y, isLast, rest], limit, [finishAnimations]);
-    taken.push(await take({ y, height: Math.min(step, height - y) }));
+    await world.call(showTile, [tile.y, tile === places.at(-1), rest], limit, [finishAnimations]);
+    taken.push(await take(tile));
   }
   return taken;
+}
+
+/** The first and the last one are whole, as a person sees them: what is left over is the last but one, where there are three. */
+function tilesOf(height: number, step: number): Tile[] {
+  const heights = Array.from({ length: Math.ceil(height / step) }, (_, index) => Math.min(step, height - index * step));
+  if (heights.length > 2) heights.splice(-2, 2, ...heights.slice(-2).toReversed());
+  let y = 0;
+  return heights.map((tall) => ({ y: (y += tall) - tall, height: tall }));
 }
 
 /** As tall as the viewport, but a whole number of device pixels, for scales of up to two decimals: tiles then have no seam. */
