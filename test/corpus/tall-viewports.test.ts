@@ -86,6 +86,30 @@ const pages: readonly HardPage[] = [
     },
   },
   {
+    name: 'in tiles, a sticky box stays in its place, though a script sets its distance on the way',
+    site: {
+      '/': html(
+        `<style>section { height: 240px } main { height: 760px } h2 { position: sticky; top: 0; height: 200px; margin: 160px 0 0; background: ${blue} }</style><section></section><main><h2>sticky</h2></main>
+         <script>const fit = () => { document.querySelector('section').style.setProperty('height', innerHeight + 'px', 'important'); requestAnimationFrame(fit); }; fit();
+           addEventListener('scroll', () => { if (scrollY >= 480) document.querySelector('h2').style.top = '-120px'; });</script>`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(320, 1160);
+      expect(seen.report.strategy).toBe('tiles');
+      seen.expectColumn(160, [
+        [390, '#ffffff'],
+        [410, blue],
+        [470, blue],
+        [490, blue],
+        [590, blue],
+        [610, '#ffffff'],
+      ]);
+    },
+  },
+  {
     name: 'slides that are fixed behind the text, and move on by themselves, are no scenes',
     site: {
       '/': html(

@@ -9,6 +9,7 @@ declare const finishAnimations: typeof FinishAnimations;
 
 /** Remembers what takes part in the page's flow, and lets what is sticky stand where it belongs. */
 export function prepareTiles(): void {
+  const mark = 'data-webcapture-sticky';
   const flow = new Map<Element, Place>();
   const fixedAtTop = new Set<Element>();
   const isSeen = (element: Element) => {
@@ -24,10 +25,12 @@ export function prepareTiles(): void {
     }
     const { top, left, width } = element.getBoundingClientRect();
     flow.set(element, { top: top + scrollY, left, width });
-    if (position !== 'sticky' || !(element.style instanceof CSSStyleDeclaration)) continue;
-    element.style.setProperty('position', 'relative', 'important');
-    element.style.setProperty('inset', 'auto', 'important');
+    if (position === 'sticky') element.setAttribute(mark, '');
   }
+  // Scripts that lead them set their styles again and again: a rule that is important stands above those.
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`[${mark}] { position: relative !important; inset: auto !important }`);
+  document.adoptedStyleSheets.push(sheet);
   (globalThis as PageState).webcaptureTiles = { flow, fixedAtTop, shown: new Set() };
 }
 
