@@ -8,6 +8,7 @@ import { holdScrollEffects, watchScrollEffects } from './scripts/effects.ts';
 import { keepFixedContents, releaseFixed, rememberFixed } from './scripts/fixed.ts';
 import { compareWithSeen, hideResizes, rememberPlaces, restorePanes, sampleContents } from './scripts/neutrality.ts';
 import { holderOf, shareInSight } from './scripts/scenes.ts';
+import { holdInWindows } from './scripts/windows.ts';
 import { announceScroll, findScroller, growScroller, isLocked } from './scripts/scrolling.ts';
 import { freezeMediaQueries, pinPseudos, pinSizes, rememberSizes } from './scripts/sizes.ts';
 import { untilFrames, untilObserved } from './scripts/waits.ts';
@@ -43,6 +44,8 @@ const observeTimeoutMs = 150;
 
 /** For elements that scripts move with the scroll position to be seen in the middle of the viewport: 40 places of a few frames each. */
 export const effectsBudgetMs = 10_000;
+/** Of {@link holdScrollEffects}. */
+export const effectsHelpers = [holderOf, shareInSight, holdInWindows] as const;
 /** A page that cannot be scrolled may be about to let go: its loader covers it. */
 const unlockTimeoutMs = 600;
 /** So much of what a person has seen may be gone, or stand elsewhere, when the page has grown: slides move on by themselves. */
@@ -116,7 +119,7 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
       timeoutMs: effectsBudgetMs + callTimeoutMs,
       what: 'effects of scrolling',
     },
-    [holderOf, shareInSight],
+    effectsHelpers,
   );
   const [before] = await Promise.all([call(measurePage, []), call(rememberPlaces, [])]);
   // Scrolling may have made the scroller's content taller.

@@ -2,7 +2,7 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
-import { checkGrowth, effectsBudgetMs, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
+import { checkGrowth, effectsBudgetMs, effectsHelpers, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
@@ -12,7 +12,6 @@ import { rememberRevealed } from './scripts/print.ts';
 import { loadEagerly, waitForAssets, waitForCanvases } from './scripts/assets.ts';
 import { waitForContent } from './scripts/content.ts';
 import { hasPainted, measurePage } from './scripts/measures.ts';
-import { holderOf, shareInSight } from './scripts/scenes.ts';
 import { announceScroll } from './scripts/scrolling.ts';
 import { untilFrames, untilTimersRan } from './scripts/waits.ts';
 import { scrollPage } from './scroll-page.ts';
@@ -176,7 +175,7 @@ async function bringAll(open: OpenPage, paper: { readonly height: number }): Pro
       timeoutMs: effectsBudgetMs + callTimeoutMs,
       what: 'effects of scrolling',
     },
-    [holderOf, shareInSight],
+    effectsHelpers,
   );
   const { height, viewHeight } = await world.call(measurePage, [], limit('measuring'));
   if (height <= viewHeight) return;

@@ -2,11 +2,13 @@
 import type { holderOf as HolderOf, shareInSight as ShareInSight } from './scenes.ts';
 import type { PageState, Scene } from './state.ts';
 import type { PageWaits } from './waits.ts';
+import type { holdInWindows as HoldInWindows } from './windows.ts';
 
 declare const waits: PageWaits;
 /** Helpers of the call of {@link holdScrollEffects}. */
 declare const holderOf: typeof HolderOf;
 declare const shareInSight: typeof ShareInSight;
+declare const holdInWindows: typeof HoldInWindows;
 
 /**
  * Notes from now on which elements scripts restyle while the page is scrolled, for {@link holdScrollEffects}: parallax,
@@ -40,6 +42,9 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   /** Effects that lag behind the scroll position have caught up by then; at all places together they may take so long. */
   const maxLagMs = 300;
   const lagBudgetMs = 3000;
+  /** What comes in by itself when it is scrolled to, and goes when it is out of sight, is over by then; likewise. */
+  const maxTweenMs = 1500;
+  const tweenBudgetMs = 4000;
   /** Of the viewport: what covers less is no scene, and what scenes cover together, in a page that is shown by them. */
   const minSceneShare = 0.02;
   const minFilmShare = 0.25;
@@ -66,11 +71,13 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
     return top < innerHeight * 0.9 && bottom > 0;
   };
   const isTied = [...effects.stations.values()].some((count) => count >= Math.min(minStations, last / innerHeight));
+  const inWindows = effects.fixed.size > 0 ? await holdInWindows(scroller) : new Set<Element>();
+  const isFixed = (element: Element) => holderOf(element, 'fixed', scroller) !== undefined;
   const elements = [...effects.stations.keys()]
-    .filter((element) => isTied && element.isConnected && holderOf(element, 'fixed', scroller) === undefined)
+    .filter((element) => isTied && element.isConnected && !isFixed(element) && !inWindows.has(element))
     .slice(0, maxElements);
   const fixed = [...effects.fixed]
-    .filter(([element]) => element.isConnected)
+    .filter(([element]) => element.isConnected && isFixed(element))
     .map(([element, share]) => ({ element, share, atTop: shareInSight(element) }))
     .filter(({ share, atTop }) => Math.max(share, atTop) >= minSceneShare)
     .slice(0, maxElements);
@@ -95,20 +102,34 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
     distance: Number.POSITIVE_INFINITY,
     look: '',
     at: 0,
+    /** In the page, in CSS pixels from its top, where it was seen. */
+    top: 0,
+    /** Scripts fix it to the viewport on the way, or what it stands in, as a sticky box would be. */
+    isPinned: false,
   }));
   const styles = () => looks.map(({ element }) => element.style.cssText).join('\n');
-  let lagLeftMs = lagBudgetMs;
+  /** @returns whether nothing changed any more in time */
+  const untilStill = async (maxMs: number): Promise<boolean> => {
+    const start = performance.now();
+    for (let seen = styles(); performance.now() - start < maxMs;) {
+      await waits.untilFrame(100);
+      const now = styles();
+      if (now === seen) return true;
+      seen = now;
+    }
+    return false;
+  };
+  let [lagLeftMs, tweenLeftMs] = [lagBudgetMs, tweenBudgetMs];
   const settle = async () => {
     await waits.untilFrame(100);
     await waits.untilFrame(100);
     const start = performance.now();
-    for (let seen = styles(); performance.now() - start < Math.min(maxLagMs, lagLeftMs);) {
-      await waits.untilFrame(100);
-      const now = styles();
-      if (now === seen) return;
-      seen = now;
-    }
-    lagLeftMs -= performance.now() - start;
+    if (await untilStill(Math.min(maxLagMs, lagLeftMs))) return;
+    const late = performance.now();
+    lagLeftMs -= late - start;
+    const hasCome = await untilStill(Math.min(maxTweenMs, tweenLeftMs));
+    // What goes on for ever is waited for once.
+    tweenLeftMs = hasCome ? tweenLeftMs - (performance.now() - late) : 0;
   };
 
   await settle();
@@ -131,12 +152,20 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
       if (seen.shareAtTop !== undefined) {
         const share = shareInSight(seen.element);
         if (Math.abs(share - seen.shareAtTop) <= Math.abs(seen.share - seen.shareAtTop)) continue;
-        Object.assign(seen, { share, look: seen.element.style.cssText, at: Math.min(y, last) });
+        const top = seen.element.getBoundingClientRect().top + scroller.scrollTop;
+        Object.assign(seen, { share, top, look: seen.element.style.cssText, at: Math.min(y, last) });
         continue;
       }
-      const middle = seen.middle === undefined ? middleOf(seen.element) : seen.middle - scroller.scrollTop;
+      const pin = seen.distance < 0 ? undefined : holderOf(seen.element, 'fixed', scroller);
+      if (pin !== undefined && !seen.isPinned)
+        Object.assign(seen, { isPinned: true, distance: Number.POSITIVE_INFINITY });
+      if (seen.isPinned && (pin === undefined || pin === seen.element)) continue;
+      const middle =
+        pin === undefined && seen.middle !== undefined
+          ? seen.middle - scroller.scrollTop
+          : middleOf(pin === undefined ? seen.element : pin.parentElement);
       const distance = Math.abs((middle ?? 0) - innerHeight / 2);
-      if (distance >= seen.distance || getComputedStyle(seen.element).position === 'fixed') continue;
+      if (distance >= seen.distance) continue;
       seen.distance = distance;
       seen.look = seen.element.style.cssText;
       seen.at = Math.min(y, last);
@@ -166,14 +195,16 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   const scenes: Scene[] = [];
   const sheet = new CSSStyleSheet();
   let held = 0;
-  for (const { element, look, share, shareAtTop } of looks) {
-    if (look === '' || moving.has(element)) continue;
+  for (const { element, look, share, shareAtTop, top, isPinned, distance } of looks) {
+    const isPin = isPinned && distance === Number.POSITIVE_INFINITY;
+    if ((look === '' && !isPin) || moving.has(element)) continue;
     if (shareAtTop !== undefined) {
-      if (Math.abs(share - shareAtTop) >= minSceneShare) scenes.push({ element, share: share - shareAtTop });
+      if (Math.abs(share - shareAtTop) >= minSceneShare) scenes.push({ element, share: share - shareAtTop, top });
       continue;
     }
     const rule = document.createElement('i');
-    rule.style.cssText = look;
+    // What is pinned stays where it is at the top of the page: its script moves it to the end of its way.
+    rule.style.cssText = isPin ? `transform: ${getComputedStyle(element).transform}` : look;
     // A copy: properties are taken out on the way.
     const names = [...rule.style];
     for (const name of names) {

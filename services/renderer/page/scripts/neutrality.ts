@@ -79,7 +79,7 @@ export interface Difference {
   readonly lost: number;
   /** Of those, how many stand elsewhere by more than half of the viewport that a person has. */
   readonly moved: number;
-  /** The share of the viewport that scenes cover on the way which cannot be seen now; each of several may cover all of it. */
+  /** The share of the viewport that scenes cover on the way which cannot be seen now, or stand elsewhere; each of several may cover all of it. */
   readonly lostScenes: number;
 }
 
@@ -109,7 +109,10 @@ export function compareWithSeen(viewHeight: number): Difference {
   });
   const lostScenes = scenes
     .filter(({ element }) => !scenes.some((inner) => inner.element !== element && element.contains(inner.element)))
-    .filter(({ element }) => shareInSight(element) === 0)
+    .filter(
+      ({ element, top }) =>
+        shareInSight(element) === 0 || Math.abs(element.getBoundingClientRect().top - top) > viewHeight / 2,
+    )
     .reduce((sum, { share }) => sum + Math.max(0, share), 0);
   return { seen, lost, moved, lostScenes };
 }

@@ -99,6 +99,8 @@ export interface Scene {
   readonly element: HTMLElement;
   /** The share of the viewport by which more of it is in sight somewhere on the way than at the top of the page, from -1 to 1. */
   readonly share: number;
+  /** In the page, in CSS pixels from its top, where it was seen. */
+  readonly top: number;
 }
 
 /** A row of changes to one node, each soon after the one before. */
