@@ -12,13 +12,16 @@ declare const waits: PageWaits;
  */
 export async function holdInWindows(scroller: Element): Promise<ReadonlySet<HTMLElement>> {
   const maxWindows = 20;
+  /** In viewports: what is taller clips a whole page, and is no window in it. */
+  const maxHeight = 2;
   const mark = 'data-webcapture-window';
   const windowOf = (element: Element): Element | undefined => {
     if (getComputedStyle(element).position !== 'fixed') return undefined;
     for (let at = element.parentElement; at !== null && at !== scroller; at = at.parentElement) {
       const { position, clip, clipPath } = getComputedStyle(at);
       if (position === 'fixed') return undefined;
-      if (clip !== 'auto' || clipPath !== 'none') return at;
+      const isWindow = clip !== 'auto' || clipPath !== 'none';
+      if (isWindow) return at.getBoundingClientRect().height <= innerHeight * maxHeight ? at : undefined;
     }
     return undefined;
   };
