@@ -162,12 +162,10 @@ export async function checkGrowth(open: OpenPage, whole: FullPage, options: Rend
   const isTaller = now.height > whole.height ? now.height : now.contentHeight;
   const drift = isTaller - naturalHeight;
   const hasDrifted = Math.abs(drift) > viewport.height * maxDriftShare;
+  const isComplete = lost <= seen * maxLostShare && lostScenes <= maxLostScenes;
   const isNeutral =
-    lostScenes > maxLostScenes
-      ? false
-      : hasDrifted
-        ? lost <= seen * maxLostShare && !(await isOfViewport(open, { whole, naturalHeight, drift }))
-        : lost <= seen * maxLostShare && moved <= seen * maxMovedShare;
+    isComplete &&
+    (hasDrifted ? !(await isOfViewport(open, { whole, naturalHeight, drift })) : moved <= seen * maxMovedShare);
   if (isNeutral) return whole;
   return leaveForTiles(open, { whole, naturalHeight, maxHeight: maxCssHeight(format, viewport.deviceScaleFactor) });
 }

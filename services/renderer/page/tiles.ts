@@ -29,7 +29,7 @@ export async function takeTiles<T>(
 ): Promise<T[]> {
   const limit = { timeoutMs: callTimeoutMs, what: 'a tile' };
   await world.call(prepareTiles, [], limit);
-  const places = tilesOf(height, tileHeight(viewport));
+  const places = tilesOf(height, tileHeight(viewport), viewport.deviceScaleFactor);
   const end = performance.now() + restBudgetMs;
   const taken: T[] = [];
   for (const tile of places) {
@@ -41,17 +41,24 @@ export async function takeTiles<T>(
 }
 
 /** The first and the last one are whole, as a person sees them: what is left over is the last but one, where there are three. */
-function tilesOf(height: number, step: number): Tile[] {
-  const heights = Array.from({ length: Math.ceil(height / step) }, (_, index) => Math.min(step, height - index * step));
-  if (heights.length > 2) heights.splice(-2, 2, ...heights.slice(-2).toReversed());
-  let y = 0;
-  return heights.map((tall) => ({ y: (y += tall) - tall, height: tall }));
+function tilesOf(height: number, step: number, scale: number): Tile[] {
+  const count = Math.ceil(height / step);
+  const rest = height - (count - 1) * step;
+  // A tile has to begin with a whole pixel, or there is a seam.
+  const short = count > 2 && isWhole(rest * scale) ? count - 2 : count - 1;
+  return Array.from({ length: count }, (_, index) => ({
+    y: index * step - (index > short ? step - rest : 0),
+    height: index === short ? rest : step,
+  }));
 }
 
 /** As tall as the viewport, but a whole number of device pixels, for scales of up to two decimals: tiles then have no seam. */
 export function tileHeight({ height, deviceScaleFactor }: RenderOptions['viewport']): number {
-  const isWhole = (pixels: number) => Math.abs(pixels - Math.round(pixels)) < 1e-6;
   let step = height;
   while (step > 1 && !isWhole(step * deviceScaleFactor)) step -= 1;
   return step;
+}
+
+function isWhole(pixels: number): boolean {
+  return Math.abs(pixels - Math.round(pixels)) < 1e-6;
 }
