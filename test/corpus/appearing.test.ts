@@ -149,6 +149,79 @@ const pages: readonly HardPage[] = [
     },
   },
   {
+    name: 'boxes that a script brings in by tweens of their own, and takes out again when they are out of sight',
+    site: {
+      '/': html(
+        `<style>.box { opacity: 0 }</style><div style="height:400px"></div>${boxes()}
+         <script>const shares = new Map(); const step = () => { for (const box of document.querySelectorAll('.box')) {
+             const isIn = box.getBoundingClientRect().top < innerHeight * .8; const share = Math.max(0, Math.min(1, (shares.get(box) ?? 0) + (isIn ? .03 : -.03)));
+             shares.set(box, share); if (box.style.opacity !== String(share)) box.style.opacity = share; } requestAnimationFrame(step); }; step();
+           addEventListener('resize', () => document.body.remove())</script>`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(320, 400 + count * 150);
+      seen.expectColumn(
+        160,
+        Array.from({ length: count }, (_, id) => [400 + id * 150 + 75, colour] as const),
+      );
+    },
+  },
+  {
+    name: 'what a script pins to the viewport on the way stays where it is at first, and looks as in the middle of its way',
+    site: {
+      '/': html(
+        `<div style="height:300px"></div><main style="height:720px"><section style="height:240px;width:100%;background:#ff0000"><p style="height:200px;margin:0">pinned</p></section></main>${boxes()}
+         <script>const [pin, text] = [document.querySelector('section'), document.querySelector('p')];
+           const show = () => { const way = scrollY - 300; pin.style.position = way > 0 && way < 480 ? 'fixed' : 'relative'; pin.style.top = '0px';
+             pin.style.transform = way >= 480 ? 'translateY(480px)' : 'none'; text.style.backgroundColor = way > 120 && way < 360 ? '${colour}' : '#0000ff'; };
+           addEventListener('scroll', show); show();</script>`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(320, 1020 + count * 150);
+      seen.expectColumn(160, [
+        [310, colour],
+        [490, colour],
+        [530, '#ff0000'],
+        [545, '#ffffff'],
+        [1015, '#ffffff'],
+        [1025, colour],
+      ]);
+    },
+  },
+  {
+    name: 'fixed pictures that a script moves behind windows in the page are in their windows',
+    site: {
+      '/': html(
+        `<style>.window { position: relative; height: 150px; margin: 0 0 250px } .window div { position: absolute; inset: 0; clip-path: inset(0) } .window img { position: fixed; top: 0; left: 0; width: 100%; height: 200px; background: ${colour}; border-bottom: 60px solid #ff0000; box-sizing: border-box }</style>
+         <h1 style="height:300px;margin:0">Title</h1>${'<div class="window"><div><img alt=""></div></div>'.repeat(3)}
+         <script>const move = () => document.querySelectorAll('.window').forEach((one) => { const { top, bottom } = one.getBoundingClientRect();
+             if (bottom < 0 || top > 240) return; one.querySelector('img').style.transform = 'translateY(' + (top * .9 - 5) + 'px)'; });
+           addEventListener('scroll', move); move();</script>`,
+      ),
+    },
+    options: whole,
+    formats: layouts,
+    check: (seen) => {
+      seen.expectSize(320, 1500);
+      expect(seen.report.strategy).toBe('grown');
+      for (const top of [300, 700, 1100]) {
+        seen.expectColumn(160, [
+          [top - 5, '#ffffff'],
+          [top + 5, colour],
+          [top + 115, colour],
+          [top + 145, '#ff0000'],
+          [top + 155, '#ffffff'],
+        ]);
+      }
+    },
+  },
+  {
     name: 'a reading bar that follows the scroll position stands at its beginning',
     site: {
       '/': html(

@@ -92,6 +92,19 @@ const pages: readonly HardPage[] = [
     },
   },
   {
+    name: 'a canvas that its script draws only when the page has not been scrolled for a moment',
+    site: {
+      '/': html(
+        `<div style="height:900px;background:#0000ff"></div><canvas id="late" width="100" height="100" style="${square}"></canvas><script>
+          let timer; const draw = () => { const pen = late.getContext('2d'); pen.fillStyle = '${green}'; pen.fillRect(0, 0, 100, 100); };
+          addEventListener('scroll', () => { clearTimeout(timer); if (late.getBoundingClientRect().top < innerHeight) timer = setTimeout(draw, 500); });</script>`,
+      ),
+    },
+    options: { isFullPage: true },
+    formats: ['png'],
+    check: (seen) => seen.expectColour(50, 950, green),
+  },
+  {
     name: 'a canvas that never rests is not waited for for long',
     site: {
       '/': html(`<canvas id="c" width="100" height="100"></canvas><script>

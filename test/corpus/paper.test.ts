@@ -301,7 +301,7 @@ const pages: readonly HardPage[] = [
   onPaper(
     'a sidebar that would lie upon the text is left out',
     html(
-      `<nav style="position:fixed;top:0;left:0;width:250px;height:100vh;background:#00ff00">menu</nav><main>${'<p style="height:300px">words of the page</p>'.repeat(6)}</main>`,
+      `<nav style="position:fixed;top:0;left:0;width:250px;height:100vh;background:#00ff00">${'<a>menu</a> '.repeat(300)}</nav><main>${'<p style="height:300px">words of the page</p>'.repeat(6)}</main>`,
     ),
     async (seen) => {
       expect(textOf(seen).join(' ')).not.toContain('menu');

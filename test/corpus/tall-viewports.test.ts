@@ -54,6 +54,78 @@ const pages: readonly HardPage[] = [
     },
   },
   {
+    name: 'scenes that are fixed to the viewport, and come with the scroll position, are shown each at its place, the last one whole',
+    site: {
+      '/': html(
+        `<style>body { height: 1100px } div { position: fixed; inset: 0; display: none; border-top: 10px solid #ffff00 } header { position: fixed; z-index: 1; top: 10px; left: 0; width: 100%; height: 20px; background: #000000 }</style>
+         <header></header>${[red, green, blue, '#00ffff'].map((colour) => `<div style="background:${colour}">scene</div>`).join('')}
+         <script>const show = () => document.querySelectorAll('div').forEach((scene, index) => { scene.style.display = index === Math.round(scrollY / 287) ? 'block' : 'none' });
+           addEventListener('scroll', show); show();</script>`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(320, 1100);
+      expect(seen.report).toMatchObject({ strategy: 'tiles', truncated: false, softTimeouts: [] });
+      seen.expectColumn(160, [
+        [5, '#ffff00'],
+        [20, '#000000'],
+        [200, red],
+        [245, '#ffff00'],
+        [260, green],
+        [470, green],
+        [500, blue],
+        [715, blue],
+        [725, '#ffff00'],
+        [850, '#00ffff'],
+        [865, '#ffff00'],
+        [880, '#00ffff'],
+        [1095, '#00ffff'],
+      ]);
+    },
+  },
+  {
+    name: 'in tiles, a sticky box stays in its place, though a script sets its distance on the way',
+    site: {
+      '/': html(
+        `<style>section { height: 240px } main { height: 760px } h2 { position: sticky; top: 0; height: 200px; margin: 160px 0 0; background: ${blue} }</style><section></section><main><h2>sticky</h2></main>
+         <script>const fit = () => { document.querySelector('section').style.setProperty('height', innerHeight + 'px', 'important'); requestAnimationFrame(fit); }; fit();
+           addEventListener('scroll', () => { if (scrollY >= 480) document.querySelector('h2').style.top = '-120px'; });</script>`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(320, 1160);
+      expect(seen.report.strategy).toBe('tiles');
+      seen.expectColumn(160, [
+        [390, '#ffffff'],
+        [410, blue],
+        [470, blue],
+        [490, blue],
+        [590, blue],
+        [610, '#ffffff'],
+      ]);
+    },
+  },
+  {
+    name: 'slides that are fixed behind the text, and move on by themselves, are no scenes',
+    site: {
+      '/': html(
+        `<style>.slide { position: fixed; inset: 0; z-index: -1 } main { width: 200px }</style>${[red, blue].map((colour) => `<div class="slide" style="background:${colour}"></div>`).join('')}<main>${rowsOf(10)}</main>
+         <script>let shown = 0; setInterval(() => { shown = 1 - shown; document.querySelectorAll('.slide').forEach((slide, index) => { slide.style.opacity = index === shown ? 1 : 0 }) }, 120)</script>`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(320, 1000);
+      expect(seen.report).toMatchObject({ strategy: 'grown', truncated: false });
+      seen.expectColumn(160, [row(0), row(9)]);
+    },
+  },
+  {
     name: 'a slow row of boxes that come in one after the other is complete',
     site: {
       '/': html(

@@ -7,6 +7,8 @@ import { measurePage, type PageMeasures, untilHeight } from './scripts/measures.
 import { holdScrollEffects, watchScrollEffects } from './scripts/effects.ts';
 import { keepFixedContents, releaseFixed, rememberFixed } from './scripts/fixed.ts';
 import { compareWithSeen, hideResizes, rememberPlaces, restorePanes, sampleContents } from './scripts/neutrality.ts';
+import { holderOf, shareInSight } from './scripts/scenes.ts';
+import { holdInWindows } from './scripts/windows.ts';
 import { announceScroll, findScroller, growScroller, isLocked } from './scripts/scrolling.ts';
 import { freezeMediaQueries, pinPseudos, pinSizes, rememberSizes } from './scripts/sizes.ts';
 import { untilFrames, untilObserved } from './scripts/waits.ts';
@@ -40,13 +42,17 @@ const callTimeoutMs = 5000;
 /** For a page that is not drawn. */
 const observeTimeoutMs = 150;
 
-/** For elements that scripts move with the scroll position to be seen in the middle of the viewport. */
-export const effectsBudgetMs = 4000;
+/** For elements that scripts move with the scroll position to be seen in the middle of the viewport: 40 places of a few frames each. */
+export const effectsBudgetMs = 10_000;
+/** Of {@link holdScrollEffects}. */
+export const effectsHelpers = [holderOf, shareInSight, holdInWindows] as const;
 /** A page that cannot be scrolled may be about to let go: its loader covers it. */
 const unlockTimeoutMs = 600;
 /** So much of what a person has seen may be gone, or stand elsewhere, when the page has grown: slides move on by themselves. */
 const maxLostShare = 0.1;
 const maxMovedShare = 0.2;
+/** Of the viewport: so much of what comes and goes in boxes that are fixed to it may be missing. */
+const maxLostScenes = 0.25;
 /** Of the viewport: by so much a page may be taller or shorter than it was. */
 const maxDriftShare = 0.25;
 /** A page that becomes so many times as tall with the viewport feeds on it, whatever it says afterwards. */
@@ -106,10 +112,15 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
   // A page that is too tall before it is scrolled need not be scrolled.
   assertHolds(format, Math.round(viewport.width * scale), Math.round((first.height + (hidden ?? 0)) * scale));
   const { stillGrew, reachedEnd } = await scrollPage(open, scrollSteps);
-  await open.world.call(holdScrollEffects, [effectsBudgetMs], {
-    timeoutMs: effectsBudgetMs + callTimeoutMs,
-    what: 'effects of scrolling',
-  });
+  await open.world.call(
+    holdScrollEffects,
+    [effectsBudgetMs],
+    {
+      timeoutMs: effectsBudgetMs + callTimeoutMs,
+      what: 'effects of scrolling',
+    },
+    effectsHelpers,
+  );
   const [before] = await Promise.all([call(measurePage, []), call(rememberPlaces, [])]);
   // Scrolling may have made the scroller's content taller.
   const content = before.height + (hidden === null ? 0 : ((await call(findScroller, [])) ?? 0));
@@ -144,16 +155,17 @@ export async function checkGrowth(open: OpenPage, whole: FullPage, options: Rend
   if (strategy !== 'grown' || naturalHeight === undefined) return whole;
   const { viewport, format } = options;
   const call = callIn(open);
-  const [{ seen, lost, moved }, now] = await Promise.all([
-    call(compareWithSeen, [viewport.height]),
+  const [{ seen, lost, moved, lostScenes }, now] = await Promise.all([
+    open.world.call(compareWithSeen, [viewport.height], limitOf(compareWithSeen), [shareInSight]),
     call(measurePage, []),
   ]);
   const isTaller = now.height > whole.height ? now.height : now.contentHeight;
   const drift = isTaller - naturalHeight;
   const hasDrifted = Math.abs(drift) > viewport.height * maxDriftShare;
-  const isNeutral = hasDrifted
-    ? lost <= seen * maxLostShare && !(await isOfViewport(open, { whole, naturalHeight, drift }))
-    : lost <= seen * maxLostShare && moved <= seen * maxMovedShare;
+  const isComplete = lost <= seen * maxLostShare && lostScenes <= maxLostScenes;
+  const isNeutral =
+    isComplete &&
+    (hasDrifted ? !(await isOfViewport(open, { whole, naturalHeight, drift })) : moved <= seen * maxMovedShare);
   if (isNeutral) return whole;
   return leaveForTiles(open, { whole, naturalHeight, maxHeight: maxCssHeight(format, viewport.deviceScaleFactor) });
 }
@@ -314,5 +326,9 @@ async function pin(open: OpenPage): Promise<[elements: number, pseudos: number]>
 
 function callIn({ world }: OpenPage) {
   return <A extends readonly unknown[], R>(fn: (...args: A) => R, args: A): Promise<Awaited<R>> =>
-    world.call(fn, args, { timeoutMs: callTimeoutMs, what: fn.name });
+    world.call(fn, args, limitOf(fn));
+}
+
+function limitOf(fn: { readonly name: string }) {
+  return { timeoutMs: callTimeoutMs, what: fn.name };
 }

@@ -165,7 +165,8 @@ export async function encode(shot: Shot, options: RenderOptions): Promise<Encode
   return { bytes, width, height };
 }
 
-async function join({ tiles }: TiledShot, options: RenderOptions): Promise<Buffer> {
+async function join(shot: TiledShot, options: RenderOptions): Promise<Buffer> {
+  const tiles = await cutEvenly(shot.tiles);
   const sizes = await Promise.all(tiles.map((tile) => sharp(tile, trusted).metadata()));
   const width = Math.min(...sizes.map((size) => size.width));
   const height = sizes.reduce((sum, size) => sum + size.height, 0);
@@ -174,6 +175,25 @@ async function join({ tiles }: TiledShot, options: RenderOptions): Promise<Buffe
     .extract({ left: 0, top: 0, width, height })
     .removeAlpha();
   return encodeAs(joined, options.format as ImageFormat, options.quality).toBuffer();
+}
+
+/** Only the last tile may be shorter than the others to be joined: where the last but one is, the two are cut anew. */
+async function cutEvenly(tiles: readonly Buffer[]): Promise<readonly Buffer[]> {
+  const [upper, lower] = tiles.slice(-2);
+  if (upper === undefined || lower === undefined) return tiles;
+  const [short, tall] = await Promise.all([sharp(upper, trusted).metadata(), sharp(lower, trusted).metadata()]);
+  if (short.height >= tall.height) return tiles;
+  const { width, height } = tall;
+  const both = await sharp({ create: { width, height: short.height + height, channels: 3, background: '#ffffff' } })
+    .composite([
+      { input: upper, left: 0, top: 0 },
+      { input: lower, left: 0, top: short.height },
+    ])
+    .png({ compressionLevel: 1 })
+    .toBuffer();
+  const cut = (top: number, tallness: number) =>
+    sharp(both, trusted).extract({ left: 0, top, width, height: tallness }).png({ compressionLevel: 1 }).toBuffer();
+  return [...tiles.slice(0, -2), await cut(0, height), await cut(height, short.height)];
 }
 
 function encodeAs(image: Sharp, format: ImageFormat, quality: number): Sharp {

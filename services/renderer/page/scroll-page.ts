@@ -1,9 +1,11 @@
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { isContent, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
+import { holderOf, shareInSight } from './scripts/scenes.ts';
 import { scrollThrough, scrollToTop } from './scripts/scrolling.ts';
 import { untilObserved } from './scripts/waits.ts';
 
+const helpers = [holderOf, shareInSight];
 const callTimeoutMs = 5000;
 /** Scrolling takes no longer than this, however much the page grows; a last measurement at its end may come on top. */
 const scrollBudgetMs = 10_000;
@@ -28,7 +30,7 @@ export async function scrollPage(
   { world, page, deadline }: OpenPage,
   maxSteps: number,
 ): Promise<{ readonly stillGrew: boolean; readonly reachedEnd: boolean }> {
-  const measure = () => world.call(scrollThrough, [0, 0, 1], { timeoutMs: callTimeoutMs, what: 'measuring' });
+  const measure = () => world.call(scrollThrough, [0, 0, 1], { timeoutMs: callTimeoutMs, what: 'measuring' }, helpers);
   const first = await measure();
   if (first.reachedEnd || !first.scripted) return { stillGrew: false, reachedEnd: true };
   const end = performance.now() + scrollBudgetMs;
@@ -51,10 +53,15 @@ export async function scrollPage(
     let [stillGrew, isAtEnd] = [false, true];
     for (let round = 0; round < maxScrollRounds; round += 1) {
       const left = Math.max(0, end - performance.now());
-      const { reachedEnd, height } = await world.call(scrollThrough, [left, first.height + maxGrowth, maxSteps], {
-        timeoutMs: left + callTimeoutMs,
-        what: 'scrolling',
-      });
+      const { reachedEnd, height } = await world.call(
+        scrollThrough,
+        [left, first.height + maxGrowth, maxSteps],
+        {
+          timeoutMs: left + callTimeoutMs,
+          what: 'scrolling',
+        },
+        helpers,
+      );
       stillGrew = height > first.height;
       isAtEnd = reachedEnd;
       if (!reachedEnd) break;

@@ -2,7 +2,7 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
-import { checkGrowth, effectsBudgetMs, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
+import { checkGrowth, effectsBudgetMs, effectsHelpers, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
@@ -168,10 +168,15 @@ async function bringAll(open: OpenPage, paper: { readonly height: number }): Pro
   ]);
   // To the end and back, for lists that grow there, and effects that scripts tie to scrolling.
   await scrollPage(open, paperScrollSteps);
-  await world.call(holdScrollEffects, [effectsBudgetMs], {
-    timeoutMs: effectsBudgetMs + callTimeoutMs,
-    what: 'effects of scrolling',
-  });
+  await world.call(
+    holdScrollEffects,
+    [effectsBudgetMs],
+    {
+      timeoutMs: effectsBudgetMs + callTimeoutMs,
+      what: 'effects of scrolling',
+    },
+    effectsHelpers,
+  );
   const { height, viewHeight } = await world.call(measurePage, [], limit('measuring'));
   if (height <= viewHeight) return;
   await emulation.grow(Math.min(height, maxViewHeight));

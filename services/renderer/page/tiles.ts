@@ -6,7 +6,7 @@ import { prepareTiles, showTile } from './scripts/tiles.ts';
 /** A page of more tiles than these is taken as it has grown: it would take too long. */
 export const maxTiles = 120;
 /** For what moves at one place, and at all of them. */
-const restMs = 500;
+const restMs = 1200;
 const restBudgetMs = 8000;
 const callTimeoutMs = 5000;
 
@@ -29,22 +29,36 @@ export async function takeTiles<T>(
 ): Promise<T[]> {
   const limit = { timeoutMs: callTimeoutMs, what: 'a tile' };
   await world.call(prepareTiles, [], limit);
-  const step = tileHeight(viewport);
+  const places = tilesOf(height, tileHeight(viewport), viewport.deviceScaleFactor);
   const end = performance.now() + restBudgetMs;
   const taken: T[] = [];
-  for (let y = 0; y < height; y += step) {
-    const isLast = y + step >= height;
+  for (const tile of places) {
     const rest = Math.max(0, Math.min(restMs, end - performance.now()));
-    await world.call(showTile, [y, isLast, rest], limit, [finishAnimations]);
-    taken.push(await take({ y, height: Math.min(step, height - y) }));
+    await world.call(showTile, [tile.y, tile === places.at(-1), rest], limit, [finishAnimations]);
+    taken.push(await take(tile));
   }
   return taken;
 }
 
+/** The first and the last one are whole, as a person sees them: what is left over is the last but one, where there are three. */
+function tilesOf(height: number, step: number, scale: number): Tile[] {
+  const count = Math.ceil(height / step);
+  const rest = height - (count - 1) * step;
+  // A tile has to begin with a whole pixel, or there is a seam.
+  const short = count > 2 && isWhole(rest * scale) ? count - 2 : count - 1;
+  return Array.from({ length: count }, (_, index) => ({
+    y: index * step - (index > short ? step - rest : 0),
+    height: index === short ? rest : step,
+  }));
+}
+
 /** As tall as the viewport, but a whole number of device pixels, for scales of up to two decimals: tiles then have no seam. */
 export function tileHeight({ height, deviceScaleFactor }: RenderOptions['viewport']): number {
-  const isWhole = (pixels: number) => Math.abs(pixels - Math.round(pixels)) < 1e-6;
   let step = height;
   while (step > 1 && !isWhole(step * deviceScaleFactor)) step -= 1;
   return step;
+}
+
+function isWhole(pixels: number): boolean {
+  return Math.abs(pixels - Math.round(pixels)) < 1e-6;
 }

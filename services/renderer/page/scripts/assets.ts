@@ -182,6 +182,8 @@ export async function waitForCanvases(maxMs: number): Promise<void> {
   /** A page that draws nothing is looked at all the same. */
   const maxFrameMs = 50;
   const side = 96;
+  /** Scripts that draw what is in sight put that off until scrolling has ended: an empty canvas is given so much time. */
+  const firstDrawMs = 600;
 
   const canvases = [...document.querySelectorAll('canvas')].filter(
     (canvas) => canvas.width > 0 && canvas.height > 0 && canvas.checkVisibility(),
@@ -194,30 +196,45 @@ export async function waitForCanvases(maxMs: number): Promise<void> {
   };
   let context = smaller();
 
-  const fingerprint = (): string =>
-    canvases
-      .map((canvas) => {
-        try {
-          context?.clearRect(0, 0, side, side);
-          context?.drawImage(canvas, 0, 0, side, side);
-          const data = context?.getImageData(0, 0, side, side).data ?? new Uint8ClampedArray();
-          return data.reduce((hash, value) => (Math.imul(hash, 31) + value) | 0, 0);
-        } catch {
-          // What holds pictures of another site cannot be read, nor can what it was drawn on.
-          context = smaller();
-          return 'unreadable';
-        }
-      })
-      .join();
+  const fingerprints = () =>
+    canvases.map((canvas) => {
+      try {
+        context?.clearRect(0, 0, side, side);
+        context?.drawImage(canvas, 0, 0, side, side);
+        const data = context?.getImageData(0, 0, side, side).data ?? new Uint8ClampedArray();
+        return data.reduce((hash, value) => (Math.imul(hash, 31) + value) | 0, 0);
+      } catch {
+        // What holds pictures of another site cannot be read, nor can what it was drawn on.
+        context = smaller();
+        return 'unreadable';
+      }
+    });
+  /** What lies upon another canvas waits for the pointer. */
+  const liesUponAnother = (canvas: HTMLCanvasElement) => {
+    const { top, left } = canvas.getBoundingClientRect();
+    return canvases.some((other) => {
+      const box = other.getBoundingClientRect();
+      return other !== canvas && box.top === top && box.left === left;
+    });
+  };
+  const isEmpty = (print: number | string | undefined) => print === 0;
 
-  const end = performance.now() + maxMs;
-  let last = fingerprint();
+  const start = performance.now();
+  const end = start + maxMs;
+  const first = fingerprints();
+  const empty =
+    document.scripts.length === 0
+      ? []
+      : canvases.filter((canvas, index) => isEmpty(first[index]) && !liesUponAnother(canvas));
+  let last = first.join();
   while (performance.now() < end) {
     for (let frame = 0; frame < framesBetween; frame += 1) {
       await waits.untilFrame(maxFrameMs);
     }
-    const now = fingerprint();
-    if (now === last) return;
+    const prints = fingerprints();
+    const now = prints.join();
+    const isDrawn = empty.every((canvas) => !isEmpty(prints[canvases.indexOf(canvas)]));
+    if (now === last && (isDrawn || performance.now() - start >= firstDrawMs)) return;
     last = now;
   }
 }

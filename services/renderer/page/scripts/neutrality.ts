@@ -1,5 +1,9 @@
 /// <reference lib="dom" />
+import type { shareInSight as ShareInSight } from './scenes.ts';
 import type { PageState } from './state.ts';
+
+/** A helper of the call of {@link compareWithSeen}. */
+declare const shareInSight: typeof ShareInSight;
 
 /** Chooses texts, pictures and controls, spread over the page: what a person sees of them is told by {@link compareWithSeen}. */
 export function sampleContents(): void {
@@ -75,12 +79,14 @@ export interface Difference {
   readonly lost: number;
   /** Of those, how many stand elsewhere by more than half of the viewport that a person has. */
   readonly moved: number;
+  /** The share of the viewport that scenes cover on the way which cannot be seen now, or stand elsewhere; each of several may cover all of it. */
+  readonly lostScenes: number;
 }
 
 /** @param viewHeight of the viewport that a person has, in CSS pixels */
 export function compareWithSeen(viewHeight: number): Difference {
-  const state = (globalThis as PageState).webcaptureSeen;
-  if (state === undefined) return { seen: 0, lost: 0, moved: 0 };
+  const { webcaptureSeen: state, webcaptureScenes: scenes = [] } = globalThis as PageState;
+  if (state === undefined) return { seen: 0, lost: 0, moved: 0, lostScenes: 0 };
   const isFixed = (element: Element): boolean => {
     for (let at: Element | null = element; at !== null; at = at.parentElement) {
       const { position } = getComputedStyle(at);
@@ -101,7 +107,14 @@ export function compareWithSeen(viewHeight: number): Difference {
     )
       moved += 1;
   });
-  return { seen, lost, moved };
+  const lostScenes = scenes
+    .filter(({ element }) => !scenes.some((inner) => inner.element !== element && element.contains(inner.element)))
+    .filter(
+      ({ element, top }) =>
+        shareInSight(element) === 0 || Math.abs(element.getBoundingClientRect().top - top) > viewHeight / 2,
+    )
+    .reduce((sum, { share }) => sum + Math.max(0, share), 0);
+  return { seen, lost, moved, lostScenes };
 }
 
 /**

@@ -92,10 +92,11 @@ export function placeFixedOnce(): void {
   const hidesText = (element: HTMLElement, box: DOMRect) => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const range = document.createRange();
-    for (let count = 0; count < maxTexts && texts.nextNode() !== null; count += 1) {
+    for (let count = 0; count < maxTexts && texts.nextNode() !== null;) {
       const { currentNode: text } = texts;
       const holder = text.parentElement;
       if ((text.textContent ?? '').trim() === '' || element.contains(text) || !holder?.checkVisibility()) continue;
+      count += 1;
       range.selectNodeContents(text);
       const { left, right, top, bottom } = range.getBoundingClientRect();
       const [from, to] = [Math.max(left, box.left), Math.min(right, box.right)];

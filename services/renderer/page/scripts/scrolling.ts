@@ -1,8 +1,12 @@
 /// <reference lib="dom" />
+import type { holderOf as HolderOf, shareInSight as ShareInSight } from './scenes.ts';
 import type { PageState } from './state.ts';
 import type { PageWaits } from './waits.ts';
 
 declare const waits: PageWaits;
+/** Helpers of the call of {@link scrollThrough}. */
+declare const holderOf: typeof HolderOf;
+declare const shareInSight: typeof ShareInSight;
 
 /**
  * Whether the page keeps whoever looks at it from scrolling (`overflow: hidden`), so that nobody sees more than the viewport.
@@ -104,8 +108,12 @@ export async function scrollThrough(
   /** Elements whose style has changed since the last station, once each. */
   const noteEffects = () => {
     if (webcaptureEffects === undefined) return;
-    const { restyled, stations } = webcaptureEffects;
-    for (const element of restyled) stations.set(element, (stations.get(element) ?? 0) + 1);
+    const { restyled, stations, fixed } = webcaptureEffects;
+    for (const element of restyled) {
+      stations.set(element, (stations.get(element) ?? 0) + 1);
+      if (holderOf(element, 'fixed', target) !== undefined)
+        fixed.set(element, Math.max(fixed.get(element) ?? 0, shareInSight(element)));
+    }
     restyled.clear();
   };
   /** Elements of the sample that a person sees at this station. */

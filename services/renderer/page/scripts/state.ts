@@ -22,6 +22,8 @@ export interface PageState {
     readonly restyled: Set<HTMLElement>;
     /** At how many places, as the page was scrolled, an element was restyled. */
     readonly stations: Map<HTMLElement, number>;
+    /** Those that stand in boxes fixed to the viewport, and the greatest share of it that they covered at one of the places. */
+    readonly fixed: Map<HTMLElement, number>;
   };
   webcaptureSeen?: {
     /** Texts, pictures and controls of the page, spread over it. */
@@ -33,6 +35,8 @@ export interface PageState {
     /** Where they are in the page, in CSS pixels from its top; before the viewport grows. */
     places: readonly number[];
   };
+  /** Elements fixed to the viewport that come and go with the scroll position, where they cover much of the viewport. */
+  webcaptureScenes?: readonly Scene[];
   /** Elements that scroll by themselves, and where they stood. */
   webcapturePanes?: readonly { readonly element: Element; readonly top: number; readonly isAtEnd: boolean }[];
   webcaptureFixed?: readonly FixedBox[];
@@ -88,6 +92,15 @@ export interface FixedBox {
   readonly height: number;
   /** Some of what it holds, and where that is in the viewport. */
   readonly contents: readonly { readonly element: Element; readonly top: number }[];
+}
+
+/** What is fixed to the viewport, and led by the scroll position as by a clock. */
+export interface Scene {
+  readonly element: HTMLElement;
+  /** The share of the viewport by which more of it is in sight somewhere on the way than at the top of the page, from -1 to 1. */
+  readonly share: number;
+  /** In the page, in CSS pixels from its top, where it was seen. */
+  readonly top: number;
 }
 
 /** A row of changes to one node, each soon after the one before. */

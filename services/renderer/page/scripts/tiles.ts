@@ -9,6 +9,7 @@ declare const finishAnimations: typeof FinishAnimations;
 
 /** Remembers what takes part in the page's flow, and lets what is sticky stand where it belongs. */
 export function prepareTiles(): void {
+  const mark = 'data-webcapture-sticky';
   const flow = new Map<Element, Place>();
   const fixedAtTop = new Set<Element>();
   const isSeen = (element: Element) => {
@@ -24,16 +25,18 @@ export function prepareTiles(): void {
     }
     const { top, left, width } = element.getBoundingClientRect();
     flow.set(element, { top: top + scrollY, left, width });
-    if (position !== 'sticky' || !(element.style instanceof CSSStyleDeclaration)) continue;
-    element.style.setProperty('position', 'relative', 'important');
-    element.style.setProperty('inset', 'auto', 'important');
+    if (position === 'sticky') element.setAttribute(mark, '');
   }
+  // Scripts that lead them set their styles again and again: a rule that is important stands above those.
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`[${mark}] { position: relative !important; inset: auto !important }`);
+  document.adoptedStyleSheets.push(sheet);
   (globalThis as PageState).webcaptureTiles = { flow, fixedAtTop, shown: new Set() };
 }
 
 /**
  * Scrolls to a tile, lets what moves there come to rest, and shows fixed elements in one tile only: those at the lower edge
- * of the viewport in the last one, others in the first. What becomes fixed on scrolling stays where it belongs in the page,
+ * of the viewport in the last one, others in the first. Scenes stand in each as they do there. What becomes fixed on scrolling stays where it belongs in the page,
  * and what only is a background stands in each tile.
  *
  * @param top of the tile, in CSS pixels from the top of the page
@@ -48,7 +51,7 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
   const maxRowMs = 1000;
   /** However late a busy machine is. */
   const minRounds = 3;
-  const { webcaptureTiles: state, webcaptureMotion } = globalThis as PageState;
+  const { webcaptureTiles: state, webcaptureMotion, webcaptureScenes: scenes = [] } = globalThis as PageState;
   const page = document.scrollingElement ?? document.documentElement;
   const hide = (element: Element, isHidden: boolean) => {
     if (!(element instanceof HTMLElement || element instanceof SVGElement)) return;
@@ -82,9 +85,11 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
     state?.shown.add(element);
     return true;
   };
+  const isScene = (element: Element) =>
+    scenes.some((scene) => element.contains(scene.element) || scene.element.contains(element));
   const arrange = () => {
     for (const element of document.querySelectorAll('body *')) {
-      if (getComputedStyle(element).position !== 'fixed') continue;
+      if (getComputedStyle(element).position !== 'fixed' || isScene(element)) continue;
       const box = element.getBoundingClientRect();
       const isTall = box.height >= innerHeight * minBackdrop;
       const natural = state?.flow.get(element);

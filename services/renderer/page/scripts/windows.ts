@@ -1,0 +1,62 @@
+/// <reference lib="dom" />
+import type { PageWaits } from './waits.ts';
+
+declare const waits: PageWaits;
+
+/**
+ * Pictures that are fixed to the viewport, and are seen through a part of the page that clips them as through a window, stay
+ * in that part as they are seen with it in the middle of the viewport: scripts move them with the scroll position.
+ * The page is at its top before and after.
+ *
+ * @returns those that are held
+ */
+export async function holdInWindows(scroller: Element): Promise<ReadonlySet<HTMLElement>> {
+  const maxWindows = 20;
+  /** In viewports: what is taller clips a whole page, and is no window in it. */
+  const maxHeight = 2;
+  const mark = 'data-webcapture-window';
+  const windowOf = (element: Element): Element | undefined => {
+    if (getComputedStyle(element).position !== 'fixed') return undefined;
+    for (let at = element.parentElement; at !== null && at !== scroller; at = at.parentElement) {
+      const { position, clip, clipPath } = getComputedStyle(at);
+      if (position === 'fixed') return undefined;
+      const isWindow = clip !== 'auto' || clipPath !== 'none';
+      if (isWindow) return at.getBoundingClientRect().height <= innerHeight * maxHeight ? at : undefined;
+    }
+    return undefined;
+  };
+  const scrollTo = async (top: number) => {
+    scroller.scrollTo({ top, behavior: 'instant' });
+    // Scripts hear of the new place with the first frame, and follow with the next.
+    for (let frame = 0; frame < 3; frame += 1) await waits.untilFrame(100);
+  };
+  const pictures: { element: HTMLElement; frame: Element; left: number; top: number; box: DOMRect }[] = [];
+  for (const element of document.querySelectorAll<HTMLElement>('body *')) {
+    const frame = pictures.length < maxWindows ? windowOf(element) : undefined;
+    if (frame === undefined) continue;
+    const { top, height } = frame.getBoundingClientRect();
+    await scrollTo(Math.max(0, top + scroller.scrollTop + (height - innerHeight) / 2));
+    const [box, { left, top: edge }] = [element.getBoundingClientRect(), frame.getBoundingClientRect()];
+    pictures.push({ element, frame, left: box.left - left, top: box.top - edge, box });
+  }
+  if (pictures.length === 0) return new Set();
+  await scrollTo(0);
+
+  const sheet = new CSSStyleSheet();
+  document.adoptedStyleSheets.push(sheet);
+  pictures.forEach(({ element, frame, left, top, box }, index) => {
+    element.setAttribute(mark, `${index}`);
+    sheet.insertRule(`[${mark}="${index}"] {}`, index);
+    const { style } = sheet.cssRules[index] as CSSStyleRule;
+    const set = (name: string, value: string) => style.setProperty(name, value, 'important');
+    set('position', 'absolute');
+    for (const name of ['right', 'bottom']) set(name, 'auto');
+    for (const name of ['top', 'left', 'margin']) set(name, '0px');
+    for (const name of ['width', 'height'] as const) set(name, `${box[name]}px`);
+    for (const name of ['max-width', 'max-height', 'transform', 'translate', 'scale', 'transition']) set(name, 'none');
+    const [at, edge] = [element.getBoundingClientRect(), frame.getBoundingClientRect()];
+    set('top', `${top - (at.top - edge.top)}px`);
+    set('left', `${left - (at.left - edge.left)}px`);
+  });
+  return new Set(pictures.map(({ element }) => element));
+}
