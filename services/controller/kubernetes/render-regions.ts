@@ -24,7 +24,7 @@ const timeoutMs = 2000;
 export async function applyRegions(parts: RegionsParts, term: Term): Promise<void> {
   const reading = parts.latest.get();
   if (reading === null || reading.report === null) return;
-  const { facts, report } = reading;
+  const { facts, report, problems } = reading;
   for (const resource of parts.inventory.regions) {
     const { region } = resource.spec;
     const component = report.components.find(({ name }) => name === `engine.${region}`);
@@ -32,7 +32,14 @@ export async function applyRegions(parts: RegionsParts, term: Term): Promise<voi
     if (component === undefined || regionFacts === undefined) continue;
     const now = Date.now();
     const queued = report.queued[region] ?? 0;
-    const status = regionStatus({ resource, component, facts: regionFacts, queued, now });
+    const status = regionStatus({
+      resource,
+      component,
+      facts: regionFacts,
+      problem: problems?.get(region),
+      queued,
+      now,
+    });
     if (!isWorthWriting(resource.status, status, now)) continue;
     if (!term.holds()) return;
     await write(parts, resource, status, term);
