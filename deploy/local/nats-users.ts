@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { regions, type Region } from '@webcapture/shared/runtime/regions.ts';
 
-type Service = 'front' | 'controller' | 'renderer' | 'satellite';
+export type Service = 'front' | 'controller' | 'renderer' | 'satellite' | 'backup';
 
 /** What a user of the server may do, and why; the chart makes its users of the same file. */
 interface Permission {
@@ -63,7 +63,8 @@ export const loginVariables = ({ user, password }: NatsLogin) => ({
 
 const nameOf = (service: Service, region?: Region) => (region === undefined ? service : `${service}-${region}`);
 
-function permissionsOf(service: Service, region: Region | undefined): object {
+/** As an entry of `authorization.users` has them. */
+export function permissionsOf(service: Service, region: Region | undefined): object {
   const subjects = (direction: 'publish' | 'subscribe') =>
     permissions[service][direction].flatMap((permission) =>
       permission.subjects.map((subject) => subject.replaceAll('{region}', region ?? '')),

@@ -64,6 +64,7 @@ describe('the configuration of the fleet', { timeout: 90_000 }, () => {
     hub = await start('hub', { ...limited(16), WEBCAPTURE_REGIONS: 'us-east:0,eu-west:0' });
     await until('the change', async () => (await found())?.values.regions === 'eu-west:0,us-east:0');
     await until('the streams to follow', async () => (await filesLimit()) === 16 * mebibyte);
+    await until('the durables, too', () => session.jsm.consumers.info(streamNames.captures, 'eu-west-interactive'));
   });
 
   test('of another installation is left alone: it does not lead, changes nothing, and says why', async () => {

@@ -1,0 +1,559 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { natsCertificates } from '../../harness/nats-certificates.ts';
+import { Cluster } from '../cluster.ts';
+import { images } from '../images.ts';
+import { startPod } from '../start-pod.ts';
+import { allCompleted, firstTrouble, limitMs } from '../under-load.ts';
+import {
+  act,
+  capture,
+  check,
+  describe,
+  failuresOf,
+  fullname,
+  makeKey,
+  noOutage,
+  readyPods,
+  release,
+  stands,
+  until,
+  watch,
+  type CaptureFact,
+  type Session,
+  type StatusFact,
+  type Step,
+} from '../session.ts';
+import { startClient } from './install.ts';
+
+/** Where the satellite is: a release of its own in the cluster of WEBCAPTURE_SATELLITE_KUBECONFIG. */
+const near = 'us-east';
+const far = 'asia-southeast';
+const region = `engine.${far}`;
+
+/** The port of the node on which the satellite reaches the hub's NATS, through a pod that can be stopped. */
+const linkPort = 30_422;
+const users = ['backup', 'controller', 'front', `renderer-${near}`, `renderer-${far}`, `satellite-${far}`];
+
+const password = (user: string) => `p${Buffer.from(user).toString('hex')}`;
+const secretOf = (name: string, data: Readonly<Record<string, string>>) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name },
+  stringData: data,
+});
+const passwords = (names: readonly string[]) =>
+  secretOf('webcapture-nats', Object.fromEntries(names.map((name) => [`${name}-password`, password(name)])));
+
+/** A copy of the cluster's tools that talk to the satellite. */
+class Satellite extends Cluster {
+  readonly #kubeconfig = process.env['WEBCAPTURE_SATELLITE_KUBECONFIG'] ?? '';
+
+  override kubectl(args: readonly string[], options = {}): Promise<string> {
+    return super.kubectl(['--kubeconfig', this.#kubeconfig, ...args], options);
+  }
+
+  override helm(args: readonly string[], options = {}): Promise<string> {
+    return super.helm(['--kubeconfig', this.#kubeconfig, ...args], options);
+  }
+}
+
+const satelliteOf = ({ cluster }: Session) => new Satellite(cluster.namespace, cluster.helmPath);
+const inSatellite = (session: Session): Session => ({ ...session, cluster: satelliteOf(session) });
+
+/** A nats-server with TLS and the users of the command that the docs name. */
+async function startNats({ cluster }: Session): Promise<void> {
+  const command = fileURLToPath(new URL('../../../deploy/chart/nats-users.ts', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [command, near, '--satellite', far]);
+  const values = JSON.parse(stdout.slice(stdout.indexOf('{'))) as { config: { merge: object } };
+  const authorization = JSON.stringify(values.config.merge, null, 1).replaceAll(
+    /"<< \$(\w+)_PASSWORD >>"/g,
+    (_, name: string) => JSON.stringify(password(name.toLowerCase().replaceAll('_', '-'))),
+  );
+  const config = [
+    'listen: "0.0.0.0:4222"',
+    'max_payload: 8MB',
+    'jetstream { store_dir: "/data", sync_interval: "1s" }',
+    'tls { cert_file: "/tls/tls.crt", key_file: "/tls/tls.key" }',
+    authorization.slice(1, -1),
+  ].join('\n');
+  const { serverCert, serverKey } = natsCertificates;
+  const files = { 'nats.conf': config, 'tls.crt': serverCert, 'tls.key': serverKey };
+  await cluster.apply(secretOf('nats', files));
+  const labels = { app: 'nats' };
+  await cluster.apply({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'nats' },
+    spec: {
+      replicas: 1,
+      strategy: { type: 'Recreate' },
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          automountServiceAccountToken: false,
+          terminationGracePeriodSeconds: 5,
+          securityContext: {
+            runAsNonRoot: true,
+            runAsUser: 10001,
+            fsGroup: 10001,
+            seccompProfile: { type: 'RuntimeDefault' },
+          },
+          containers: [
+            {
+              name: 'nats',
+              image: images.nats,
+              args: ['--config', '/tls/nats.conf'],
+              ports: [{ containerPort: 4222 }],
+              readinessProbe: { tcpSocket: { port: 4222 }, periodSeconds: 1 },
+              securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+              volumeMounts: [
+                { name: 'files', mountPath: '/tls' },
+                { name: 'data', mountPath: '/data' },
+              ],
+            },
+          ],
+          volumes: [
+            { name: 'files', secret: { secretName: 'nats' } },
+            // Kept over the end of the container, as a volume is.
+            { name: 'data', emptyDir: {} },
+          ],
+        },
+      },
+    },
+  });
+  await cluster.apply(serviceOf('nats', { ports: [{ port: 4222 }] }));
+}
+
+const serviceOf = (name: string, spec: object) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name },
+  spec: { selector: { app: name }, ...spec },
+});
+
+/** A pod through which the satellite reaches NATS: what stops it cuts the link both ways, and nobody is told. */
+async function startLink({ cluster }: Session): Promise<void> {
+  const code =
+    'const net=require("net");net.createServer((a)=>{const b=net.connect(4222,"nats");a.pipe(b);b.pipe(a);' +
+    'for(const s of[a,b])s.on("error",()=>{a.destroy();b.destroy()})}).listen(4222)';
+  await startPod(cluster, {
+    name: 'link',
+    labels: { app: 'link' },
+    container: { image: images.front, command: ['sh', '-c', `node -e '${code}' & echo $! > /tmp/pid; wait`] },
+  });
+  await cluster.apply(serviceOf('link', { type: 'NodePort', ports: [{ port: 4222, nodePort: linkPort }] }));
+}
+
+const signalLink = ({ cluster }: Session, signal: 'STOP' | 'CONT') =>
+  cluster.exec('link', ['sh', '-c', `kill -${signal} "$(cat /tmp/pid)"`]);
+
+async function nodeAddress({ cluster }: Session): Promise<string> {
+  const { items } = await cluster.get<{
+    items: { status: { addresses: { type: string; address: string }[] } }[];
+  }>(['nodes']);
+  return items[0]?.status.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '';
+}
+
+/** Values that hub and satellite have in common. */
+const joining = (url: string) => ({
+  nats: {
+    enabled: false,
+    url,
+    existingSecret: 'webcapture-nats',
+    tls: { caSecret: 'webcapture-nats-ca', serverName: 'nats.test' },
+  },
+  renderRegions: 'always',
+});
+
+/** `helm install` with values of a file, since they are nested. */
+async function install(
+  cluster: Cluster,
+  { chart, imageArgs }: Pick<Session, 'chart' | 'imageArgs'>,
+  values: object,
+  wait = true,
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'regions-'));
+  try {
+    const file = join(folder, 'values.json');
+    await writeFile(file, JSON.stringify(values));
+    const waiting = wait ? ['--wait', '--timeout', '8m'] : [];
+    await cluster.helm(['upgrade', '--install', release, chart, ...imageArgs, '--values', file, ...waiting]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** What `kubectl get renderregions` of the satellite says: reason and message of Ready. */
+async function readyOf(session: Session): Promise<{ readonly reason: string; readonly message: string }> {
+  interface Resource {
+    readonly status?: { readonly conditions?: readonly { type: string; reason: string; message: string }[] };
+  }
+  const { status } = await satelliteOf(session).get<Resource>(['renderregion', far]);
+  const { reason = 'none', message = '' } = status?.conditions?.find(({ type }) => type === 'Ready') ?? {};
+  return { reason, message };
+}
+
+const untilReason = (session: Session, reason: string, deadlineMs = 60_000) =>
+  until(
+    `the RenderRegion of the satellite to say ${reason}`,
+    async () => {
+      const ready = await readyOf(session);
+      if (ready.reason === reason) return ready;
+      throw new Error(JSON.stringify(ready));
+    },
+    deadlineMs,
+  );
+
+/** The message of the region in GET /status. */
+async function shown(session: Session): Promise<string> {
+  const [fact] = await act<StatusFact>(session, ['status', '0.1']);
+  return `${fact?.components?.[region]}: ${fact?.messages?.[region]}`;
+}
+
+const untilShown = (session: Session, what: RegExp, deadlineMs = 60_000) =>
+  until(
+    `GET /status to say ${what} of the satellite's region`,
+    async () => {
+      const said = await shown(session);
+      if (what.test(said)) return said;
+      throw new Error(said);
+    },
+    deadlineMs,
+  );
+
+/** Background captures in the region of the satellite. */
+async function queueFar(session: Session, count: number): Promise<readonly string[]> {
+  const uuids: string[] = [];
+  for (let n = 0; n < count; n++) {
+    const fact = await capture(session, { html: `<h1>far ${n}</h1>`, background: true, region: far, delay: 500 });
+    check(fact.status === 200 && fact.uuid !== undefined, JSON.stringify(fact));
+    uuids.push(fact.uuid);
+  }
+  return uuids;
+}
+
+/** Captures of the hub's own region, which nothing that happens to the satellite may touch. */
+const loadNear = (session: Session, seconds: number) =>
+  watch<CaptureFact>(session, [
+    'load',
+    session.key,
+    String(seconds),
+    '1',
+    JSON.stringify({ html: '<h1>near @</h1>', region: near }),
+  ]);
+
+async function healed(session: Session): Promise<void> {
+  await noOutage(session);
+  await untilShown(session, /^(operational|degraded_performance): 1 of 1 renderers healthy/);
+  const fact = await capture(session, { html: '<h1>again</h1>', region: far });
+  check(fact.status === 200 && fact.region === far, JSON.stringify(fact));
+}
+
+/** Does something to the satellite while captures run in both regions, and looks at both sides. */
+async function harm(
+  session: Session,
+  cause: () => Promise<unknown>,
+  seen: (from: number, statuses: readonly StatusFact[]) => Promise<string>,
+  mend: () => Promise<unknown> = async () => undefined,
+): Promise<string> {
+  await noOutage(session);
+  const statuses = watch<StatusFact>(session, ['status', '150']);
+  const load = loadNear(session, 20);
+  const queued = await queueFar(session, 4);
+  const from = Date.now();
+  let told: string;
+  try {
+    await cause();
+    told = await seen(from, statuses.facts);
+  } finally {
+    await mend();
+  }
+  await healed(session);
+  await allCompleted(session, queued);
+  await load.ended;
+  statuses.stop();
+  const failed = failuresOf(load.facts);
+  check(load.facts.length > 0 && failed.length === 0, `captures of the hub's own region failed: ${describe(failed)}`);
+  return `${told}; healed after ${Math.round((Date.now() - from) / 1000)} s; ${queued.length} of ${queued.length} background captures completed, ${load.facts.length} of ${load.facts.length} captures of ${near} answered`;
+}
+
+/** Waits until GET /status shows the outage of the satellite's region, which must not take longer than it promises. */
+async function outage(statuses: readonly StatusFact[], from: number): Promise<string> {
+  const trouble = await until('/status to turn', async () => firstTrouble(statuses, region, from), 60_000, 100);
+  const turnedMs = trouble.at - from;
+  check(turnedMs <= limitMs, `/status turned after ${turnedMs} ms only`);
+  return `/status: ${trouble.components?.[region]} after ${turnedMs} ms ("${trouble.messages?.[region]}")`;
+}
+
+const now = ['--grace-period=0', '--force', '--wait=false'];
+
+/** The controllers of the satellite are let reach the ports of the API server, or no other. */
+async function apiServerPorts(session: Session, ports: readonly number[]): Promise<void> {
+  const policy = `${fullname}-controller`;
+  interface Policy {
+    readonly spec: { readonly egress: readonly { readonly ports?: readonly { readonly port: number }[] }[] };
+  }
+  const { spec } = await satelliteOf(session).get<Policy>(['networkpolicy', policy]);
+  const egress = spec.egress.map((rule, index) =>
+    index === spec.egress.length - 1 ? { ...rule, ports: ports.map((port) => ({ protocol: 'TCP', port })) } : rule,
+  );
+  const patch = JSON.stringify({ spec: { egress } });
+  await satelliteOf(session).kubectl(['patch', 'networkpolicy', policy, '--type', 'merge', '-p', patch]);
+}
+
+export const regionSteps: readonly Step[] = [
+  {
+    title: `a hub with ${near} and NATS over TLS is installed`,
+    vital: true,
+    run: async (session) => {
+      const { cluster } = session;
+      for (const each of [cluster, satelliteOf(session)]) {
+        await each.apply({
+          apiVersion: 'v1',
+          kind: 'Namespace',
+          metadata: { name: cluster.namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+        });
+        await each.apply(secretOf('webcapture-nats-ca', { 'ca.crt': natsCertificates.ca }));
+        await each.kubectl(['apply', '--server-side', '-f', join(session.chart, 'crds/renderregions.yaml')]);
+      }
+      await cluster.apply(passwords(users.filter((user) => !user.endsWith(far))));
+      await satelliteOf(session).apply(passwords(users.filter((user) => user.endsWith(far))));
+      await startNats(session);
+      await startLink(session);
+      await install(cluster, session, {
+        ...joining('tls://nats:4222'),
+        regions: [{ name: near }],
+        otherRegions: [{ name: far, replicas: 1 }],
+      });
+      await startClient(session);
+      await makeKey(session);
+      const fact = await capture(session, { html: '<h1>near</h1>', region: near });
+      check(fact.status === 200 && fact.region === near, JSON.stringify(fact));
+      const refused = await capture(session, { html: '<h1>far</h1>', region: far });
+      check(refused.code === 'REGION_UNAVAILABLE', JSON.stringify(refused));
+      return untilShown(session, /no cluster has reported it for \d+/);
+    },
+  },
+  {
+    title: 'a satellite with a wrong password, authority or region says which it is',
+    run: async (session) => {
+      const url = `tls://${await nodeAddress(session)}:${linkPort}`;
+      const cluster = satelliteOf(session);
+      const told: string[] = [];
+      const wrong = async (reason: string, values: object, controllers: readonly string[] = []) => {
+        await install(
+          cluster,
+          session,
+          { ...joining(url), role: 'satellite', regions: [{ name: far }], ...values },
+          false,
+        );
+        for (const args of [controllers].filter((each) => each.length > 0)) await cluster.kubectl(args);
+        const { message } = await untilReason(session, reason, 120_000);
+        const logs = await cluster.kubectl(['logs', `deployment/${fullname}-controller`, '--tail', '200']);
+        check(logs.includes(`does not work in its fleet: ${reason}`), `the log does not say ${reason}`);
+        told.push(`${reason}: ${message}`);
+      };
+      await cluster.apply(
+        secretOf('wrong', { [`satellite-${far}-password`]: 'wrong', [`renderer-${far}-password`]: 'wrong' }),
+      );
+      await cluster.apply(secretOf('wrong-ca', { 'ca.crt': natsCertificates.otherCa }));
+      const { nats } = joining(url);
+      await wrong('AuthenticationFailed', { nats: { ...nats, existingSecret: 'wrong' } });
+      await wrong('CertificateInvalid', { nats: { ...nats, tls: { ...nats.tls, caSecret: 'wrong-ca' } } });
+      await cluster.helm(['uninstall', release, '--wait']);
+      return told.join('\n');
+    },
+  },
+  {
+    title: `a satellite with ${far} joins it over TLS`,
+    vital: true,
+    run: async (session) => {
+      const url = `tls://${await nodeAddress(session)}:${linkPort}`;
+      const start = Date.now();
+      await install(satelliteOf(session), session, { ...joining(url), role: 'satellite', regions: [{ name: far }] });
+      const readyMs = Date.now() - start;
+      const said = await untilShown(session, /^operational: 1 of 1 renderers healthy$/, 120_000);
+      await untilReason(session, 'Operational');
+      return `ready after ${Math.round(readyMs / 1000)} s; /status says "${said}"`;
+    },
+  },
+  {
+    title: 'captures are rendered in both',
+    run: async (session) => {
+      const times: string[] = [];
+      for (const name of [near, far]) {
+        for (const format of ['png', 'jpeg', 'webp', 'pdf']) {
+          const fact = await capture(session, { html: `<h1>${name}</h1>`, format, region: name });
+          check(fact.status === 200 && fact.region === name, JSON.stringify(fact));
+          times.push(`${name} ${format} ${fact.ms} ms`);
+        }
+      }
+      return times.join(', ');
+    },
+  },
+  {
+    title: "the satellite's renderer is killed: /status shows it within 10 s, it heals, and nothing is lost",
+    run: async (session) => {
+      const cluster = satelliteOf(session);
+      const deployment = `deployment/${fullname}-renderer-${far}`;
+      return harm(
+        session,
+        async () => {
+          // Nobody stands in for it for a while.
+          const nodes = await cluster.get<{ items: { metadata: { name: string } }[] }>(['nodes']);
+          await cluster.kubectl(['cordon', ...nodes.items.map(({ metadata }) => metadata.name)]);
+          await cluster.kubectl(['delete', 'pod', '-l', `webcapture.dev/region=${far}`, ...now]);
+        },
+        (from, statuses) => outage(statuses, from),
+        async () => {
+          const nodes = await cluster.get<{ items: { metadata: { name: string } }[] }>(['nodes']);
+          await cluster.kubectl(['uncordon', ...nodes.items.map(({ metadata }) => metadata.name)]);
+          await cluster.kubectl(['rollout', 'status', deployment, '--timeout=180s'], { timeoutMs: 190_000 });
+        },
+      );
+    },
+  },
+  {
+    title: "the satellite's controllers are killed: its region stays as it is, and heals",
+    run: async (session) => {
+      const cluster = satelliteOf(session);
+      const deployment = `deployment/${fullname}-controller`;
+      return harm(
+        session,
+        () => cluster.kubectl(['scale', deployment, '--replicas=0']),
+        async (from, statuses) => {
+          const said = await untilShown(
+            session,
+            /Kubernetes has not been heard for \d+ s, so heartbeats alone are counted/,
+          );
+          const trouble = firstTrouble(statuses, region, from);
+          check(trouble === undefined, `it is an outage: ${JSON.stringify(trouble?.messages?.[region])}`);
+          const fact = await capture(session, { html: '<h1>without controllers</h1>', region: far });
+          check(fact.status === 200, JSON.stringify(fact));
+          return `/status: ${said}`;
+        },
+        async () => {
+          await cluster.kubectl(['scale', deployment, '--replicas=2']);
+          await readyPods(inSatellite(session), 'controller', 2);
+        },
+      );
+    },
+  },
+  {
+    title: "the satellite's API server cannot be reached: its region stays as it is, and heals",
+    run: (session) =>
+      harm(
+        session,
+        async () => {
+          // No port of it: what its controllers send is dropped. They are started anew, since connections that stand are kept.
+          await apiServerPorts(session, [1]);
+          await satelliteOf(session).kubectl(['delete', 'pod', '-l', 'app.kubernetes.io/component=controller', ...now]);
+        },
+        async (from, statuses) => {
+          const said = await untilShown(
+            session,
+            /Kubernetes has not been heard for \d+ s, so heartbeats alone are counted/,
+          );
+          const trouble = firstTrouble(statuses, region, from);
+          check(trouble === undefined, `it is an outage: ${JSON.stringify(trouble?.messages?.[region])}`);
+          return `/status: ${said}`;
+        },
+        async () => {
+          await apiServerPorts(session, [443, 6443]);
+          await readyPods(inSatellite(session), 'controller', 2);
+        },
+      ),
+  },
+  {
+    title: 'the link is cut both ways for 30 s: both sides say so, and nothing accepted is lost',
+    run: (session) =>
+      harm(
+        session,
+        () => signalLink(session, 'STOP'),
+        async (from, statuses) => {
+          const said = await outage(statuses, from);
+          const { message } = await untilReason(session, 'FleetUnreachable');
+          const silent = await untilShown(session, /Kubernetes has not been heard for \d+ s/);
+          await until('30 s to pass', async () => Date.now() - from > 30_000, 40_000);
+          return `${said}\nin the satellite: FleetUnreachable ("${message}")\n/status: ${silent}`;
+        },
+        async () => {
+          await signalLink(session, 'CONT');
+          await untilReason(session, 'Operational', 120_000);
+        },
+      ),
+  },
+  {
+    title: "the hub's NATS is killed: both regions come back, and nothing accepted is lost",
+    run: async (session) => {
+      const { cluster } = session;
+      await noOutage(session);
+      const queued = await queueFar(session, 4);
+      const load = watch<CaptureFact>(session, [
+        'load',
+        session.key,
+        '30',
+        '2',
+        JSON.stringify({ html: '<h1>@</h1>', region: far }),
+      ]);
+      await until('captures to run', async () => load.facts.length > 0, 60_000, 100);
+      // Its container is ended, and started again on the same data.
+      const [pod] = (await cluster.get<{ items: { metadata: { name: string } }[] }>(['pods', '-l', 'app=nats'])).items;
+      const debug = [
+        'debug',
+        pod?.metadata.name ?? '',
+        '--image',
+        images.front,
+        '--target',
+        'nats',
+        '--profile',
+        'restricted',
+      ];
+      await cluster.kubectl([
+        ...debug,
+        '--',
+        'node',
+        '-e',
+        'for(const p of require("fs").readdirSync("/proc"))if(/^\\d+$/.test(p)&&require("fs").readFileSync(`/proc/${p}/cmdline`,"utf8").includes("nats.conf"))process.kill(p,"SIGKILL")',
+      ]);
+      await load.ended;
+      await healed(session);
+      await allCompleted(session, queued);
+      const failed = failuresOf(load.facts);
+      const lost = failed.filter(({ status, message }) => status !== 500 || !/again|retry|later/i.test(message ?? ''));
+      check(lost.length === 0, `captures ended without a word to send them again: ${describe(lost)}`);
+      const after = load.facts.slice(-3);
+      check(failuresOf(after).length === 0, `captures fail still: ${describe(failuresOf(after))}`);
+      return `${load.facts.length - failed.length} of ${load.facts.length} captures were answered, the others told to come again; ${queued.length} of ${queued.length} background captures completed`;
+    },
+  },
+  {
+    title: 'the satellite is removed',
+    run: async (session) => {
+      await satelliteOf(session).helm(['uninstall', release, '--wait']);
+      await install(session.cluster, session, { ...joining('tls://nats:4222'), regions: [{ name: near }] });
+      const fact = await capture(session, { html: '<h1>gone</h1>', region: far });
+      check(fact.code === 'REGION_UNAVAILABLE', JSON.stringify(fact));
+      const names = await until(
+        'the region to leave /status',
+        async () => {
+          const [status] = await act<StatusFact>(session, ['status', '0.1']);
+          const components = Object.keys(status?.components ?? {});
+          return status !== undefined && stands(status.overall) && !components.includes(region)
+            ? components
+            : undefined;
+        },
+        60_000,
+      );
+      await satelliteOf(session).kubectl(['delete', 'namespace', session.cluster.namespace, '--wait=false']);
+      return names.join(', ');
+    },
+  },
+];
