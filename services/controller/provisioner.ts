@@ -36,7 +36,7 @@ export class Provisioner {
 
   /** Whether the bucket was there in which leaders are elected. */
   get canElect(): boolean {
-    return this.#complete || this.#canElect;
+    return this.#canElect;
   }
 
   /**
@@ -45,8 +45,9 @@ export class Provisioner {
    */
   heal(facts: QueueFacts, rights: { readonly leads: boolean; readonly mayBootstrap: boolean }): void {
     this.#complete = facts.kind === 'answered' && facts.missing.length === 0;
-    if (facts.kind === 'unreachable' || facts.missing.length === 0 || this.#running !== null) return;
+    if (facts.kind === 'unreachable') return;
     this.#canElect = !facts.missing.includes(streamNames.live);
+    if (facts.missing.length === 0 || this.#running !== null) return;
     const canBootstrap = !this.#canElect && rights.mayBootstrap;
     if (!rights.leads && !canBootstrap) return;
     this.#log.info(

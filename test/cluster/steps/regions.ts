@@ -169,6 +169,7 @@ const joining = (url: string) => ({
     existingSecret: 'webcapture-nats',
     tls: { caSecret: 'webcapture-nats-ca', serverName: 'nats.test' },
   },
+  networkPolicy: { natsPort: Number(new URL(url).port) },
   renderRegions: 'always',
 });
 

@@ -1,11 +1,13 @@
+import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { type FleetConfig, fleetConfigKey } from '@webcapture/shared/queue/fleet-config.ts';
+import { type FleetConfig, FleetConfigCheck, fleetConfigKey } from '@webcapture/shared/queue/fleet-config.ts';
 import { version } from '@webcapture/shared/runtime/run-service.ts';
 import { until } from '../../harness/until.ts';
 import { TestBroker } from './support/broker.ts';
+import { type LogLine, recordingLog } from './support/recording-log.ts';
 import { TestController } from './support/test-controller.ts';
 
 // One server; its controllers come and go. The tests follow each other.
@@ -110,6 +112,29 @@ describe('the configuration of the fleet', { timeout: 90_000 }, () => {
     );
     expect(await found()).toEqual(record);
     await stop(same);
+  });
+
+  test('is what a service that differs tells of, once, whatever it reads', async () => {
+    const lines: LogLine[] = [];
+    const registry = new Registry();
+    const own = { regions: 'us-east:0', storage: 'nats', cdnUrl: 'https://cdn.test' };
+    const check = new FleetConfigCheck(own, { registry, log: recordingLog(lines) });
+    const stop = new AbortController();
+    const following = check.follow(live, stop.signal);
+    await until('it to warn', () => lines.length > 0);
+    check.compare((await found()) ?? null);
+    stop.abort();
+    await following;
+    expect(lines.map(({ level, message }) => [level, message])).toEqual([
+      [
+        'warn',
+        'the configuration differs from that of the fleet: regions is us-east:0 here and eu-west:0,us-east:0 in the fleet; cdnUrl is https://cdn.test here and http://localhost:3000/files in the fleet',
+      ],
+    ]);
+    const metrics = await registry.metrics();
+    for (const [field, value] of Object.entries({ regions: 1, cdnUrl: 1, storage: 0 })) {
+      expect(metrics).toContain(`webcapture_fleet_config_mismatch{field="${field}"} ${value}`);
+    }
   });
 
   test('is taken over by whoever leads first once its record has been deleted', async () => {
