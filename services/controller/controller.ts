@@ -136,7 +136,11 @@ function buildParts(
     lease,
     record,
     provisioner: new Provisioner(
-      () => provision(session.jsm, streams, regions),
+      async () => {
+        // Another installation may have taken the fleet over during a term.
+        if (!record.mayLead) throw new Error(record.obstacle ?? 'the configuration of the fleet is not known yet');
+        await provision(session.jsm, streams, regions);
+      },
       () => bootstrap(session.jsm, streams),
       log,
     ),

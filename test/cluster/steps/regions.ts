@@ -6,7 +6,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { natsCertificates } from '../../harness/nats-certificates.ts';
-import { Cluster } from '../cluster.ts';
+import { Cluster, type PodFacts } from '../cluster.ts';
 import { images } from '../images.ts';
 import { startPod } from '../start-pod.ts';
 import { allCompleted, firstTrouble, limitMs } from '../under-load.ts';
@@ -34,11 +34,14 @@ import { startClient } from './install.ts';
 /** Where the satellite is: a release of its own in the cluster of WEBCAPTURE_SATELLITE_KUBECONFIG. */
 const near = 'us-east';
 const far = 'asia-southeast';
+/** One that NATS has users for, and the hub does not have. */
+const unknown = 'eu-west';
 const region = `engine.${far}`;
 
 /** The port of the node on which the satellite reaches the hub's NATS, through a pod that can be stopped. */
 const linkPort = 30_422;
-const users = ['backup', 'controller', 'front', `renderer-${near}`, `renderer-${far}`, `satellite-${far}`];
+const usersOf = (...regions: readonly string[]) => regions.flatMap((name) => [`renderer-${name}`, `satellite-${name}`]);
+const hubUsers = ['front', 'controller', `renderer-${near}`];
 
 const password = (user: string) => `p${Buffer.from(user).toString('hex')}`;
 const secretOf = (name: string, data: Readonly<Record<string, string>>) => ({
@@ -69,7 +72,14 @@ const inSatellite = (session: Session): Session => ({ ...session, cluster: satel
 /** A nats-server with TLS and the users of the command that the docs name. */
 async function startNats({ cluster }: Session): Promise<void> {
   const command = fileURLToPath(new URL('../../../deploy/chart/nats-users.ts', import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, [command, near, '--satellite', far]);
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    command,
+    near,
+    '--satellite',
+    far,
+    '--satellite',
+    unknown,
+  ]);
   const values = JSON.parse(stdout.slice(stdout.indexOf('{'))) as { config: { merge: object } };
   const authorization = JSON.stringify(values.config.merge, null, 1).replaceAll(
     /"<< \$(\w+)_PASSWORD >>"/g,
@@ -192,20 +202,20 @@ async function install(
 }
 
 /** What `kubectl get renderregions` of the satellite says: reason and message of Ready. */
-async function readyOf(session: Session): Promise<{ readonly reason: string; readonly message: string }> {
+async function readyOf(session: Session, name: string): Promise<{ readonly reason: string; readonly message: string }> {
   interface Resource {
     readonly status?: { readonly conditions?: readonly { type: string; reason: string; message: string }[] };
   }
-  const { status } = await satelliteOf(session).get<Resource>(['renderregion', far]);
+  const { status } = await satelliteOf(session).get<Resource>(['renderregion', name]);
   const { reason = 'none', message = '' } = status?.conditions?.find(({ type }) => type === 'Ready') ?? {};
   return { reason, message };
 }
 
-const untilReason = (session: Session, reason: string, deadlineMs = 60_000) =>
+const untilReason = (session: Session, reason: string, deadlineMs = 60_000, name: string = far) =>
   until(
     `the RenderRegion of the satellite to say ${reason}`,
     async () => {
-      const ready = await readyOf(session);
+      const ready = await readyOf(session, name);
       if (ready.reason === reason) return ready;
       throw new Error(JSON.stringify(ready));
     },
@@ -324,8 +334,8 @@ export const regionSteps: readonly Step[] = [
         await each.apply(secretOf('webcapture-nats-ca', { 'ca.crt': natsCertificates.ca }));
         await each.kubectl(['apply', '--server-side', '-f', join(session.chart, 'crds/renderregions.yaml')]);
       }
-      await cluster.apply(passwords(users.filter((user) => !user.endsWith(far))));
-      await satelliteOf(session).apply(passwords(users.filter((user) => user.endsWith(far))));
+      await cluster.apply(passwords(hubUsers));
+      await satelliteOf(session).apply(passwords(usersOf(far, unknown)));
       await startNats(session);
       await startLink(session);
       await install(cluster, session, {
@@ -348,26 +358,32 @@ export const regionSteps: readonly Step[] = [
       const url = `tls://${await nodeAddress(session)}:${linkPort}`;
       const cluster = satelliteOf(session);
       const told: string[] = [];
-      const wrong = async (reason: string, values: object, controllers: readonly string[] = []) => {
-        await install(
-          cluster,
-          session,
-          { ...joining(url), role: 'satellite', regions: [{ name: far }], ...values },
-          false,
-        );
-        for (const args of [controllers].filter((each) => each.length > 0)) await cluster.kubectl(args);
-        const { message } = await untilReason(session, reason, 120_000);
-        const logs = await cluster.kubectl(['logs', `deployment/${fullname}-controller`, '--tail', '200']);
+      const wrong = async (reason: string, values: object, name: string = far) => {
+        const satellite = { ...joining(url), role: 'satellite', regions: [{ name }], ...values };
+        await install(cluster, session, satellite, false);
+        const { message } = await untilReason(session, reason, 120_000, name);
+        const logs = await cluster.kubectl(['logs', '-l', 'app.kubernetes.io/component=controller', '--tail', '200']);
         check(logs.includes(`does not work in its fleet: ${reason}`), `the log does not say ${reason}`);
         told.push(`${reason}: ${message}`);
       };
       await cluster.apply(
-        secretOf('wrong', { [`satellite-${far}-password`]: 'wrong', [`renderer-${far}-password`]: 'wrong' }),
+        secretOf('wrong', Object.fromEntries(usersOf(far).map((user) => [`${user}-password`, 'wrong']))),
       );
       await cluster.apply(secretOf('wrong-ca', { 'ca.crt': natsCertificates.otherCa }));
       const { nats } = joining(url);
       await wrong('AuthenticationFailed', { nats: { ...nats, existingSecret: 'wrong' } });
       await wrong('CertificateInvalid', { nats: { ...nats, tls: { ...nats.tls, caSecret: 'wrong-ca' } } });
+      await wrong('RegionUnknown', {}, unknown);
+      const stranger = await until(
+        'the hub to tell of the stranger',
+        async () => {
+          const [fact] = await act<StatusFact>(session, ['status', '0.1']);
+          const message = fact?.messages?.['engine'] ?? '';
+          return message.includes(`has renderers of ${unknown}, which is not installed here`) && message;
+        },
+        60_000,
+      );
+      told.push(`/status: ${stranger}`);
       await cluster.helm(['uninstall', release, '--wait']);
       return told.join('\n');
     },
@@ -524,6 +540,14 @@ export const regionSteps: readonly Step[] = [
         '-e',
         'for(const p of require("fs").readdirSync("/proc"))if(/^\\d+$/.test(p)&&require("fs").readFileSync(`/proc/${p}/cmdline`,"utf8").includes("nats.conf"))process.kill(p,"SIGKILL")',
       ]);
+      await until(
+        'NATS to be started anew',
+        async () => {
+          const { items } = await cluster.get<{ items: PodFacts[] }>(['pods', '-l', 'app=nats']);
+          return items[0]?.status.containerStatuses?.[0]?.restartCount === 1;
+        },
+        60_000,
+      );
       await load.ended;
       await healed(session);
       await allCompleted(session, queued);
