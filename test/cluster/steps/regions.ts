@@ -38,8 +38,6 @@ const far = 'asia-southeast';
 const unknown = 'eu-west';
 const region = `engine.${far}`;
 
-/** The port of the node on which the satellite reaches the hub's NATS, through a pod that can be stopped. */
-const linkPort = 30_422;
 const usersOf = (...regions: readonly string[]) => regions.flatMap((name) => [`renderer-${name}`, `satellite-${name}`]);
 const hubUsers = ['front', 'controller', `renderer-${near}`];
 
@@ -158,17 +156,20 @@ async function startLink({ cluster }: Session): Promise<void> {
     labels: { app: 'link' },
     container: { image: images.front, command: ['sh', '-c', `node -e '${code}' & echo $! > /tmp/pid; wait`] },
   });
-  await cluster.apply(serviceOf('link', { type: 'NodePort', ports: [{ port: 4222, nodePort: linkPort }] }));
+  await cluster.apply(serviceOf('link', { type: 'NodePort', ports: [{ port: 4222 }] }));
 }
 
 const signalLink = ({ cluster }: Session, signal: 'STOP' | 'CONT') =>
   cluster.exec('link', ['sh', '-c', `kill -${signal} "$(cat /tmp/pid)"`]);
 
-async function nodeAddress({ cluster }: Session): Promise<string> {
+/** Where the satellite reaches the hub's NATS: a port of the hub's node. */
+async function linkUrl({ cluster }: Session): Promise<string> {
   const { items } = await cluster.get<{
     items: { status: { addresses: { type: string; address: string }[] } }[];
   }>(['nodes']);
-  return items[0]?.status.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '';
+  const { spec } = await cluster.get<{ spec: { ports: { nodePort: number }[] } }>(['service', 'link']);
+  const host = items[0]?.status.addresses.find(({ type }) => type === 'InternalIP')?.address;
+  return `tls://${host}:${spec.ports[0]?.nodePort}`;
 }
 
 /** Values that hub and satellite have in common. */
@@ -355,7 +356,7 @@ export const regionSteps: readonly Step[] = [
   {
     title: 'a satellite with a wrong password, authority or region says which it is',
     run: async (session) => {
-      const url = `tls://${await nodeAddress(session)}:${linkPort}`;
+      const url = await linkUrl(session);
       const cluster = satelliteOf(session);
       const told: string[] = [];
       const wrong = async (reason: string, values: object, name: string = far) => {
@@ -392,7 +393,7 @@ export const regionSteps: readonly Step[] = [
     title: `a satellite with ${far} joins it over TLS`,
     vital: true,
     run: async (session) => {
-      const url = `tls://${await nodeAddress(session)}:${linkPort}`;
+      const url = await linkUrl(session);
       const start = Date.now();
       await install(satelliteOf(session), session, { ...joining(url), role: 'satellite', regions: [{ name: far }] });
       const readyMs = Date.now() - start;

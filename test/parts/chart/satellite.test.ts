@@ -127,6 +127,12 @@ describe('a satellite', () => {
     }
   });
 
+  test('replaces a controller that does not find its fleet, although its successor is not ready either', () => {
+    expect(find(objects, 'Deployment', 'wc-webcapture-controller')['spec']).toMatchObject({
+      strategy: { type: 'Recreate' },
+    });
+  });
+
   test('has a controller that reaches no public address: webhooks are sent by the hub', () => {
     const { egress } = find(objects, 'NetworkPolicy', 'wc-webcapture-controller')['spec'] as {
       egress: { ports?: object[] }[];
