@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { regions, type Region } from '@webcapture/shared/runtime/regions.ts';
 
-type Service = 'front' | 'controller' | 'renderer';
+export type Service = 'front' | 'controller' | 'renderer' | 'satellite' | 'backup';
 
 /** What a user of the server may do, and why; the chart makes its users of the same file. */
 interface Permission {
@@ -21,11 +21,11 @@ export interface NatsLogin {
   readonly password: string;
 }
 
-/** The users of a server: one for each service, and one for the renderers of each region. */
+/** The users of a server: one for each service, and for each region one for renderers and one for the controller of a satellite. */
 export interface NatsUsers {
   /** Their entries in `authorization.users` of the server's configuration. */
   readonly entries: readonly object[];
-  /** A renderer signs in by its region. */
+  /** A renderer signs in by its region, and a satellite by its first one. */
   login(service: Service, region?: Region): NatsLogin;
 }
 
@@ -39,7 +39,11 @@ export function createNatsUsers(): NatsUsers {
     passwords.set(user, password);
     return { user, password, permissions: permissionsOf(service, region) };
   };
-  const entries = [entry('front'), entry('controller'), ...regions.map((region) => entry('renderer', region))];
+  const entries = [
+    entry('front'),
+    entry('controller'),
+    ...regions.flatMap((region) => [entry('renderer', region), entry('satellite', region)]),
+  ];
   return {
     entries,
     login: (service, region) => {
@@ -59,7 +63,8 @@ export const loginVariables = ({ user, password }: NatsLogin) => ({
 
 const nameOf = (service: Service, region?: Region) => (region === undefined ? service : `${service}-${region}`);
 
-function permissionsOf(service: Service, region: Region | undefined): object {
+/** As an entry of `authorization.users` has them. */
+export function permissionsOf(service: Service, region: Region | undefined): object {
   const subjects = (direction: 'publish' | 'subscribe') =>
     permissions[service][direction].flatMap((permission) =>
       permission.subjects.map((subject) => subject.replaceAll('{region}', region ?? '')),

@@ -153,6 +153,6 @@ async function removePortsFiles(dataDir: string): Promise<void> {
 
 /** Undefined while the file is not there, or not whole yet. */
 function portIn(portsFile: string): number | undefined {
-  const url = /"nats:\/\/[^"]*:(\d+)"/.exec(portsFile)?.[1];
+  const url = /"(?:nats|tls):\/\/[^"]*:(\d+)"/.exec(portsFile)?.[1];
   return url === undefined ? undefined : Number(url);
 }

@@ -22,7 +22,11 @@ import {
 import { type KubernetesSettings, kubernetesVariables, readKubernetesSettings } from './kubernetes/settings.ts';
 import type { StreamSettings } from './streams.ts';
 
+/** `satellite`: of a cluster that has renderers and joins the hub, which has everything else. */
+const roles = ['hub', 'satellite'] as const;
+
 export interface ControllerConfig extends CommonConfig {
+  readonly role: (typeof roles)[number];
   readonly storage: StorageConfig;
   readonly streams: StreamSettings;
   /** How often each region is tried out with a capture of our own; 0 for never. */
@@ -37,6 +41,8 @@ export interface ControllerConfig extends CommonConfig {
   readonly egressDeny: readonly string[];
   /** Limits of an account for which none were chosen. */
   readonly defaultLimits: AccountLimits;
+  /** How clients reach the fronts, without a slash at its end. */
+  readonly publicUrl: string;
   /** Files are at `<cdnUrl>/<name>`. */
   readonly cdnUrl: string;
   /** Null where there is no Kubernetes: then heartbeats alone decide. */
@@ -54,6 +60,11 @@ const losesOldest =
   'When it is full, it drops its oldest messages; the daily audit of the records recreates them, up to a day late. Leave it without a limit.';
 
 const variables = {
+  role: choiceVariable('WEBCAPTURE_ROLE', roles, {
+    default: 'hub',
+    meaning:
+      '`hub`: the controller takes part in the election of the leader, which runs the fleet. `satellite`: it reports the renderers of its cluster to the hub and shows their state there; it needs Kubernetes.',
+  }),
   natsReplicas: choiceVariable('WEBCAPTURE_NATS_REPLICAS', ['1', '3'], {
     default: '1',
     meaning: 'Copies of every stream. 3 needs three NATS servers.',
@@ -114,6 +125,7 @@ export const controllerVariables: readonly Variable[] = [
   ...Object.values(egressVariables),
   ...Object.values(storageVariables),
   ...Object.values(defaultLimitVariables),
+  variables.role,
   variables.natsReplicas,
   ...Object.values(variables.maxBytes),
   variables.backgroundSlots,
@@ -134,19 +146,27 @@ export function readControllerConfig(environment: Environment): ControllerConfig
   if (reconcileSeconds > 0 && reconcileSeconds < minReconcileSeconds) {
     env.problem('WEBCAPTURE_RECONCILE_INTERVAL', `must be 0 (off) or at least ${minReconcileSeconds}`);
   }
-  return env.finish(() => ({
-    ...common,
-    storage: readStorage(env),
-    streams: Object.freeze({ replicas, maxBytes }),
-    canaryIntervalMs: canarySeconds * 1000,
-    reconcileIntervalMs: reconcileSeconds * 1000,
-    backgroundSlots: variables.backgroundSlots.read(env),
-    egressAllow: readEgressAllow(env),
-    egressDeny: readEgressDeny(env),
-    defaultLimits: readDefaultLimits(env),
-    cdnUrl: readAddresses(env, addressVariables.port.read(env)).cdnUrl,
-    kubernetes: readKubernetesSettings(env),
-  }));
+  const role = variables.role.read(env);
+  return env.finish(() => {
+    const kubernetes = readKubernetesSettings(env);
+    if (role === 'satellite' && kubernetes === null) {
+      env.problem('WEBCAPTURE_ROLE', 'satellite needs a cluster to report: see WEBCAPTURE_KUBERNETES');
+    }
+    return {
+      ...common,
+      role,
+      storage: readStorage(env),
+      streams: Object.freeze({ replicas, maxBytes }),
+      canaryIntervalMs: canarySeconds * 1000,
+      reconcileIntervalMs: reconcileSeconds * 1000,
+      backgroundSlots: variables.backgroundSlots.read(env),
+      egressAllow: readEgressAllow(env),
+      egressDeny: readEgressDeny(env),
+      defaultLimits: readDefaultLimits(env),
+      ...readAddresses(env, addressVariables.port.read(env)),
+      kubernetes,
+    };
+  });
 }
 
 function parseBackgroundSlots(value: string): ReadonlyMap<Region, number> {

@@ -3,8 +3,16 @@ import { openStore } from '@webcapture/shared/files/open-store.ts';
 import { connectNats } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { followServerClock } from '@webcapture/shared/nats/measure-clock.ts';
-import { provision } from './streams.ts';
 import { createHeartbeatFaults, Fleet } from '@webcapture/shared/queue/fleet.ts';
+import {
+  FleetConfigCheck,
+  type FleetValues,
+  idWithoutCluster,
+  limitsText,
+  numbersText,
+  regionsText,
+  storageText,
+} from '@webcapture/shared/queue/fleet-config.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
@@ -22,9 +30,11 @@ import { CanaryResults } from './jobs/canary.ts';
 import { Provisioner } from './provisioner.ts';
 import { createFleetLeader, type LeaderParts } from './lead-fleet.ts';
 import { type ElectionOptions, runElection } from './leader/election.ts';
+import { FleetRecord } from './leader/fleet-record.ts';
 import { Lease } from './leader/lease.ts';
 import { natsLeaseStore, onRelease } from './leader/nats-lease.ts';
 import { repeat } from './loops.ts';
+import { bootstrap, provision } from './streams.ts';
 import { controllerTimes, type ControllerTimes } from './times.ts';
 
 /** A loop that has not come round for so long hangs. */
@@ -81,7 +91,7 @@ export async function startController(
   notReady = () => {
     if (!session.connected()) return 'no connection to NATS';
     if (waitingForFiles !== null) return waitingForFiles;
-    return parts.provisioner.complete ? null : 'streams and consumers are being provisioned';
+    return parts.provisioner.complete ? null : (parts.record.obstacle ?? 'streams and consumers are being provisioned');
   };
   const { signal } = shutdown;
   const loops = Promise.all([
@@ -114,12 +124,26 @@ function buildParts(
   const clusters = new ClusterReports(config.kubernetes !== null);
   const writer = new StatusWriter(live, lease);
   const shared = { ...context, live, fleet, storage, canaryResults, metrics, clusters };
+  const own = fleetValuesOf(config);
+  const { namespace = '', release = config.pod } = config.kubernetes ?? {};
+  const name = [namespace, release].filter((part) => part !== '').join('/');
+  const record = new FleetRecord({ live, own, name, check: new FleetConfigCheck(own, { registry, log }) });
+  if (config.kubernetes === null) record.identify(idWithoutCluster);
   return {
     ...shared,
     regions,
     holder,
     lease,
-    provisioner: new Provisioner(() => provision(session.jsm, streams, regions), log),
+    record,
+    provisioner: new Provisioner(
+      async () => {
+        // Another installation may have taken the fleet over during a term.
+        if (!record.mayLead) throw new Error(record.obstacle ?? 'the configuration of the fleet is not known yet');
+        await provision(session.jsm, streams, regions);
+      },
+      () => bootstrap(session.jsm, streams),
+      log,
+    ),
     collector: new Collector({
       ...shared,
       streams,
@@ -133,6 +157,19 @@ function buildParts(
 
 type ControllerParts = ReturnType<typeof buildParts>;
 
+/** What the fleet is to be like by the configuration of a controller of its hub. */
+function fleetValuesOf(config: ControllerConfig): FleetValues {
+  return {
+    regions: regionsText(config.regions),
+    storage: storageText(config.storage),
+    publicUrl: config.publicUrl,
+    cdnUrl: config.cdnUrl,
+    defaultLimits: limitsText(config.defaultLimits),
+    streamReplicas: String(config.streams.replicas),
+    streamMaxBytes: numbersText(config.streams.maxBytes),
+  };
+}
+
 function runTicks({ provisioner, times, log }: ControllerParts, ticker: Ticker, signal: AbortSignal): Promise<void> {
   const everyMs = () => (provisioner.complete ? times.tickMs : Math.min(times.tickMs, startTickMs));
   return repeat({ what: 'collecting and publishing the status', everyMs, signal, log }, () => ticker.tick());
@@ -140,39 +177,47 @@ function runTicks({ provisioner, times, log }: ControllerParts, ticker: Ticker, 
 
 type OnHang = NonNullable<ElectionOptions['onHang']>;
 
+/** How often it is read which configuration the fleet has; until it is known, nobody leads. */
+const recordMs = 2000;
+const firstRecordMs = 250;
+
 /** All that needs the streams. */
 async function runOthers(
   parts: ControllerParts,
-  lead: ElectionOptions['lead'],
+  leadFleet: ElectionOptions['lead'],
   { onHang, signal }: { onHang: OnHang; signal: AbortSignal },
 ): Promise<void> {
-  const { config, session, fleet, clusters, storage, canaryResults, lease, provisioner, regions, times, log } = parts;
-  while (!provisioner.complete && !signal.aborted) await delay(50, signal);
-  if (signal.aborted) return;
-  log.info('streams and consumers are provisioned');
-  const intervalMs = config.storage.bucket === undefined ? times.storageProbeMs : times.bucketProbeMs;
-  const probeMs = () => (storage.facts?.kind === 'fails' ? times.storageRetryMs : intervalMs);
-  const readCanaryResults = async () => {
-    if (!lease.holds()) await canaryResults.load(regions);
-  };
+  const { config, session, lease, record, provisioner, times, log } = parts;
+  while (!provisioner.canElect && !signal.aborted) await delay(50, signal);
+  // An election that begins without it would be put off.
+  await record.look().catch(() => undefined);
+  const provisioned = untilProvisioned(parts, signal);
   const runInCluster = async () => {
-    if (config.kubernetes === null) return;
+    if (config.kubernetes === null || signal.aborted) return;
     // Loaded only with a cluster: its client library takes 50 MB of memory, and a second.
     const { runKubernetes } = await import('./kubernetes/run.ts');
     const settings = config.kubernetes;
-    await runKubernetes({ ...parts, settings, pod: config.pod, onHang, times: times.kubernetes }, signal);
+    const identify = (uid: string) => record.identify(uid);
+    await runKubernetes({ ...parts, settings, identify, pod: config.pod, onHang, times: times.kubernetes }, signal);
   };
+  const lead: ElectionOptions['lead'] = async (term) => {
+    const common = { everyMs: recordMs, signal: term.signal, log };
+    await Promise.all([
+      repeat({ what: 'writing the configuration of the fleet', ...common }, async () => {
+        if (term.holds()) await record.claim();
+      }),
+      Promise.race([provisioned, aborted(term.signal)]).then(() => (term.signal.aborted ? undefined : leadFleet(term))),
+    ]);
+  };
+  const everyMs = () => (record.isKnown ? recordMs : firstRecordMs);
   await Promise.all([
-    fleet.follow(session, { log, signal }),
-    clusters.follow(session, { log, signal }),
+    repeat({ what: 'reading the configuration of the fleet', everyMs, signal, log }, () => record.look()),
     runInCluster(),
-    repeat({ what: 'probing the file store', everyMs: probeMs, signal, log }, () => storage.run()),
-    repeat({ what: 'reading the results of canaries', everyMs: canaryResultsMs, signal, log }, readCanaryResults),
     runElection(
       {
         what: 'the fleet',
         lease,
-        reachable: () => session.connected(),
+        reachable: () => session.connected() && record.mayLead,
         onFree: onRelease(session),
         times: times.lease,
         log,
@@ -181,6 +226,36 @@ async function runOthers(
       },
       signal,
     ),
+    provisioned.then(() => runReaders(parts, signal)),
+  ]);
+}
+
+async function untilProvisioned({ provisioner, log }: ControllerParts, signal: AbortSignal): Promise<void> {
+  while (!provisioner.complete && !signal.aborted) await delay(50, signal);
+  if (!signal.aborted) log.info('streams and consumers are provisioned');
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** What every controller reads, whether it leads or not. */
+async function runReaders(parts: ControllerParts, signal: AbortSignal): Promise<void> {
+  const { config, session, fleet, clusters, storage, canaryResults, lease, regions, times, log } = parts;
+  if (signal.aborted) return;
+  const intervalMs = config.storage.bucket === undefined ? times.storageProbeMs : times.bucketProbeMs;
+  const probeMs = () => (storage.facts?.kind === 'fails' ? times.storageRetryMs : intervalMs);
+  const readCanaryResults = async () => {
+    if (!lease.holds()) await canaryResults.load(regions);
+  };
+  await Promise.all([
+    fleet.follow(session, { log, signal }),
+    clusters.follow(session, { log, signal }),
+    repeat({ what: 'probing the file store', everyMs: probeMs, signal, log }, () => storage.run()),
+    repeat({ what: 'reading the results of canaries', everyMs: canaryResultsMs, signal, log }, readCanaryResults),
   ]);
 }
 
@@ -205,10 +280,10 @@ class Ticker {
   }
 
   async tick(): Promise<void> {
-    const { collector, provisioner, publisher, latest } = this.#parts;
+    const { collector, provisioner, publisher, latest, lease, record } = this.#parts;
     try {
       const facts = await collector.read();
-      provisioner.heal(facts.queue);
+      provisioner.heal(facts.queue, { leads: lease.holds() && record.mayLead, mayBootstrap: record.mayBootstrap });
       this.#deciding ||= provisioner.complete || performance.now() - this.#startedAt > provisioningMs;
       const report = this.#deciding ? this.#decider.next(facts) : null;
       latest.set({ facts, report });

@@ -9,17 +9,23 @@ import { consumerConfigs } from './streams.ts';
 
 const timeoutMs = 15_000;
 
-/** Keeps all streams and durables provisioned. Any number of controllers may do so at once. */
+/** Keeps all streams and durables provisioned, while this controller leads the fleet. */
 export class Provisioner {
   readonly #provision: () => Promise<void>;
+  readonly #bootstrap: () => Promise<void>;
   readonly #log: Logger;
   #running: Promise<void> | null = null;
   #complete = false;
+  #canElect = false;
   #failing = false;
 
-  /** `provision` brings everything to its wanted configuration. It throws the server's error when that refuses. */
-  constructor(provision: () => Promise<void>, log: Logger) {
+  /**
+   * `provision` brings everything to its wanted configuration; `bootstrap` creates the bucket in which leaders are elected, if it is not
+   * there. Both throw the server's error when that refuses.
+   */
+  constructor(provision: () => Promise<void>, bootstrap: () => Promise<void>, log: Logger) {
     this.#provision = provision;
+    this.#bootstrap = bootstrap;
     this.#log = log;
   }
 
@@ -28,15 +34,27 @@ export class Provisioner {
     return this.#complete;
   }
 
-  /** Begins to provision what a reading missed, without waiting: the next reading shows whether it is there. */
-  heal(facts: QueueFacts): void {
+  /** Whether the bucket was there in which leaders are elected. */
+  get canElect(): boolean {
+    return this.#canElect;
+  }
+
+  /**
+   * Begins to provision what a reading missed, without waiting: the next reading shows whether it is there. The leader provisions
+   * everything; another controller that may lead only what an election needs.
+   */
+  heal(facts: QueueFacts, rights: { readonly leads: boolean; readonly mayBootstrap: boolean }): void {
     this.#complete = facts.kind === 'answered' && facts.missing.length === 0;
-    if (facts.kind === 'unreachable' || facts.missing.length === 0 || this.#running !== null) return;
+    if (facts.kind === 'unreachable') return;
+    this.#canElect = !facts.missing.includes(streamNames.live);
+    if (facts.missing.length === 0 || this.#running !== null) return;
+    const canBootstrap = !this.#canElect && rights.mayBootstrap;
+    if (!rights.leads && !canBootstrap) return;
     this.#log.info(
       { missing: facts.missing.length, first: facts.missing[0] },
       'provisioning missing streams and consumers',
     );
-    this.run().then(
+    this.#run(rights.leads ? this.#provision : this.#bootstrap).then(
       () => (this.#failing = false),
       (error: unknown) => {
         if (!this.#failing) this.#log.warn({ err: error }, 'provisioning of streams and consumers failed; retrying');
@@ -46,8 +64,12 @@ export class Provisioner {
   }
 
   /** Joins a run that is under way. Throws the server's error when it refuses. */
-  async run(): Promise<void> {
-    this.#running ??= withDeadline(this.#provision(), timeoutMs, 'provisioning of streams and consumers').finally(
+  run(): Promise<void> {
+    return this.#run(this.#provision);
+  }
+
+  async #run(provision: () => Promise<void>): Promise<void> {
+    this.#running ??= withDeadline(provision(), timeoutMs, 'provisioning of streams and consumers').finally(
       () => (this.#running = null),
     );
     await this.#running;

@@ -21,7 +21,7 @@ import {
 import { regions as allRegions, type Region } from '@webcapture/shared/runtime/regions.ts';
 
 /**
- * Brings all streams and durables to their wanted configuration; safe to repeat, and to run from several controllers.
+ * Brings all streams and durables to their wanted configuration; safe to repeat.
  * A stream that holds more than its new limit keeps the limit that it has, because it would refuse everything from then on.
  * Throws the server's error when it refuses, e.g. for three replicas on a single server.
  */
@@ -43,6 +43,17 @@ export async function provision(jsm: JetStreamManager, settings: StreamSettings,
       () => jsm.consumers.add(stream, config),
       () => jsm.consumers.update(stream, config.durable_name, config),
     );
+  }
+}
+
+/** Creates the bucket in which leaders are elected. One that is there stays as it is. */
+export async function bootstrap(jsm: JetStreamManager, settings: StreamSettings): Promise<void> {
+  for (const config of streamConfigs(settings).filter(({ name }) => name === streamNames.live)) {
+    try {
+      await jsm.streams.add(config);
+    } catch (error) {
+      if (!isDifferentConfig(error)) throw error;
+    }
   }
 }
 

@@ -5,7 +5,9 @@ import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
 import { runService } from '@webcapture/shared/runtime/run-service.ts';
-import { readFrontConfig } from './config.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { FleetConfigCheck, limitsText, regionsText, storageText } from '@webcapture/shared/queue/fleet-config.ts';
+import { type FrontConfig, readFrontConfig } from './config.ts';
 import { createFront } from './front.ts';
 import { trySigning } from './signed-links.ts';
 import { waitUntilProvisioned } from './nats.ts';
@@ -51,6 +53,8 @@ await runService({
     const following = new AbortController();
     const leaving = new AbortController();
     shutdown.add('watches', () => following.abort());
+    const { signal } = following;
+    void createFleetConfigCheck(config, { registry: metrics, log }).follow(new Entries(session, 'live'), signal);
     const app = await createFront({
       config,
       session,
@@ -58,7 +62,7 @@ await runService({
       signLink,
       log,
       metrics,
-      signal: following.signal,
+      signal,
       leaving: leaving.signal,
     });
     await app.listen({ host: config.host, port: config.port });
@@ -74,3 +78,15 @@ await runService({
     log.info({ publicUrl: config.publicUrl, port: config.port }, 'serving');
   },
 });
+
+function createFleetConfigCheck(config: FrontConfig, deps: ConstructorParameters<typeof FleetConfigCheck>[1]) {
+  const { regions, storage, publicUrl, cdnUrl, defaultLimits } = config;
+  const own = {
+    regions: regionsText(regions),
+    storage: storageText(storage),
+    publicUrl,
+    cdnUrl,
+    defaultLimits: limitsText(defaultLimits),
+  };
+  return new FleetConfigCheck(own, deps);
+}

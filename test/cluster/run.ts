@@ -1,6 +1,7 @@
 // `npm run test:cluster`: installs the chart into the cluster that KUBECONFIG names, with images built from these sources,
 // and proves it with real pods. WEBCAPTURE_IMAGE_LOAD is the command that brings an image archive in. See CONTRIBUTING.
 //   npm run test:cluster -- install network    only these groups (install is always needed first)
+//   npm run test:cluster -- regions            a hub there, and a satellite in the cluster of WEBCAPTURE_SATELLITE_KUBECONFIG; alone
 //   WEBCAPTURE_PREVIOUS_CHART=<folder>         also upgrades from that chart
 //   npm run test:cluster -- --keep             leaves the release for a look
 //   npm run test:cluster -- --images           only builds and brings the images, and tells the tag for WEBCAPTURE_IMAGE_TAG: for a
@@ -16,10 +17,11 @@ import { changeSteps } from './steps/changes.ts';
 import { deathSteps } from './steps/deaths.ts';
 import { installSteps } from './steps/install.ts';
 import { networkSteps } from './steps/network.ts';
+import { regionSteps } from './steps/regions.ts';
 import type { Session } from './session.ts';
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const groups = {
+const oneCluster = {
   install: installSteps,
   network: networkSteps,
   deaths: deathSteps,
@@ -30,6 +32,13 @@ const groups = {
 
 const wanted = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 const keep = process.argv.includes('--keep');
+const onTwo = wanted.includes('regions');
+if (onTwo && process.env['WEBCAPTURE_SATELLITE_KUBECONFIG'] === undefined) {
+  say('WEBCAPTURE_SATELLITE_KUBECONFIG must name the cluster of the satellite.');
+  process.exit(1);
+}
+/** What needs two clusters is a release of its own. */
+const groups = onTwo ? { regions: regionSteps } : oneCluster;
 const path = async (name: string) => (await ensureTool(name, { log: say })).path;
 
 const programs = { nats: await path('nats-server'), bucket: await path('fake-gcs-server') };
@@ -42,7 +51,7 @@ await run('kubectl', ['version']).catch((error: unknown) => {
   process.exit(1);
 });
 const cluster = new Cluster(`webcapture-test-${process.pid}`, await path('helm'));
-const imageArgs = [...(await bringImages(programs, say)), ...(await storageArgs())];
+const imageArgs = [...(await bringImages(programs, say)), ...(onTwo ? [] : await storageArgs())];
 const session: Session = {
   cluster,
   imageArgs,

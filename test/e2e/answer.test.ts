@@ -287,8 +287,9 @@ describe('the rest of the front', () => {
     expect(texts[0]).toMatch(/^webcapture_front_errors_total\{code="UNAUTHORIZED",.*\} [1-9]/m);
     const there = texts.join('\n').match(/(?<=^# TYPE )\S+/gm);
     const known = Object.values(allMetrics()).flatMap((metrics) => metrics.map(({ name }) => name));
-    // Of Kubernetes only a controller tells that runs there.
-    expect(new Set(there)).toEqual(new Set(known.filter((name) => !name.startsWith('webcapture_kubernetes_'))));
+    // Of Kubernetes, and of a satellite, only a controller tells that runs there.
+    const elsewhere = /^webcapture_(kubernetes|satellite)_/;
+    expect(new Set(there)).toEqual(new Set(known.filter((name) => !elsewhere.test(name))));
   });
 
   test(

@@ -7,6 +7,7 @@ import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { regions } from '@webcapture/shared/runtime/regions.ts';
 import { errorCodes } from '@webcapture/shared/runtime/errors.ts';
 import { createStoreMetrics } from '@webcapture/shared/files/measured-store.ts';
+import { FleetConfigCheck, fleetFields } from '@webcapture/shared/queue/fleet-config.ts';
 import { createHeartbeatFaults } from '@webcapture/shared/queue/fleet.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
@@ -16,6 +17,7 @@ import { createStreamMetrics } from '../../services/controller/jobs/stream-sizes
 import { createKubernetesMetrics } from '../../services/controller/kubernetes/metrics.ts';
 import { createOrphanMetrics } from '../../services/controller/jobs/orphans/collection.ts';
 import { createWebhookMetrics } from '../../services/controller/jobs/webhooks/deliver.ts';
+import { createSatelliteMetrics } from '../../services/controller/satellite.ts';
 import { createRendererMetrics } from '../../services/renderer/worker/metrics.ts';
 
 const silentLog = createLogger({ service: 'test', pod: 'test', level: 'fatal' });
@@ -41,6 +43,7 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
   createCacheMetrics(front);
   createIdempotencyMetrics(front);
   createHeartbeatFaults(front, silentLog);
+  void new FleetConfigCheck({}, { registry: front, log: silentLog });
   createStoreMetrics(front);
 
   const renderer = createMetrics('renderer');
@@ -55,6 +58,8 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
   createStreamMetrics(controller);
   createKubernetesMetrics(controller, () => ({ pods: 0, deployments: 0, renderregions: 0 }));
   createHeartbeatFaults(controller, silentLog);
+  void new FleetConfigCheck({}, { registry: controller, log: silentLog });
+  createSatelliteMetrics(controller);
   createStoreMetrics(controller);
   return { front, renderer, controller };
 }
@@ -101,6 +106,7 @@ export const labelValues: Readonly<Record<string, readonly string[] | RegExp>> =
   route: /^(none|(\/[a-z:.*-]*)+)$/,
   status: /^[1-5]xx$/,
   stream: Object.values(streamNames),
+  field: fleetFields,
   event: /^capture\.[a-z]+$/,
   ...Object.fromEntries(
     ['result', 'operation', 'failure', 'limit', 'reason', 'kind', 'resource', 'object', 'why'].map((name) => [

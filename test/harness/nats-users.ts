@@ -8,9 +8,10 @@ const users = createNatsUsers();
 /** Tests may do all. */
 const tester: NatsLogin = { user: 'test', password: randomBytes(24).toString('base64url') };
 
-/** The variables by which a service signs in; a renderer by its region. */
-export function userOf(service: 'front' | 'controller' | 'renderer', region?: Region) {
-  return loginVariables(users.login(service, service === 'renderer' ? (region ?? 'us-east') : undefined));
+/** The variables by which a service signs in; a renderer or satellite by its region. */
+export function userOf(service: 'front' | 'controller' | 'renderer' | 'satellite', region?: Region) {
+  const isOfRegion = service === 'renderer' || service === 'satellite';
+  return loginVariables(users.login(service, isOfRegion ? (region ?? 'us-east') : undefined));
 }
 
 /** For a server's configuration: the services as the chart has them, and the user of tests. */

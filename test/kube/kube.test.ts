@@ -6,4 +6,5 @@ import './suites/helm-upgrade.ts';
 import './suites/informers.ts';
 import './suites/lease.ts';
 import './suites/controller.ts';
+import './suites/satellite.ts';
 import './suites/scale-down.ts';

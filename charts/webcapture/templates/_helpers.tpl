@@ -83,6 +83,16 @@ The name of an image. A repository that begins with a host is complete; any othe
 {{- end -}}
 {{- end -}}
 
+{{/* "true" for the release of a cluster that joins the hub of another one. */}}
+{{- define "webcapture.satellite" -}}
+{{- if eq .Values.role "satellite" -}}true{{- end -}}
+{{- end -}}
+
+{{/* "true" where the release has a NATS of its own. */}}
+{{- define "webcapture.embeddedNats" -}}
+{{- if and .Values.nats.enabled (not (include "webcapture.satellite" .)) -}}true{{- end -}}
+{{- end -}}
+
 {{- define "webcapture.authSecret" -}}
 {{- default (printf "%s-auth" (include "webcapture.fullname" .)) .Values.auth.existingSecret -}}
 {{- end -}}
@@ -125,8 +135,20 @@ installed regions.
 {{- dict "service" .service "region" (default "" .region) "name" $name "key" (printf "%s-password" $id) "variable" $variable | toJson -}}
 {{- end -}}
 
+{{/*
+As whom a service signs in, as "webcapture.natsLogin". The controller of a satellite has the user of its first region. Usage: dict "root" $
+"service" "front"
+*/}}
+{{- define "webcapture.ownLogin" -}}
+{{- if and (eq .service "controller") (include "webcapture.satellite" .root) -}}
+{{- include "webcapture.natsLogin" (dict "root" .root "service" "satellite" "region" (first .root.Values.regions).name) -}}
+{{- else -}}
+{{- include "webcapture.natsLogin" . -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "webcapture.natsUrl" -}}
-{{- if .Values.nats.enabled -}}
+{{- if include "webcapture.embeddedNats" . -}}
 nats://{{ include "webcapture.fullname" . }}-nats:4222
 {{- else -}}
 {{ .Values.nats.url }}
@@ -166,7 +188,7 @@ http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{
 {{/* What every pod of ours is told. Usage: dict "root" $ "service" "front"; of a renderer with its "region". */}}
 {{- define "webcapture.commonEnv" -}}
 {{- $root := .root -}}
-{{- $login := include "webcapture.natsLogin" . | fromJson -}}
+{{- $login := include "webcapture.ownLogin" . | fromJson -}}
 {{- $gcsSecret := include "webcapture.gcsSecret" . -}}
 - name: WEBCAPTURE_POD
   valueFrom: { fieldRef: { fieldPath: metadata.name } }
@@ -176,6 +198,21 @@ http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{
   value: {{ $login.name | quote }}
 - name: WEBCAPTURE_NATS_PASSWORD
   valueFrom: { secretKeyRef: { name: {{ include "webcapture.natsSecret" $root }}, key: {{ $login.key }} } }
+{{- with $root.Values.nats.tls }}
+{{- if .caSecret }}
+- { name: WEBCAPTURE_NATS_CA_FILE, value: /var/run/secrets/webcapture/nats/ca.crt }
+{{- end }}
+{{- if .clientSecret }}
+- { name: WEBCAPTURE_NATS_CERT_FILE, value: /var/run/secrets/webcapture/nats/tls.crt }
+- { name: WEBCAPTURE_NATS_KEY_FILE, value: /var/run/secrets/webcapture/nats/tls.key }
+{{- end }}
+{{- with .serverName }}
+- { name: WEBCAPTURE_NATS_TLS_SERVER_NAME, value: {{ . | quote }} }
+{{- end }}
+{{- if .handshakeFirst }}
+- { name: WEBCAPTURE_NATS_TLS_FIRST, value: 'on' }
+{{- end }}
+{{- end }}
 - name: WEBCAPTURE_REGIONS
   value: {{ include "webcapture.regions" $root | quote }}
 - name: WEBCAPTURE_LOG_LEVEL
@@ -247,9 +284,25 @@ http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{
 {{- if include "webcapture.gcsSecret" . }}
 - { name: gcs, mountPath: /var/run/secrets/webcapture/gcs, readOnly: true }
 {{- end }}
+{{- if or .root.Values.nats.tls.caSecret .root.Values.nats.tls.clientSecret }}
+- { name: nats-tls, mountPath: /var/run/secrets/webcapture/nats, readOnly: true }
+{{- end }}
 {{- end -}}
 
-{{- define "webcapture.gcsVolume" -}}
+{{/* Of the Secrets that a pod has as files. Usage: dict "root" $ "service" "front" */}}
+{{- define "webcapture.secretVolumes" -}}
+{{- $tls := .root.Values.nats.tls -}}
+{{- if or $tls.caSecret $tls.clientSecret }}
+- name: nats-tls
+  projected:
+    sources:
+      {{- with $tls.caSecret }}
+      - secret: { name: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
+      {{- end }}
+      {{- with $tls.clientSecret }}
+      - secret: { name: {{ . }}, items: [{ key: tls.crt, path: tls.crt }, { key: tls.key, path: tls.key }] }
+      {{- end }}
+{{- end }}
 {{- with include "webcapture.gcsSecret" . }}
 - name: gcs
   secret: { secretName: {{ . }} }

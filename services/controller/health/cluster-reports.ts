@@ -1,5 +1,5 @@
-import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { isRegion, type Region } from '@webcapture/shared/runtime/regions.ts';
+import { type NatsSession, olderThan } from '@webcapture/shared/nats/connect.ts';
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
@@ -27,12 +27,14 @@ export interface RegionPod {
 }
 
 /**
- * What the holder of a cluster's Lease publishes every two seconds, under `cluster.<uid of the Lease>` in the bucket `live`: the
- * fleet's leader may sit in another cluster than the pods.
+ * What the holder of a cluster's Lease publishes every two seconds, under `cluster.<uid of the Lease>` in the bucket `live`, or under
+ * `cluster.<region>.<uid>` from a satellite: the fleet's leader may sit in another cluster than the pods.
  */
 export interface ClusterReport {
   /** The namespace, for people who look. */
   readonly namespace: string;
+  /** Of the software that reports; version 0.1 did not report it. */
+  readonly version?: string;
   readonly regions: Readonly<Partial<Record<Region, RegionReport>>>;
   /** Unix milliseconds. */
   readonly at: number;
@@ -43,6 +45,9 @@ const clusterReportFreshMs = 5000;
 
 const clusterKeys = 'cluster.>';
 export const clusterKey = (cluster: string) => `cluster.${cluster}`;
+
+/** Of a satellite, whose user of NATS may write under its first region only. */
+export const satelliteKey = (region: Region, cluster: string) => `cluster.${region}.${cluster}`;
 
 /** A region as Kubernetes sees it, all clusters of the fleet together; pods and what is missing are those of fresh reports. */
 export interface RegionInClusters extends RegionReport {
@@ -98,6 +103,8 @@ const maxSilenceMs = 3500;
 /** The last reports of all clusters of the fleet, kept in memory. Freshness is judged on this process's own clock. */
 export class ClusterReports {
   readonly #received = new Map<string, { readonly report: ClusterReport; readonly at: number }>();
+  /** When each region was last reported, by whichever cluster. */
+  readonly #reportedAt = new Map<Region, number>();
   readonly #expected: boolean;
   readonly #now: () => number;
   readonly #startedAt: number;
@@ -122,6 +129,32 @@ export class ClusterReports {
     // A watch that starts again brings the last report once more, which is no news.
     if (report === null || this.#received.get(key)?.report.at === report.at) return;
     this.#received.set(key, { report, at: this.#now() });
+    for (const region of Object.keys(report.regions)) {
+      if (isRegion(region)) this.#reportedAt.set(region, this.#now());
+    }
+  }
+
+  /** For how long no cluster has reported a region, although others report theirs; null where that is as it should be. */
+  unreportedForMs(region: Region): number | null {
+    const forMs = this.#now() - (this.#reportedAt.get(region) ?? this.#startedAt);
+    const isHeard = this.#expected && this.#received.size > 0;
+    return isHeard && forMs >= startTimeoutMs ? forMs : null;
+  }
+
+  /** What clusters report that does not belong to this fleet, or cannot work with it, in words. */
+  strangers(installed: readonly Region[], minVersion: string): readonly string[] {
+    const now = this.#now();
+    return [...this.#received.values()].flatMap(({ report, at }) => {
+      if (now - at > clusterReportFreshMs) return [];
+      const { namespace, version } = report;
+      const unknown = Object.keys(report.regions).filter((region) => !installed.some((each) => each === region));
+      return [
+        ...unknown.map((region) => `a cluster (${namespace}) has renderers of ${region}, which is not installed here`),
+        ...(version !== undefined && olderThan(version, minVersion)
+          ? [`a cluster (${namespace}) runs version ${version}; ${minVersion} is the oldest that works with this hub`]
+          : []),
+      ];
+    });
   }
 
   /** What they report of a region; null when none has reported it for long. */

@@ -7,6 +7,7 @@ import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions
 import type { ClusterReports } from './cluster-reports.ts';
 import type { CanaryFacts, Facts, QueueFacts, RegionFacts, StorageFacts } from './facts.ts';
 import { type KnownDepths, readQueue } from './queue-depths.ts';
+import { minSatelliteVersion } from '../leader/fleet-record.ts';
 import type { StreamSettings } from '../streams.ts';
 
 export interface CollectorParts {
@@ -17,7 +18,7 @@ export interface CollectorParts {
   readonly backgroundSlots?: ReadonlyMap<Region, number>;
   readonly fleet: Pick<Fleet, 'fresh' | 'silent'>;
   readonly storage: { readonly facts: StorageFacts | null };
-  readonly clusters: Pick<ClusterReports, 'of'>;
+  readonly clusters: Pick<ClusterReports, 'of'> & Partial<Pick<ClusterReports, 'unreportedForMs' | 'strangers'>>;
   readonly canaries: { of(region: Region): CanaryFacts | null };
   /** A monotonic clock. */
   readonly now?: () => number;
@@ -46,6 +47,7 @@ export class Collector {
       queue,
       storage: storage.facts,
       regions: regions.map((region) => this.#readRegion(region, queue, fleetKnown)),
+      strangers: this.#parts.clusters.strangers?.(names, minSatelliteVersion) ?? [],
     };
   }
 
@@ -60,6 +62,7 @@ export class Collector {
       waiting: queue.kind === 'answered' ? (queue.waiting[region] ?? null) : null,
       canary: this.#parts.canaries.of(region),
       clusters: this.#parts.clusters.of(region),
+      unreportedForMs: this.#parts.clusters.unreportedForMs?.(region) ?? null,
     };
   }
 

@@ -46,7 +46,8 @@ export class Decider {
       described.push(describe(nameOf(region), component.damped.shown, component.at));
     }
     // Of damped regions: the engine is not damped once more.
-    components.push(describe('engine', decideEngine(shown), facts.at), ...described);
+    const engine = withStrangers(decideEngine(shown), facts.strangers ?? []);
+    components.push(describe('engine', engine, facts.at), ...described);
     return {
       components,
       queued: Object.fromEntries(facts.regions.map(({ region, waiting }) => [region, total(waiting)])),
@@ -54,6 +55,15 @@ export class Decider {
       at: facts.at,
     };
   }
+}
+
+/** So many are told of in a message. */
+const maxStrangers = 3;
+
+/** A satellite of another fleet, or of an old version, is no outage of this one; but this is where its operator looks. */
+function withStrangers(verdict: Verdict, strangers: readonly string[]): Verdict {
+  const message = [verdict.message, ...strangers.slice(0, maxStrangers)].join('; ');
+  return { ...verdict, message };
 }
 
 const nameOf = (region: Region) => `engine.${region}`;
@@ -132,7 +142,7 @@ const deeds = {
 
 /** The state of a region: the worst that any of its facts says. Null while its renderers cannot be known. */
 export function decideRegion(facts: RegionFacts): Verdict | null {
-  const renderers = judgeClusters(facts) ?? judgeRenderers(facts);
+  const renderers = judgeClusters(facts) ?? withSilence(judgeRenderers(facts), facts.unreportedForMs ?? null);
   // Those that have been heard are there in any case; only of the others nothing can be said.
   if (!facts.fleetKnown && renderers.status !== 'operational') return null;
   // A test capture says nothing about renderers that are no longer there.
@@ -149,6 +159,12 @@ export function decideRegion(facts: RegionFacts): Verdict | null {
     message: status === 'operational' ? renderers.message : reasonsOf(verdicts),
     ...(canary?.ms === undefined ? {} : { responseTimeMs: canary.ms }),
   };
+}
+
+/** Without its cluster, a region whose renderers are missing is one that cannot be reached. */
+function withSilence(verdict: Verdict, unreportedForMs: number | null): Verdict {
+  if (unreportedForMs === null || verdict.status === 'operational') return verdict;
+  return { ...verdict, message: `${verdict.message}; no cluster has reported it for ${duration(unreportedForMs)}` };
 }
 
 /** Of fewer captures than this within five minutes no share is taken: one failure of two says nothing. */

@@ -1,3 +1,4 @@
+import { connectionReasons } from '@webcapture/shared/nats/connection-problem.ts';
 import type { Priority } from '@webcapture/shared/nats/streams.ts';
 import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
@@ -12,6 +13,8 @@ export interface Facts {
   /** Null until the store was tried for the first time. */
   readonly storage: StorageFacts | null;
   readonly regions: readonly RegionFacts[];
+  /** Clusters that report what does not belong to this fleet, in words. */
+  readonly strangers?: readonly string[];
 }
 
 export type QueueFacts =
@@ -71,6 +74,8 @@ export interface RegionFacts {
   readonly canary: CanaryFacts | null;
   /** What the cluster reports say of it; null where no cluster has reported it. */
   readonly clusters: RegionInClusters | null;
+  /** For how long no cluster has reported it, although others report theirs; null where that is as it should be. */
+  readonly unreportedForMs?: number | null;
 }
 
 /** What the canary captures of a region showed. */
@@ -91,7 +96,20 @@ export interface Reading {
   readonly facts: Facts;
   /** Null until every component has been read once. */
   readonly report: StatusReport | null;
+  /** What keeps regions of this cluster from their fleet; of satellites only. */
+  readonly problems?: ReadonlyMap<Region, FleetProblem>;
 }
+
+/** Why a satellite's region takes no part in its fleet, or not as it should. */
+export interface FleetProblem {
+  readonly reason: FleetReason;
+  /** A sentence without the final dot. */
+  readonly message: string;
+}
+
+/** A closed set, for conditions and metrics. */
+export const fleetReasons = [...connectionReasons, 'RegionUnknown', 'ConfigurationDiffers'] as const;
+export type FleetReason = (typeof fleetReasons)[number];
 
 /** An older one is no longer gone by. */
 const maxAgeMs = 10_000;

@@ -49,8 +49,19 @@ export class Publisher {
     if (changed) this.#writtenAt = Number.NEGATIVE_INFINITY;
     const reachable = facts.queue.kind === 'answered' || facts.queue.why !== 'no connection';
     if (!reachable || !(changed || due)) return;
-    if (await writer.write(report)) this.#writtenAt = performance.now();
+    if (await writer.write({ ...report, waiting: waitingIn(facts) })) this.#writtenAt = performance.now();
   }
+}
+
+/** What waits in each region by priority, as far as it is known. */
+function waitingIn({ regions }: Facts): NonNullable<StatusReport['waiting']> {
+  return Object.fromEntries(
+    regions.flatMap(({ region, waiting }) => {
+      if (waiting === null) return [];
+      const { interactive, background, backgroundHeld } = waiting;
+      return [[region, { interactive, background, backgroundHeld }]];
+    }),
+  );
 }
 
 /** Logs each change of a component's state, with the reason; returns whether there was one. */

@@ -1,5 +1,6 @@
 import { AppsV1Api, CoreV1Api, CustomObjectsApi, type V1Deployment, type V1Pod } from '@kubernetes/client-node';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { version } from '@webcapture/shared/runtime/run-service.ts';
 import { LeastWanted, type ClusterReport, type RegionReport } from '../health/cluster-reports.ts';
 import {
   keepDeployment,
@@ -143,7 +144,7 @@ export class Inventory {
           .filter((deployment) => !this.#deployments.objects.has(deployment)),
       };
     }
-    return { namespace, regions, at: Date.now() };
+    return { namespace, version, regions, at: Date.now() };
   }
 
   /** What makes the renderers of each region: the Deployments that its RenderRegions name, else those with its label. */

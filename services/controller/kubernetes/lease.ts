@@ -12,13 +12,20 @@ interface StoredKubernetesLease extends StoredLease {
 
 /**
  * The leadership in one cluster, in a Lease of its API, which has the labels of the release, so that it is found after an
- * uninstallation. The times in the object are for people who look.
+ * uninstallation. The times in the object are for people who look. `onUid` gets the uid of the Lease each time it is read or written.
  */
 export function kubernetesLeaseStore(
   client: KubernetesClient,
   { lease: name, release }: Pick<KubernetesSettings, 'lease' | 'release'>,
   { ttlMs, requestMs }: Pick<LeaseTimes, 'ttlMs' | 'requestMs'>,
+  onUid: (uid: string) => void = () => undefined,
 ): LeaseStore<StoredKubernetesLease> {
+  const stored = (lease: V1Lease): StoredKubernetesLease => {
+    const { holderIdentity = '', leaseDurationSeconds = 0 } = lease.spec ?? {};
+    const { resourceVersion = '', uid = '' } = lease.metadata ?? {};
+    onUid(uid);
+    return { lease, uid, holder: holderIdentity, version: resourceVersion, ttlMs: leaseDurationSeconds * 1000 };
+  };
   const write = async (before: StoredKubernetesLease | null, holder: string): Promise<StoredKubernetesLease> => {
     const was = before?.lease.spec;
     const now = new V1MicroTime();
@@ -63,10 +70,4 @@ export function kubernetesLeaseStore(
     release: async (held) => void (await write(held, '')),
     isConflict: (error) => isConflict(error) || isNotFound(error),
   };
-}
-
-function stored(lease: V1Lease): StoredKubernetesLease {
-  const { holderIdentity = '', leaseDurationSeconds = 0 } = lease.spec ?? {};
-  const { resourceVersion = '', uid = '' } = lease.metadata ?? {};
-  return { lease, uid, holder: holderIdentity, version: resourceVersion, ttlMs: leaseDurationSeconds * 1000 };
 }

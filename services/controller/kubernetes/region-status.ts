@@ -1,5 +1,5 @@
 import type { ComponentStatus } from '@webcapture/shared/api/status.ts';
-import type { RegionFacts } from '../health/facts.ts';
+import type { FleetProblem, RegionFacts } from '../health/facts.ts';
 import { capacityOf, countRenderers } from '../health/renderers.ts';
 import type { RenderRegion, RenderRegionStatus, StatusCondition } from './objects.ts';
 
@@ -8,6 +8,8 @@ export interface ResourceInput {
   /** The component of the region as `/status` shows it. */
   readonly component: ComponentStatus;
   readonly facts: RegionFacts;
+  /** What keeps it from its fleet; of satellites only. */
+  readonly problem?: FleetProblem | undefined;
   /** Captures that wait. */
   readonly queued: number;
   /** Unix milliseconds. */
@@ -15,7 +17,7 @@ export interface ResourceInput {
 }
 
 /** What the status of a RenderRegion should be: what `/status` shows, and the numbers behind it. */
-export function regionStatus({ resource, component, facts, queued, now }: ResourceInput): RenderRegionStatus {
+export function regionStatus({ resource, component, facts, problem, queued, now }: ResourceInput): RenderRegionStatus {
   const { status, message = '', responseTimeMs } = component;
   const { healthy, wanted: expected } = countRenderers(facts);
   const wanted = facts.clusters?.asked ?? expected;
@@ -24,10 +26,11 @@ export function regionStatus({ resource, component, facts, queued, now }: Resour
   const { generation } = resource.metadata;
   const time = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
   // Tools that wait for a resource to become ready (kstatus) look at Ready alone: captures of this region are rendered.
-  const isReady = status === 'operational' || status === 'degraded_performance';
-  const reason = !found ? 'DeploymentNotFound' : refused ? 'PodsRefused' : reasonOf(status);
+  const isReady = problem === undefined && (status === 'operational' || status === 'degraded_performance');
+  const reason =
+    problem !== undefined ? problem.reason : !found ? 'DeploymentNotFound' : refused ? 'PodsRefused' : reasonOf(status);
   const conditions = [
-    condition('Operational', status === 'operational', reasonOf(status), message),
+    condition('Operational', status === 'operational', problem?.reason ?? reasonOf(status), message),
     found
       ? condition('DeploymentFound', true, 'Found', `the Deployment ${resource.spec.deployment} makes its renderers`)
       : condition('DeploymentFound', false, 'NotFound', `the Deployment ${resource.spec.deployment} is not there`),

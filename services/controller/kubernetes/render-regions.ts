@@ -32,7 +32,7 @@ export async function applyRegions(parts: RegionsParts, term: Term): Promise<voi
 async function applyStatus(parts: RegionsParts, term: Term): Promise<void> {
   const reading = parts.latest.get();
   if (reading === null || reading.report === null) return;
-  const { facts, report } = reading;
+  const { facts, report, problems } = reading;
   for (const resource of parts.inventory.regions) {
     const { region } = resource.spec;
     const component = report.components.find(({ name }) => name === `engine.${region}`);
@@ -40,7 +40,14 @@ async function applyStatus(parts: RegionsParts, term: Term): Promise<void> {
     if (component === undefined || regionFacts === undefined) continue;
     const now = Date.now();
     const queued = report.queued[region] ?? 0;
-    const status = regionStatus({ resource, component, facts: regionFacts, queued, now });
+    const status = regionStatus({
+      resource,
+      component,
+      facts: regionFacts,
+      problem: problems?.get(region),
+      queued,
+      now,
+    });
     if (!isWorthWriting(resource.status, status, now)) continue;
     if (!term.holds()) return;
     await write(parts, resource, status);

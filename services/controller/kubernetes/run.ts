@@ -21,7 +21,11 @@ export interface KubernetesParts {
   /** Unique to this process. */
   readonly holder: string;
   readonly pod: string;
-  readonly live: Entries;
+  readonly live: Pick<Entries, 'put'>;
+  /** Where the report of the cluster goes in it, by the uid of the Lease. */
+  readonly reportKey?: (uid: string) => string;
+  /** Gets the uid of the Lease, which names this installation in its cluster as nothing else does. */
+  readonly identify: (uid: string) => void;
   readonly latest: LatestReading;
   readonly registry: Registry;
   readonly log: Logger;
@@ -51,7 +55,8 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
     onChange: () => changed.wake(),
     onRestart: (resource, reason) => metrics.restarts.inc({ resource, reason }),
   });
-  const lease = new Lease(kubernetesLeaseStore(client, settings, times.lease), parts.holder, times.lease);
+  const store = kubernetesLeaseStore(client, settings, times.lease, parts.identify);
+  const lease = new Lease(store, parts.holder, times.lease);
   // Kept from one term to the next: a change at the end of the last one may have no Event yet.
   const events = new RegionEvents(client, parts.pod);
   const act = { client, inventory, latest, metrics };
@@ -79,7 +84,13 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
     await changed.wait(clusterReportIntervalMs, signal);
     await delay(burstMs, signal);
     if (signal.aborted) return;
-    await publishClusterReport({ client, inventory, lease, live });
+    await publishClusterReport({
+      client,
+      inventory,
+      lease,
+      live,
+      ...(parts.reportKey === undefined ? {} : { reportKey: parts.reportKey }),
+    });
     await delay(restMs, signal);
   };
   await Promise.all([
@@ -100,11 +111,12 @@ export async function publishClusterReport(parts: {
   readonly client: Pick<KubernetesClient, 'namespace'>;
   readonly inventory: Inventory;
   readonly lease: { holds(): boolean; readonly held: { readonly uid: string } | null };
-  readonly live: Entries;
+  readonly live: Pick<Entries, 'put'>;
+  readonly reportKey?: (uid: string) => string;
 }): Promise<void> {
-  const { client, inventory, lease, live } = parts;
+  const { client, inventory, lease, live, reportKey = clusterKey } = parts;
   const report = inventory.report(client.namespace);
   if (report === null || !lease.holds() || lease.held === null) return;
-  const published = live.put(clusterKey(lease.held.uid), report, { ttlSeconds: reportTtlSeconds });
+  const published = live.put(reportKey(lease.held.uid), report, { ttlSeconds: reportTtlSeconds });
   await withDeadline(published, clusterReportIntervalMs, 'publishing the cluster report');
 }

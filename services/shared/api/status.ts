@@ -35,6 +35,10 @@ export interface StatusReport {
   readonly components: readonly ComponentStatus[];
   /** Captures that wait, by region: what `auto` goes by when no slot is free. */
   readonly queued: Readonly<Record<string, number>>;
+  /** The same by priority, for autoscalers in the clusters of satellites; background captures that run are `backgroundHeld`. */
+  readonly waiting?: Readonly<
+    Record<string, Readonly<Record<'interactive' | 'background' | 'backgroundHeld', number>>>
+  >;
   readonly overall: StatusValue;
   /** Unix milliseconds. */
   readonly at: number;

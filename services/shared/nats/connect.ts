@@ -2,8 +2,10 @@ import { jetstream, type JetStreamClient, jetstreamManager, type JetStreamManage
 import { AuthorizationError, type Status } from '@nats-io/nats-core';
 import { compare, parseSemVer } from '@nats-io/nats-core/internal';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
+import type { NatsTls } from '../runtime/config.ts';
 import { backoffMs, delay, withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { type ConnectionProblem, connectionProblem, UnfitServerError } from './connection-problem.ts';
 import { ServerClock } from './server-clock.ts';
 
 /** The oldest nats-server that has all we rely on: atomic batches, message TTL and schedules. */
@@ -31,6 +33,8 @@ export interface NatsOptions {
   readonly url: string;
   readonly user?: string;
   readonly password?: string;
+  /** Undefined: as the server has it; the certificate is then checked against the authorities that Node.js knows. */
+  readonly tls?: NatsTls;
   /** Shown by the server's monitoring. */
   readonly name: string;
   /**
@@ -43,6 +47,11 @@ export interface NatsOptions {
   readonly log: Logger;
   /** Ends the wait for a server that does not answer. */
   readonly signal: AbortSignal;
+  /**
+   * Gets what stands in the way of the first connection, at each attempt. With it, a server that is too old or that refuses the user is
+   * waited for like any other, because somebody is to be told.
+   */
+  readonly onProblem?: (problem: ConnectionProblem) => void;
 }
 
 /**
@@ -50,12 +59,13 @@ export interface NatsOptions {
  * Throws when the server is older than {@link minNatsVersion}, when it refuses the user, or when `signal` aborts.
  */
 export async function connectNats(options: NatsOptions): Promise<NatsSession> {
-  const { log, signal } = options;
+  const { log, signal, onProblem } = options;
   for (let attempt = 1; ; attempt++) {
     signal.throwIfAborted();
     try {
       const nc = await connect({
         ...serversOf(options),
+        ...(options.tls === undefined ? {} : { tls: tlsOptions(options.tls) }),
         name: options.name,
         ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
         timeout: 5000,
@@ -71,8 +81,11 @@ export async function connectNats(options: NatsOptions): Promise<NatsSession> {
       });
       return await openSession(nc, options);
     } catch (error) {
-      if (error instanceof UnfitServerError || error instanceof AuthorizationError) throw error;
-      log.warn({ err: error, server: options.url }, 'waiting for NATS');
+      const problem = connectionProblem(error, options);
+      const isRefusal = error instanceof UnfitServerError || error instanceof AuthorizationError;
+      if (isRefusal && onProblem === undefined) throw new Error(problem.message, { cause: error });
+      onProblem?.(problem);
+      log.warn({ err: error, server: options.url, reason: problem.reason }, `waiting for NATS: ${problem.message}`);
       await delay(backoffMs(attempt, 200, 5000), signal);
     }
   }
@@ -89,7 +102,11 @@ function serversOf({ url, user, password }: Pick<NatsOptions, 'url' | 'user' | '
   return { servers, user: decodeURIComponent(name), pass: decodeURIComponent(rest.join(':')) };
 }
 
-class UnfitServerError extends Error {}
+/** As the client takes them: what is not set must not be there. */
+function tlsOptions({ serverName, ...rest }: NatsTls) {
+  // The client hands on what it does not know itself to Node.js.
+  return { ...rest, ...(serverName === undefined ? {} : { servername: serverName }) };
+}
 
 async function openSession(
   nc: NatsConnection,

@@ -12,13 +12,31 @@ import {
 
 /** What every process is told. */
 export interface CommonConfig {
-  readonly nats: { readonly url: string; readonly user?: string; readonly password?: string };
+  readonly nats: {
+    readonly url: string;
+    readonly user?: string;
+    readonly password?: string;
+    readonly tls?: NatsTls;
+  };
   /** The operations port: /metrics, /livez, /readyz. */
   readonly ops: { readonly host: string; readonly port: number };
   readonly logLevel: string;
   /** The name of this process in the fleet. */
   readonly pod: string;
   readonly regions: readonly InstalledRegion[];
+}
+
+/** How the connection to NATS is encrypted. Files are read at each connection, so that they can be replaced. */
+export interface NatsTls {
+  /** What the servers' certificates must be signed by; without one, the authorities that Node.js knows. */
+  readonly caFile?: string;
+  /** The client's own certificate and its key. */
+  readonly certFile?: string;
+  readonly keyFile?: string;
+  /** The name that the servers' certificates must have, sent as SNI; without one, the host of the address. */
+  readonly serverName?: string;
+  /** The handshake comes before anything else, as servers with `handshake_first` want it. */
+  readonly handshakeFirst: boolean;
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
@@ -28,12 +46,33 @@ export const commonVariables = {
   natsUrl: textVariable('WEBCAPTURE_NATS_URL', {
     default: 'nats://127.0.0.1:4222',
     meaning:
-      'Addresses of the NATS servers, separated by commas. They must be version 2.14 or newer, with JetStream. An address may name a user and a password, as in `nats://user:password@host:4222`, where `WEBCAPTURE_NATS_USER` is not set.',
+      'Addresses of the NATS servers, separated by commas. They must be version 2.14 or newer, with JetStream. An address may name a user and a password, as in `nats://user:password@host:4222`, where `WEBCAPTURE_NATS_USER` is not set. `tls://` requires TLS.',
   }),
   natsUser: optionalVariable('WEBCAPTURE_NATS_USER', {
     meaning: 'NATS user of this service. Set it together with `WEBCAPTURE_NATS_PASSWORD`.',
   }),
   natsPassword: optionalVariable('WEBCAPTURE_NATS_PASSWORD', { meaning: 'Password of the NATS user.' }),
+  natsCaFile: optionalVariable('WEBCAPTURE_NATS_CA_FILE', {
+    defaultText: 'the authorities that Node.js knows',
+    meaning:
+      'File with the certificates of the authorities, in PEM, that sign the certificates of the NATS servers. This and the other variables for TLS, or an address that begins with `tls://`, make TLS required.',
+  }),
+  natsCertFile: optionalVariable('WEBCAPTURE_NATS_CERT_FILE', {
+    meaning:
+      'File with the client certificate, in PEM, that this service shows to NATS. Set it together with `WEBCAPTURE_NATS_KEY_FILE`.',
+  }),
+  natsKeyFile: optionalVariable('WEBCAPTURE_NATS_KEY_FILE', {
+    meaning: 'File with the private key of the client certificate, in PEM.',
+  }),
+  natsTlsServerName: optionalVariable('WEBCAPTURE_NATS_TLS_SERVER_NAME', {
+    defaultText: 'the host of the address',
+    meaning: 'Name that the certificates of the NATS servers must have. It is sent as SNI.',
+  }),
+  natsTlsFirst: choiceVariable('WEBCAPTURE_NATS_TLS_FIRST', ['on', 'off'], {
+    default: 'off',
+    meaning:
+      'Make the TLS handshake before anything else. Required by servers with `handshake_first`, and by load balancers that end TLS.',
+  }),
   regions: parsedVariable('WEBCAPTURE_REGIONS', {
     type: 'list such as `us-east:1,eu-west:2`',
     default: 'us-east:1,eu-west:1',
@@ -76,12 +115,29 @@ export function readCommonConfig(env: EnvReader, defaults: { opsPort: number }):
     nats: {
       url: commonVariables.natsUrl.read(env),
       ...(user !== undefined && password !== undefined ? { user, password } : {}),
+      ...readNatsTls(env),
     },
     ops: { host: commonVariables.opsHost.read(env), port: commonVariables.opsPort.read(env, defaults.opsPort) },
     logLevel: commonVariables.logLevel.read(env),
     pod,
     regions: commonVariables.regions.read(env),
   };
+}
+
+function readNatsTls(env: EnvReader): { readonly tls?: NatsTls } {
+  const files = {
+    caFile: commonVariables.natsCaFile.read(env),
+    certFile: commonVariables.natsCertFile.read(env),
+    keyFile: commonVariables.natsKeyFile.read(env),
+    serverName: commonVariables.natsTlsServerName.read(env),
+  };
+  const handshakeFirst = commonVariables.natsTlsFirst.read(env) === 'on';
+  if ((files.certFile === undefined) !== (files.keyFile === undefined)) {
+    env.problem('WEBCAPTURE_NATS_CERT_FILE', 'and WEBCAPTURE_NATS_KEY_FILE must be set together');
+  }
+  const set = Object.fromEntries(Object.entries(files).filter(([, value]) => value !== undefined));
+  const isTlsAddress = /(?:^|,)\s*tls:\/\//.test(commonVariables.natsUrl.read(env));
+  return isTlsAddress || handshakeFirst || Object.keys(set).length > 0 ? { tls: { ...set, handshakeFirst } } : {};
 }
 
 /** How clients reach the service; without a slash at the end. Fronts and controllers must be told the same. */

@@ -18,7 +18,7 @@ import {
 const restricted = { 'pod-security.kubernetes.io/enforce': 'restricted' };
 
 /** A pod of the fronts' image that does nothing until it is told to; it lives beside the release, as any client would. */
-async function startClient({ cluster }: Session): Promise<void> {
+export async function startClient({ cluster }: Session): Promise<void> {
   const code = await readFile(new URL('../client.mjs', import.meta.url), 'utf8');
   await cluster.apply({
     apiVersion: 'v1',

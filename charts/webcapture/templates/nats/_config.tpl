@@ -10,7 +10,7 @@ takes up to 450 B of memory and 1.7 KB of disk, so that they use about half of t
 */}}
 {{- define "webcapture.streamMaxBytes" -}}
 {{- $limits := dict -}}
-{{- if .Values.nats.enabled -}}
+{{- if include "webcapture.embeddedNats" . -}}
 {{- $volume := include "webcapture.natsVolumeBytes" . | int64 -}}
 {{- $isBucket := eq .Values.storage.type "gcs" -}}
 {{- $db := div (mul $volume (ternary 50 20 $isBucket)) 100 -}}

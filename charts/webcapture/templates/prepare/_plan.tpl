@@ -2,12 +2,12 @@
 {{- define "webcapture.plan" -}}
 {{- $secrets := list -}}
 {{- $owner := dict "app.kubernetes.io/managed-by" .Release.Service -}}
-{{- if not .Values.auth.existingSecret -}}
+{{- if not (or .Values.auth.existingSecret (include "webcapture.satellite" .)) -}}
 {{- $labels := merge (include "webcapture.selector" (dict "root" .) | fromYaml) $owner -}}
 {{- $secrets = append $secrets (dict "name" (include "webcapture.authSecret" .) "labels" $labels "keys" (list "admin-token")) -}}
 {{- end -}}
 {{- $statefulSet := "" -}}
-{{- if .Values.nats.enabled -}}
+{{- if include "webcapture.embeddedNats" . -}}
 {{- if not .Values.nats.existingSecret -}}
 {{- $labels := merge (include "webcapture.selector" (dict "root" . "component" "nats") | fromYaml) $owner -}}
 {{- $keys := list -}}

@@ -1,0 +1,130 @@
+import type { ComponentStatus, StatusReport } from '@webcapture/shared/api/status.ts';
+import { olderThan } from '@webcapture/shared/nats/connect.ts';
+import type { ConnectionProblem } from '@webcapture/shared/nats/connection-problem.ts';
+import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
+import { type FleetConfig, fleetConfigFormat, regionsOf, storageText } from '@webcapture/shared/queue/fleet-config.ts';
+import type { StorageConfig } from '@webcapture/shared/runtime/config.ts';
+import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions.ts';
+import { version } from '@webcapture/shared/runtime/run-service.ts';
+import type { ClusterReports } from './cluster-reports.ts';
+import type { Facts, FleetProblem, Reading } from './facts.ts';
+import { duration, worstStatus } from './verdict.ts';
+
+/** What a satellite sees of its fleet and of its own cluster. */
+export interface SatelliteView {
+  /** What stands in the way of the connection; null while it stands, or is being made for the first time. */
+  readonly connection: ConnectionProblem | null;
+  readonly isConnected: boolean;
+  /** As the hub has written it; null: it has written none; undefined before it was read. */
+  readonly fleetConfig: FleetConfig | null | undefined;
+  /** The status of the fleet as last written by the hub. */
+  readonly status: { readonly report: StatusReport; readonly ageMs: number } | null;
+  /** Since the start. */
+  readonly upForMs: number;
+  /** A status that is older says nothing any more. */
+  readonly staleMs: number;
+  readonly fleet: Pick<Fleet, 'fresh' | 'silent'>;
+  readonly clusters: Pick<ClusterReports, 'of'>;
+  readonly backgroundSlots?: ReadonlyMap<Region, number>;
+}
+
+interface Installation {
+  readonly regions: readonly InstalledRegion[];
+  readonly storage: StorageConfig;
+}
+
+/** After so long without a word of the hub, that is a problem and not a start. */
+const startMs = 15_000;
+
+/** What a satellite knows about its regions: the word of the hub, its own cluster, and what stands between them. */
+export function readSatellite(
+  { regions, storage }: Installation,
+  view: SatelliteView,
+  now: number = Date.now(),
+): Reading & { readonly problems: ReadonlyMap<Region, FleetProblem> } {
+  const report = view.status?.report ?? null;
+  const problems = new Map<Region, FleetProblem>();
+  for (const { region } of regions) {
+    const problem = problemOf(region, storage, view);
+    if (problem !== null) problems.set(region, problem);
+  }
+  const facts: Facts = {
+    at: now,
+    queue: { kind: 'unreachable', why: 'no answer' },
+    storage: null,
+    regions: regions.map(({ region, minRenderers }) => {
+      const depths = problems.has(region) ? undefined : report?.waiting?.[region];
+      return {
+        region,
+        wanted: minRenderers,
+        backgroundSlots: view.backgroundSlots?.get(region),
+        fleetKnown: view.isConnected && view.connection === null,
+        pods: view.fleet.fresh(region),
+        silent: view.fleet.silent(region),
+        waiting: depths === undefined ? null : { ...depths, oldestInteractiveMs: null, oldestBackgroundMs: null },
+        canary: null,
+        clusters: view.clusters.of(region),
+      };
+    }),
+  };
+  const components = regions.flatMap(({ region }) => componentOf(region, report, problems.get(region), now) ?? []);
+  return {
+    facts,
+    problems,
+    report:
+      components.length < regions.length
+        ? null
+        : {
+            components,
+            queued: report?.queued ?? {},
+            overall: worstStatus(components.map(({ status }) => status)),
+            at: now,
+          },
+  };
+}
+
+function problemOf(region: Region, storage: StorageConfig, view: SatelliteView): FleetProblem | null {
+  const { connection, fleetConfig, status, upForMs, staleMs } = view;
+  if (connection !== null) return connection;
+  if (!view.isConnected || fleetConfig === undefined || fleetConfig === null) {
+    if (upForMs < startMs) return null;
+    const message = view.isConnected
+      ? 'NATS answers, but no hub has written the configuration of the fleet'
+      : 'the connection to NATS is still being made';
+    return { reason: 'FleetUnreachable', message };
+  }
+  const { hub, minSatelliteVersion, format, values } = fleetConfig;
+  if (format > fleetConfigFormat || olderThan(version, minSatelliteVersion)) {
+    const message = `this satellite has version ${version}; its hub has ${hub.version} and works with ${minSatelliteVersion} or newer. Upgrade the satellite`;
+    return { reason: 'VersionUnsupported', message };
+  }
+  const installed = regionsOf(fleetConfig);
+  if (!installed.includes(region)) {
+    const message = `the hub ${hub.name} does not have the region ${region}; it has ${installed.join(', ')}. Add it to otherRegions of the hub, or correct regions of this satellite`;
+    return { reason: 'RegionUnknown', message };
+  }
+  const own = storageText(storage);
+  if (own !== values.storage) {
+    const message = `this satellite keeps files in ${own}, and the hub ${hub.name} in ${values.storage}`;
+    return { reason: 'ConfigurationDiffers', message };
+  }
+  if (status === null ? upForMs < startMs : status.ageMs <= staleMs) return null;
+  const silence = status === null ? 'has written no status' : `has written no status for ${duration(status.ageMs)}`;
+  return { reason: 'FleetUnreachable', message: `the hub ${hub.name} ${silence}` };
+}
+
+/** Null while there is nothing to say. */
+function componentOf(
+  region: Region,
+  report: StatusReport | null,
+  problem: FleetProblem | undefined,
+  now: number,
+): ComponentStatus | null {
+  const name = `engine.${region}`;
+  const told = report?.components.find((component) => component.name === name);
+  if (problem === undefined) return told ?? null;
+  if (told !== undefined && problem.reason === 'ConfigurationDiffers') {
+    return { ...told, message: `${problem.message}; ${told.message ?? ''}` };
+  }
+  return { name, status: 'major_outage', message: problem.message, lastCheckedAt: new Date(now).toISOString() };
+}

@@ -1,0 +1,268 @@
+import { AuthorizationError, type Status } from '@nats-io/nats-core';
+import { randomUUID } from 'node:crypto';
+import type { Registry } from 'prom-client';
+import { type StatusReport, statusStaleMs } from '@webcapture/shared/api/status.ts';
+import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { type ConnectionProblem, connectionProblem } from '@webcapture/shared/nats/connection-problem.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { createHeartbeatFaults, Fleet } from '@webcapture/shared/queue/fleet.ts';
+import {
+  type FleetConfig,
+  FleetConfigCheck,
+  fleetConfigKey,
+  storageText,
+} from '@webcapture/shared/queue/fleet-config.ts';
+import { maxHeartbeatBytes } from '@webcapture/shared/queue/heartbeat.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
+import type { Shutdown } from '@webcapture/shared/runtime/shutdown.ts';
+import type { ControllerConfig } from './config.ts';
+import { type ClusterReport, ClusterReports, satelliteKey } from './health/cluster-reports.ts';
+import { type FleetProblem, type FleetReason, fleetReasons, LatestReading } from './health/facts.ts';
+import { createControllerMetrics } from './health/metrics.ts';
+import { readSatellite, type SatelliteView } from './health/satellite-reading.ts';
+import { answerScale } from './health/scale.ts';
+import { repeat } from './loops.ts';
+import { gaugeOf } from './metrics.ts';
+import { controllerTimes, type ControllerTimes } from './times.ts';
+
+/** How often the hub's configuration and status are read. */
+const readMs = 2000;
+
+/** A connection that is lost for less is not worth a word: servers restart. */
+const lostMs = 5000;
+
+/**
+ * A process reads its password once. So it is restarted when NATS has refused it for so long: its Secret may be another one by now.
+ */
+const refusedMs = 60_000;
+
+/**
+ * Starts the controller of a satellite: it reports the pods of its cluster to the hub, and shows there what the hub says of its regions. It
+ * decides nothing about the fleet. It goes on without a connection, since the resources of its cluster are where its operator looks for the
+ * reason. Returns the operators' port.
+ */
+export async function startSatellite(
+  config: ControllerConfig,
+  { log, shutdown }: { log: Logger; shutdown: Shutdown },
+  times: ControllerTimes = controllerTimes,
+): Promise<number> {
+  const registry = createMetrics('controller');
+  const latest = new LatestReading();
+  const hung = new Set<string>();
+  const [{ region: home } = { region: null }] = config.regions;
+  if (config.kubernetes === null || home === null) throw new RangeError('a satellite has a cluster and a region');
+  const { signal } = shutdown;
+  const link = new FleetLink(config, { registry, log });
+  const problem = () => [...(latest.get()?.problems?.values() ?? [])][0] ?? null;
+  const ops = await startOpsServer({
+    ...config.ops,
+    metrics: registry,
+    log,
+    notReady: () => (latest.get() === null ? 'waiting for the fleet' : (problem()?.message ?? null)),
+    notLive: () => {
+      if (link.refusedForMs > refusedMs) return 'NATS refuses the credential; a restart reads it again';
+      return hung.size === 0 ? null : `the work of a term as leader of ${[...hung].join(' and ')} does not end`;
+    },
+    more: (path) => answerScale(path, latest),
+  });
+  shutdown.add('the operations server', () => ops.close());
+
+  const clusters = new ClusterReports(false);
+  const metrics = createControllerMetrics(registry);
+  const showProblems = createProblemLog(registry, log);
+  const tick = async () => {
+    const view: SatelliteView = { ...link.view(), clusters, backgroundSlots: config.backgroundSlots };
+    const reading = readSatellite(config, view);
+    latest.set(reading);
+    metrics.showFacts(reading.facts);
+    showProblems(reading.problems.values());
+  };
+  const { runKubernetes } = await import('./kubernetes/run.ts');
+  const live = {
+    put: async (key: string, report: unknown, options: { ttlSeconds?: number } = {}) => {
+      // What this cluster sees is shown here whether or not the hub can be told.
+      clusters.receive(key, report as ClusterReport);
+      return link.connected ? link.put(key, report, options) : 0;
+    },
+  };
+  const inCluster = {
+    settings: config.kubernetes,
+    holder: `${config.pod}/${randomUUID()}`,
+    pod: config.pod,
+    live,
+    reportKey: (uid: string) => satelliteKey(home, uid),
+    identify: () => undefined,
+    latest,
+    registry,
+    log,
+    onHang: (what: string, isHung: boolean) => void (isHung ? hung.add(what) : hung.delete(what)),
+    times: times.kubernetes,
+  };
+  const loops = Promise.all([
+    repeat({ what: 'reading the state of the fleet', everyMs: times.tickMs, signal, log }, tick),
+    repeat({ what: 'reading the configuration and status of the hub', everyMs: readMs, signal, log }, () =>
+      link.read(),
+    ),
+    runKubernetes(inCluster, signal),
+    link.connect(home, signal),
+  ]);
+  shutdown.add('the connection to NATS', () => link.close());
+  shutdown.add('the loops of the controller', () => loops);
+  return ops.port;
+}
+
+export const createSatelliteMetrics = (registry: Registry) =>
+  gaugeOf(
+    registry,
+    'webcapture_satellite_problem',
+    'What keeps this satellite from its fleet, by reason: 1 while it does, otherwise 0. Satellites only.',
+    ['reason'],
+  );
+
+/** Logs each problem once, by its reason, and shows by a metric which there are. */
+function createProblemLog(registry: Registry, log: Logger): (problems: Iterable<FleetProblem>) => void {
+  const gauge = createSatelliteMetrics(registry);
+  let told: ReadonlyMap<FleetReason, string> = new Map();
+  return (problems) => {
+    const now = new Map([...problems].map(({ reason, message }) => [reason, message]));
+    for (const reason of fleetReasons) gauge.set({ reason }, now.has(reason) ? 1 : 0);
+    for (const [reason, message] of now) {
+      // Its words may count seconds.
+      if (!told.has(reason)) log.error({ reason }, `this satellite does not work in its fleet: ${reason}: ${message}`);
+    }
+    if (now.size === 0 && told.size > 0) log.info('this satellite works in its fleet again');
+    told = now;
+  };
+}
+
+/** The way to the hub: what was last read of it, and what stands in between. */
+class FleetLink {
+  readonly #config: ControllerConfig;
+  readonly #log: Logger;
+  readonly #check: FleetConfigCheck;
+  readonly #fleet: Fleet;
+  #session: NatsSession | null = null;
+  #live: Entries | null = null;
+  #problem: ConnectionProblem | null = null;
+  #lostAt: number | null = null;
+  #refusedSince: number | null = null;
+  #fleetConfig: FleetConfig | null | undefined;
+  #status: { readonly report: StatusReport; readonly at: number } | null = null;
+  #heartbeats = 0;
+  readonly #startedAt = performance.now();
+
+  constructor(config: ControllerConfig, { registry, log }: { registry: Registry; log: Logger }) {
+    this.#config = config;
+    this.#log = log;
+    this.#check = new FleetConfigCheck({ storage: storageText(config.storage) }, { registry, log });
+    this.#fleet = new Fleet(undefined, createHeartbeatFaults(registry, log));
+  }
+
+  get connected(): boolean {
+    return this.#session?.connected() ?? false;
+  }
+
+  get refusedForMs(): number {
+    return this.#refusedSince === null ? 0 : performance.now() - this.#refusedSince;
+  }
+
+  view() {
+    const now = performance.now();
+    const lostForMs = this.#lostAt === null ? 0 : now - this.#lostAt;
+    const lost: ConnectionProblem | null =
+      lostForMs > lostMs
+        ? (this.#problem ?? connectionProblem(new Error('the connection was lost'), this.#config.nats))
+        : null;
+    return {
+      connection: this.#session === null ? this.#problem : lost,
+      isConnected: this.#session !== null,
+      fleetConfig: this.#fleetConfig,
+      status: this.#status === null ? null : { report: this.#status.report, ageMs: now - this.#status.at },
+      upForMs: now - this.#startedAt,
+      staleMs: statusStaleMs,
+      fleet: this.#fleet,
+    };
+  }
+
+  /** Connects, however long it takes, and listens to heartbeats. Never throws. */
+  async connect(home: string, signal: AbortSignal): Promise<void> {
+    const { nats, pod } = this.#config;
+    const session = await connectNats({
+      ...nats,
+      name: `webcapture satellite ${pod}`,
+      inboxPrefix: `_INBOX.satellite.${home}`,
+      log: this.#log,
+      signal,
+      onProblem: (problem) => this.#note(problem),
+    }).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+      return null;
+    });
+    if (session === null) return;
+    session.onStatus((status) => this.#follow(status));
+    this.#live = new Entries(session, 'live', 'by-subject');
+    this.#session = session;
+    this.#note(null);
+    session.nc.subscribe('$KV.live.fleet.*.*', {
+      callback: (error, message) => {
+        if (error !== null || message.data.length > maxHeartbeatBytes) return;
+        // Each message is a heartbeat of its own.
+        this.#fleet.hear(message.subject.slice('$KV.live.'.length), valueOf(message.data), ++this.#heartbeats);
+      },
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#session?.nc.close();
+  }
+
+  put(key: string, value: unknown, options: { ttlSeconds?: number }): Promise<number> {
+    if (this.#live === null) throw new Error('there is no connection to NATS');
+    return this.#live.put(key, value, options);
+  }
+
+  /** Reads what the hub has written. Throws when NATS does not answer. */
+  async read(): Promise<void> {
+    if (this.#live === null || !this.connected) return;
+    const [config, status] = await withDeadline(
+      Promise.all([this.#live.get<FleetConfig>(fleetConfigKey), this.#live.get<StatusReport>('status')]),
+      readMs,
+      'reading the configuration and status of the hub',
+    );
+    this.#fleetConfig = config?.value ?? null;
+    this.#check.compare(this.#fleetConfig);
+    // One that is read once more has grown older: by this clock, since that of the hub may differ.
+    if (status !== null && status.value.at !== this.#status?.report.at) {
+      this.#status = { report: status.value, at: performance.now() };
+    }
+  }
+
+  #follow(status: Status): void {
+    if (status.type === 'disconnect') this.#lostAt ??= performance.now();
+    if (status.type === 'error' && status.error instanceof AuthorizationError) {
+      this.#note(connectionProblem(status.error, this.#config.nats));
+    }
+    if (status.type === 'reconnect') {
+      this.#lostAt = null;
+      this.#note(null);
+    }
+  }
+
+  #note(problem: ConnectionProblem | null): void {
+    this.#problem = problem;
+    if (problem?.reason === 'AuthenticationFailed') this.#refusedSince ??= performance.now();
+    else this.#refusedSince = null;
+  }
+}
+
+/** A heartbeat, or null where it was withdrawn. */
+function valueOf(data: Uint8Array): unknown {
+  if (data.length === 0) return null;
+  try {
+    return JSON.parse(new TextDecoder().decode(data));
+  } catch {
+    return undefined;
+  }
+}

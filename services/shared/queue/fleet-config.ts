@@ -1,0 +1,131 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { AccountLimits } from '../accounts/limits.ts';
+import type { Entries } from '../nats/entries.ts';
+import type { StorageConfig } from '../runtime/config.ts';
+import { delay, withDeadline } from '../runtime/deadline.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { type InstalledRegion, isRegion, type Region } from '../runtime/regions.ts';
+
+/** What all processes of a fleet must agree on, each as a text that can be compared. */
+export const fleetFields = [
+  'regions',
+  'storage',
+  'publicUrl',
+  'cdnUrl',
+  'defaultLimits',
+  'streamReplicas',
+  'streamMaxBytes',
+] as const;
+export type FleetField = (typeof fleetFields)[number];
+export type FleetValues = Readonly<Record<FleetField, string>>;
+
+/** The configuration of the fleet, which the leader of its hub writes to the key `config` of the bucket `live`. */
+export interface FleetConfig {
+  /** Of this record; a reader that does not know the format is too old. */
+  readonly format: number;
+  readonly hub: {
+    /** Of the installation: the uid of its Lease, or {@link idWithoutCluster}. */
+    readonly id: string;
+    /** Its namespace and release, for people. */
+    readonly name: string;
+    readonly version: string;
+  };
+  /** The oldest version of satellites that the hub works with. */
+  readonly minSatelliteVersion: string;
+  readonly values: FleetValues;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+export const fleetConfigKey = 'config';
+export const fleetConfigFormat = 1;
+
+/** Without a cluster, whoever has the data is the hub. */
+export const idWithoutCluster = 'without a cluster';
+
+export const regionsText = (regions: readonly InstalledRegion[]): string =>
+  regions
+    .map(({ region, minRenderers }) => `${region}:${minRenderers}`)
+    .toSorted()
+    .join(',');
+
+export const storageText = ({ bucket }: StorageConfig): string =>
+  bucket === undefined ? 'nats' : `${bucket.endpoint ?? 'gs:/'}/${bucket.bucket}/${bucket.prefix}`;
+
+export const limitsText = (limits: AccountLimits): string => numbersText(limits);
+
+export const numbersText = (numbers: object): string =>
+  Object.entries(numbers)
+    .map(([name, number]) => `${name}=${String(number)}`)
+    .toSorted()
+    .join(',');
+
+/** The regions that the hub has. */
+export function regionsOf({ values }: FleetConfig): readonly Region[] {
+  return values.regions
+    .split(',')
+    .map((entry) => entry.split(':')[0])
+    .filter(isRegion);
+}
+
+/** The fields in which a process, which may know of some only, differs from the fleet. */
+export function differencesFrom({ values }: FleetConfig, own: Partial<FleetValues>): readonly FleetField[] {
+  return fleetFields.filter((field) => own[field] !== undefined && own[field] !== values[field]);
+}
+
+/** How often a process looks at the configuration of the fleet. */
+const checkIntervalMs = 10_000;
+const readTimeoutMs = 2000;
+
+/**
+ * Compares a process with the configuration of its fleet: a difference is logged once, and shown by a metric. It changes nothing, as the
+ * hub decides.
+ */
+export class FleetConfigCheck {
+  readonly #own: Partial<FleetValues>;
+  readonly #log: Logger;
+  readonly #mismatch: Gauge<'field'>;
+  #told = '';
+
+  constructor(own: Partial<FleetValues>, { registry, log }: { registry: Registry; log: Logger }) {
+    this.#own = own;
+    this.#log = log;
+    this.#mismatch = new Gauge({
+      name: 'webcapture_fleet_config_mismatch',
+      help: 'Fields in which the configuration of this process differs from that of its fleet, which the hub decides: 1 for each that differs, otherwise 0.',
+      labelNames: ['field'],
+      registers: [registry],
+    });
+    this.compare(null);
+  }
+
+  /** Returns the fields that differ; none while there is no configuration. */
+  compare(found: FleetConfig | null): readonly FleetField[] {
+    const fields = found === null ? [] : differencesFrom(found, this.#own);
+    for (const field of fleetFields) {
+      if (this.#own[field] !== undefined) this.#mismatch.set({ field }, fields.includes(field) ? 1 : 0);
+    }
+    if (found === null) return fields;
+    const told = fields.map((field) => `${field} is ${this.#own[field]} here and ${found.values[field]} in the fleet`);
+    const text = told.join('; ');
+    if (text === this.#told) return fields;
+    this.#told = text;
+    const { name, version } = found.hub;
+    if (fields.length === 0) this.#log.info('the configuration agrees with that of the fleet again');
+    else this.#log.warn({ fields, hub: name, version }, `the configuration differs from that of the fleet: ${text}`);
+    return fields;
+  }
+
+  /** Compares again and again until the signal aborts. Never throws. */
+  async follow(live: Entries, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const entry = await withDeadline(live.get<FleetConfig>(fleetConfigKey), readTimeoutMs, 'reading the fleet');
+        this.compare(entry?.value ?? null);
+      } catch {
+        // What NATS does not tell now, it tells the next time.
+      }
+      await delay(checkIntervalMs, signal);
+    }
+  }
+}

@@ -1,0 +1,213 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { natsCertificates } from '../harness/nats-certificates.ts';
+import { Cluster } from './cluster.ts';
+import { images } from './images.ts';
+import { release, type Session, until } from './session.ts';
+import { startPod } from './start-pod.ts';
+
+/** Where the satellite is: a release of its own in the cluster of WEBCAPTURE_SATELLITE_KUBECONFIG. */
+export const near = 'us-east';
+export const far = 'asia-southeast';
+/** One that NATS has users for, and the hub does not have. */
+export const unknown = 'eu-west';
+export const region = `engine.${far}`;
+
+export const usersOf = (...regions: readonly string[]) =>
+  regions.flatMap((name) => [`renderer-${name}`, `satellite-${name}`]);
+export const hubUsers = ['front', 'controller', `renderer-${near}`];
+
+const password = (user: string) => `p${Buffer.from(user).toString('hex')}`;
+export const secretOf = (name: string, data: Readonly<Record<string, string>>) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name },
+  stringData: data,
+});
+export const passwords = (names: readonly string[]) =>
+  secretOf('webcapture-nats', Object.fromEntries(names.map((name) => [`${name}-password`, password(name)])));
+
+/** A copy of the cluster's tools that talk to the satellite. */
+class Satellite extends Cluster {
+  readonly #kubeconfig = process.env['WEBCAPTURE_SATELLITE_KUBECONFIG'] ?? '';
+
+  override kubectl(args: readonly string[], options = {}): Promise<string> {
+    return super.kubectl(['--kubeconfig', this.#kubeconfig, ...args], options);
+  }
+
+  override helm(args: readonly string[], options = {}): Promise<string> {
+    return super.helm(['--kubeconfig', this.#kubeconfig, ...args], options);
+  }
+}
+
+export const satelliteOf = ({ cluster }: Session) => new Satellite(cluster.namespace, cluster.helmPath);
+export const inSatellite = (session: Session): Session => ({ ...session, cluster: satelliteOf(session) });
+
+/** A nats-server with TLS and the users of the command that the docs name. */
+export async function startNats({ cluster }: Session): Promise<void> {
+  const command = fileURLToPath(new URL('../../deploy/chart/nats-users.ts', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    command,
+    near,
+    '--satellite',
+    far,
+    '--satellite',
+    unknown,
+  ]);
+  const values = JSON.parse(stdout.slice(stdout.indexOf('{'))) as { config: { merge: object } };
+  const authorization = JSON.stringify(values.config.merge, null, 1).replaceAll(
+    /"<< \$(\w+)_PASSWORD >>"/g,
+    (_, name: string) => JSON.stringify(password(name.toLowerCase().replaceAll('_', '-'))),
+  );
+  const config = [
+    'listen: "0.0.0.0:4222"',
+    'max_payload: 8MB',
+    'jetstream { store_dir: "/data", sync_interval: "1s" }',
+    'tls { cert_file: "/tls/tls.crt", key_file: "/tls/tls.key" }',
+    authorization.slice(1, -1),
+  ].join('\n');
+  const { serverCert, serverKey } = natsCertificates;
+  const files = { 'nats.conf': config, 'tls.crt': serverCert, 'tls.key': serverKey };
+  await cluster.apply(secretOf('nats', files));
+  const labels = { app: 'nats' };
+  await cluster.apply({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'nats' },
+    spec: {
+      replicas: 1,
+      strategy: { type: 'Recreate' },
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          automountServiceAccountToken: false,
+          terminationGracePeriodSeconds: 5,
+          shareProcessNamespace: true,
+          securityContext: {
+            runAsNonRoot: true,
+            runAsUser: 10001,
+            fsGroup: 10001,
+            seccompProfile: { type: 'RuntimeDefault' },
+          },
+          containers: [
+            {
+              name: 'nats',
+              image: images.nats,
+              args: ['--config', '/tls/nats.conf'],
+              ports: [{ containerPort: 4222 }],
+              readinessProbe: { tcpSocket: { port: 4222 }, periodSeconds: 1 },
+              securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+              volumeMounts: [
+                { name: 'files', mountPath: '/tls' },
+                { name: 'data', mountPath: '/data' },
+              ],
+            },
+            // The image of nats-server has nothing that could end it.
+            {
+              name: 'hand',
+              image: images.front,
+              command: ['sleep', 'infinity'],
+              securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+            },
+          ],
+          volumes: [
+            { name: 'files', secret: { secretName: 'nats' } },
+            // Kept over the end of the container, as a volume is.
+            { name: 'data', emptyDir: {} },
+          ],
+        },
+      },
+    },
+  });
+  await cluster.apply(serviceOf('nats', { ports: [{ port: 4222 }] }));
+}
+
+const serviceOf = (name: string, spec: object) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name },
+  spec: { selector: { app: name }, ...spec },
+});
+
+/** A pod through which the satellite reaches NATS: what stops it cuts the link both ways, and nobody is told. */
+export async function startLink({ cluster }: Session): Promise<void> {
+  const code =
+    'const net=require("net");net.createServer((a)=>{const b=net.connect(4222,"nats");a.pipe(b);b.pipe(a);' +
+    'for(const s of[a,b])s.on("error",()=>{a.destroy();b.destroy()})}).listen(4222)';
+  await startPod(cluster, {
+    name: 'link',
+    labels: { app: 'link' },
+    container: { image: images.front, command: ['sh', '-c', `node -e '${code}' & echo $! > /tmp/pid; wait`] },
+  });
+  await cluster.apply(serviceOf('link', { type: 'NodePort', ports: [{ port: 4222 }] }));
+}
+
+export const signalLink = ({ cluster }: Session, signal: 'STOP' | 'CONT') =>
+  cluster.exec('link', ['sh', '-c', `kill -${signal} "$(cat /tmp/pid)"`]);
+
+/** Where the satellite reaches the hub's NATS: a port of the hub's node. */
+export async function linkUrl({ cluster }: Session): Promise<string> {
+  const { items } = await cluster.get<{
+    items: { status: { addresses: { type: string; address: string }[] } }[];
+  }>(['nodes']);
+  const { spec } = await cluster.get<{ spec: { ports: { nodePort: number }[] } }>(['service', 'link']);
+  const host = items[0]?.status.addresses.find(({ type }) => type === 'InternalIP')?.address;
+  return `tls://${host}:${spec.ports[0]?.nodePort}`;
+}
+
+/** Values that hub and satellite have in common. */
+export const joining = (url: string) => ({
+  nats: {
+    enabled: false,
+    url,
+    existingSecret: 'webcapture-nats',
+    tls: { caSecret: 'webcapture-nats-ca', serverName: 'nats.test' },
+  },
+  networkPolicy: { natsPort: Number(new URL(url).port) },
+  renderRegions: 'always',
+});
+
+/** `helm install` with values of a file, since they are nested. */
+export async function install(
+  cluster: Cluster,
+  { chart, imageArgs }: Pick<Session, 'chart' | 'imageArgs'>,
+  values: object,
+  wait = true,
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'regions-'));
+  try {
+    const file = join(folder, 'values.json');
+    await writeFile(file, JSON.stringify(values));
+    const waiting = wait ? ['--wait', '--timeout', '8m'] : [];
+    await cluster.helm(['upgrade', '--install', release, chart, ...imageArgs, '--values', file, ...waiting]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** What `kubectl get renderregions` of the satellite says: reason and message of Ready. */
+async function readyOf(session: Session, name: string): Promise<{ readonly reason: string; readonly message: string }> {
+  interface Resource {
+    readonly status?: { readonly conditions?: readonly { type: string; reason: string; message: string }[] };
+  }
+  const { status } = await satelliteOf(session).get<Resource>(['renderregion', name]);
+  const { reason = 'none', message = '' } = status?.conditions?.find(({ type }) => type === 'Ready') ?? {};
+  return { reason, message };
+}
+
+export const untilReason = (session: Session, reason: string, deadlineMs = 60_000, name: string = far) =>
+  until(
+    `the RenderRegion of the satellite to say ${reason}`,
+    async () => {
+      const ready = await readyOf(session, name);
+      if (ready.reason === reason) return ready;
+      throw new Error(JSON.stringify(ready));
+    },
+    deadlineMs,
+  );

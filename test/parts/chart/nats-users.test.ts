@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, inject, test } from 'vitest';
+import { parse } from 'yaml';
+import { secretKeyOf } from '../../harness/chart-nats.ts';
+import { chartFolder, helmDeadlineMs, podOf, render } from '../../harness/helm.ts';
+
+const run = promisify(execFile);
+const command = fileURLToPath(new URL('../../../deploy/chart/nats-users.ts', import.meta.url));
+
+interface Values {
+  readonly config: { readonly merge: { readonly authorization: { readonly users: readonly { user: string }[] } } };
+  readonly container: {
+    readonly env: Readonly<Record<string, { readonly valueFrom: { readonly secretKeyRef: { readonly key: string } } }>>;
+  };
+}
+
+const print = async (args: readonly string[]) =>
+  parse((await run(process.execPath, [command, ...args])).stdout) as Values;
+
+test(
+  'the users of the official NATS chart are those that the examples of hub and satellite sign in with',
+  async () => {
+    const { config, container } = await print(['us-east', '--satellite', 'asia-southeast']);
+    const keys = Object.values(container.env).map(({ valueFrom }) => valueFrom.secretKeyRef.key);
+    const { users } = config.merge.authorization;
+    expect(keys).toEqual(users.map(({ user }) => `${user}-password`));
+    const example = async (name: string) =>
+      render(parse(await readFile(`${chartFolder}/examples/nats/${name}.yaml`, 'utf8')) as object);
+    const objects = [...(await example('hub')), ...(await example('satellite'))];
+    const containers = objects.flatMap((it) => podOf(it)?.containers ?? []).flatMap(({ env = [] }) => env);
+    const used = new Set(containers.flatMap((it) => secretKeyOf(it) ?? []).map(({ key }) => key));
+    used.delete('admin-token');
+    expect([...used, 'backup-password'].toSorted()).toEqual(keys.toSorted());
+
+    // As the official chart writes it: without the quotes.
+    const text = JSON.stringify(config.merge, null, 1).replaceAll(/"<< (\$\w+) >>"/g, '$1');
+    const file = join(await mkdtemp(join(inject('tempFolder'), 'nats-users-')), 'nats.conf');
+    await writeFile(file, text.slice(1, -1));
+    const env = Object.fromEntries(Object.keys(container.env).map((name) => [name, 'password']));
+    await run(inject('tools').natsServer, ['-t', '-c', file], { env });
+  },
+  helmDeadlineMs,
+);
+
+test('a region that does not exist is refused', async () => {
+  await expect(run(process.execPath, [command, 'mars'])).rejects.toThrow(/There is no region mars/);
+});

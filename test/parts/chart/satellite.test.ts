@@ -1,0 +1,172 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { readControllerConfig } from '../../../services/controller/config.ts';
+import { readRendererConfig } from '../../../services/renderer/config.ts';
+import { secretKeyOf } from '../../harness/chart-nats.ts';
+import {
+  chartFolder,
+  envOf,
+  find,
+  helm,
+  helmDeadlineMs,
+  imageArgs,
+  podOf,
+  render,
+  type KubeObject,
+} from '../../harness/helm.ts';
+
+const satellite = {
+  role: 'satellite',
+  regions: [{ name: 'asia-southeast', replicas: 2 }, { name: 'asia-east' }],
+  nats: {
+    url: 'tls://nats.hub.example:4222',
+    existingSecret: 'nats',
+    tls: { caSecret: 'ca', clientSecret: 'client', serverName: 'nats.internal', handshakeFirst: true },
+  },
+  renderRegions: 'always',
+};
+
+/** What only a hub has may be switched on by the values that all clusters of an operator share. */
+const shared = {
+  ...satellite,
+  keda: { enabled: true },
+  front: { autoscaling: { enabled: true } },
+  monitoring: {
+    serviceMonitor: { enabled: true },
+    prometheusRule: { enabled: true },
+    dashboard: { enabled: true },
+  },
+};
+
+let objects: readonly KubeObject[];
+let everything: readonly KubeObject[];
+beforeAll(async () => {
+  [objects, everything] = await Promise.all([render(satellite), render(shared)]);
+}, helmDeadlineMs);
+
+const namesOf = (of: readonly KubeObject[]) => of.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+
+describe('a satellite', () => {
+  test('has renderers and a controller, and nothing of a hub', () => {
+    expect(namesOf(objects).toSorted()).toEqual(
+      [
+        'Deployment wc-webcapture-controller',
+        'Deployment wc-webcapture-renderer-asia-east',
+        'Deployment wc-webcapture-renderer-asia-southeast',
+        'NetworkPolicy wc-webcapture-controller',
+        'NetworkPolicy wc-webcapture-renderer',
+        'PodDisruptionBudget wc-webcapture-controller',
+        'PodDisruptionBudget wc-webcapture-renderer-asia-east',
+        'PodDisruptionBudget wc-webcapture-renderer-asia-southeast',
+        'RenderRegion asia-east',
+        'RenderRegion asia-southeast',
+        'Role wc-webcapture-controller',
+        'RoleBinding wc-webcapture-controller',
+        'Service wc-webcapture-controller',
+        'ServiceAccount wc-webcapture-controller',
+        'ServiceAccount wc-webcapture-renderer',
+      ].toSorted(),
+    );
+    const added = namesOf(everything).filter((name) => !namesOf(objects).includes(name));
+    expect(added.toSorted()).toEqual([
+      'ScaledObject wc-webcapture-renderer-asia-east',
+      'ScaledObject wc-webcapture-renderer-asia-southeast',
+      'Service wc-webcapture-metrics',
+      'ServiceMonitor wc-webcapture',
+    ]);
+  });
+
+  test('tells its pods where the hub is, and by which certificates and user they join it', () => {
+    const tls = {
+      caFile: '/var/run/secrets/webcapture/nats/ca.crt',
+      certFile: '/var/run/secrets/webcapture/nats/tls.crt',
+      keyFile: '/var/run/secrets/webcapture/nats/tls.key',
+      serverName: 'nats.internal',
+      handshakeFirst: true,
+    };
+    const added = {
+      WEBCAPTURE_POD: 'pod',
+      WEBCAPTURE_NATS_PASSWORD: 'secret',
+      KUBERNETES_SERVICE_HOST: '10.96.0.1',
+      KUBERNETES_SERVICE_PORT: '443',
+    };
+    const envFor = (name: string) => envOf(find(objects, 'Deployment', `wc-webcapture-${name}`));
+    const controller = readControllerConfig({ ...envFor('controller'), ...added });
+    const { password: _, ...nats } = controller.nats;
+    expect(controller.role).toBe('satellite');
+    expect(nats).toEqual({ url: 'tls://nats.hub.example:4222', user: 'satellite-asia-southeast', tls });
+    expect(controller.regions.map(({ region }) => region)).toEqual(['asia-southeast', 'asia-east']);
+    const renderer = readRendererConfig({ ...envFor('renderer-asia-east'), ...added });
+    expect([renderer.nats.user, renderer.nats.tls]).toEqual(['renderer-asia-east', tls]);
+    const keys = ['controller', 'renderer-asia-east'].flatMap((name) =>
+      (podOf(find(objects, 'Deployment', `wc-webcapture-${name}`))?.containers[0]?.env ?? []).flatMap(
+        (it) => secretKeyOf(it) ?? [],
+      ),
+    );
+    expect(keys).toEqual([
+      { name: 'nats', key: 'satellite-asia-southeast-password' },
+      { name: 'nats', key: 'renderer-asia-east-password' },
+    ]);
+    for (const name of ['controller', 'renderer-asia-east']) {
+      expect(podOf(find(objects, 'Deployment', `wc-webcapture-${name}`))?.volumes).toContainEqual({
+        name: 'nats-tls',
+        projected: {
+          sources: [
+            { secret: { name: 'ca', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+            {
+              secret: {
+                name: 'client',
+                items: [
+                  { key: 'tls.crt', path: 'tls.crt' },
+                  { key: 'tls.key', path: 'tls.key' },
+                ],
+              },
+            },
+          ],
+        },
+      });
+    }
+  });
+
+  test('replaces a controller that does not find its fleet, although its successor is not ready either', () => {
+    expect(find(objects, 'Deployment', 'wc-webcapture-controller')['spec']).toMatchObject({
+      strategy: { type: 'Recreate' },
+    });
+  });
+
+  test('has a controller that reaches no public address: webhooks are sent by the hub', () => {
+    const { egress } = find(objects, 'NetworkPolicy', 'wc-webcapture-controller')['spec'] as {
+      egress: { ports?: object[] }[];
+    };
+    // DNS, NATS and the API server.
+    expect(egress).toHaveLength(3);
+    expect(egress.filter(({ ports }) => ports === undefined)).toEqual([]);
+  });
+
+  test.each([
+    ['no address', { nats: { existingSecret: 'nats' } }, /^.*nats\.url: a satellite joins the NATS of its hub/s],
+    [
+      'no credential',
+      { nats: { url: 'tls://hub:4222' } },
+      /satellite-us-east-password, and renderer-<region>-password/,
+    ],
+    ['an Ingress', { ...satellite, ingress: { enabled: true, hosts: ['a.example'] } }, /a satellite has no fronts/],
+    ['other regions', { ...satellite, otherRegions: [{ name: 'us-west', replicas: 1 }] }, /otherRegions: only the hub/],
+    ['another role', { role: 'spoke' }, /role/],
+  ])('is refused with %s', async (_, values, message) => {
+    await expect(render({ role: 'satellite', ...values })).rejects.toThrow(message);
+  });
+
+  test(
+    'passes helm lint',
+    async () => {
+      const values = ['--values', `${chartFolder}/ci/satellite-values.yaml`];
+      const said = await helm(['lint', '--strict', '--kube-version', '1.33.0', ...imageArgs, ...values, chartFolder]);
+      expect(said).not.toMatch(/WARNING|ERROR/);
+    },
+    helmDeadlineMs,
+  );
+
+  test('needs NATS servers of the operator: the embedded one has no TLS', async () => {
+    await expect(render({ nats: { tls: { caSecret: 'ca' } } })).rejects.toThrow(/the embedded NATS has no TLS/);
+  });
+});

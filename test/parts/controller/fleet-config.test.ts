@@ -1,0 +1,147 @@
+import { Registry } from 'prom-client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { type FleetConfig, FleetConfigCheck, fleetConfigKey } from '@webcapture/shared/queue/fleet-config.ts';
+import { version } from '@webcapture/shared/runtime/run-service.ts';
+import { until } from '../../harness/until.ts';
+import { TestBroker } from './support/broker.ts';
+import { type LogLine, recordingLog } from './support/recording-log.ts';
+import { TestController } from './support/test-controller.ts';
+
+// One server; its controllers come and go. The tests follow each other.
+let broker: TestBroker;
+let session: NatsSession;
+let live: Entries;
+const running = new Set<TestController>();
+beforeAll(async () => {
+  broker = await TestBroker.start();
+  session = await broker.connect();
+  live = new Entries(session, 'live');
+});
+afterAll(async () => {
+  await Promise.all([...running].map((controller) => controller.stop()));
+  await broker.stop();
+});
+
+async function start(pod: string, env: Record<string, string> = {}): Promise<TestController> {
+  const common = { WEBCAPTURE_NATS_URL: broker.url, WEBCAPTURE_REGIONS: 'us-east:0', WEBCAPTURE_POD: pod };
+  const controller = await TestController.start({ ...common, ...env });
+  running.add(controller);
+  return controller;
+}
+
+async function stop(controller: TestController): Promise<void> {
+  running.delete(controller);
+  await controller.stop();
+}
+
+const found = async () => (await live.get<FleetConfig>(fleetConfigKey))?.value;
+const leads = async (controller: TestController) => (await controller.metric('webcapture_controller_leader')) === 1;
+const isReady = async (controller: TestController) => (await controller.probe('/readyz')) === 200;
+
+/** How many bytes the files may take, as a sign of who set up the streams last. */
+const filesLimit = async () => (await session.jsm.streams.info(streamNames.files)).config.max_bytes;
+const mebibyte = 1024 * 1024;
+const limited = (mebibytes: number) => ({ WEBCAPTURE_FILES_MAX_BYTES: String(mebibytes * mebibyte) });
+
+describe('the configuration of the fleet', { timeout: 90_000 }, () => {
+  let hub: TestController;
+
+  test('is written by the leader, as its variables have it', async () => {
+    hub = await start('hub', limited(8));
+    await until('the record', found);
+    expect(await found()).toMatchObject({
+      format: 1,
+      hub: { id: 'without a cluster', name: 'hub', version },
+      values: { regions: 'us-east:0', storage: 'nats', streamReplicas: '1', cdnUrl: 'http://localhost:3000/files' },
+    });
+    await until('it to be ready', () => isReady(hub));
+    expect(await filesLimit()).toBe(8 * mebibyte);
+  });
+
+  test('is changed by the installation that it belongs to', async () => {
+    await stop(hub);
+    hub = await start('hub', { ...limited(16), WEBCAPTURE_REGIONS: 'us-east:0,eu-west:0' });
+    await until('the change', async () => (await found())?.values.regions === 'eu-west:0,us-east:0');
+    await until('the streams to follow', async () => (await filesLimit()) === 16 * mebibyte);
+    await until('the durables, too', () => session.jsm.consumers.info(streamNames.captures, 'eu-west-interactive'));
+  });
+
+  test('of another installation is left alone: it does not lead, changes nothing, and says why', async () => {
+    const record = await found();
+    await stop(hub);
+    const before = await session.jsm.streams.info(streamNames.files);
+    // As when it belongs to the installation of some cluster.
+    if (record === undefined) throw new Error('there is no record');
+    const theirs = { ...record, hub: { ...record.hub, id: 'their uid', name: 'webcapture/wc' } };
+    await live.put(fleetConfigKey, theirs);
+    // Without its values: more regions, other limits.
+    const second = await start('second', { ...limited(4), WEBCAPTURE_REGIONS: 'us-east:0,us-west:0' });
+    const warnings = () => second.lines.filter(({ message }) => message.includes('differs from that of the fleet'));
+    await until('it to warn', () => warnings().length > 0);
+    // Long enough for an election, and for the streams to be brought to its wishes.
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    expect(await leads(second)).toBe(false);
+    expect(await (await fetch(`${second.opsUrl}/readyz`)).text()).toContain(
+      'this fleet belongs to the installation webcapture/wc (their uid), whose configuration differs in regions, streamMaxBytes',
+    );
+    expect(warnings()).toHaveLength(1);
+    expect(await second.metric('webcapture_fleet_config_mismatch{field="regions"}')).toBe(1);
+    expect(await second.metric('webcapture_fleet_config_mismatch{field="cdnUrl"}')).toBe(0);
+    expect(await found()).toEqual(theirs);
+    expect((await session.jsm.streams.info(streamNames.files)).config).toEqual(before.config);
+    const durables = (await session.jsm.consumers.list(streamNames.captures).next()).map(({ name }) => name);
+    expect(durables.filter((name) => name.startsWith('us-west'))).toEqual([]);
+    expect(durables).toContain('eu-west-interactive');
+
+    // What a stream was deleted by hand is for the hub to mend.
+    await session.jsm.consumers.delete(streamNames.captures, 'eu-west-interactive');
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    await expect(session.jsm.consumers.info(streamNames.captures, 'eu-west-interactive')).rejects.toThrow();
+    await stop(second);
+  });
+
+  test('of another installation with the same values may be led: nothing is changed', async () => {
+    const record = await found();
+    const same = await start('same', { ...limited(16), WEBCAPTURE_REGIONS: 'us-east:0,eu-west:0' });
+    await until('it to lead', () => leads(same));
+    await until('the durable to be back', () =>
+      session.jsm.consumers.info(streamNames.captures, 'eu-west-interactive'),
+    );
+    expect(await found()).toEqual(record);
+    await stop(same);
+  });
+
+  test('is what a service that differs tells of, once, whatever it reads', async () => {
+    const lines: LogLine[] = [];
+    const registry = new Registry();
+    const own = { regions: 'us-east:0', storage: 'nats', cdnUrl: 'https://cdn.test' };
+    const check = new FleetConfigCheck(own, { registry, log: recordingLog(lines) });
+    const stop = new AbortController();
+    const following = check.follow(live, stop.signal);
+    await until('it to warn', () => lines.length > 0);
+    check.compare((await found()) ?? null);
+    stop.abort();
+    await following;
+    expect(lines.map(({ level, message }) => [level, message])).toEqual([
+      [
+        'warn',
+        'the configuration differs from that of the fleet: regions is us-east:0 here and eu-west:0,us-east:0 in the fleet; cdnUrl is https://cdn.test here and http://localhost:3000/files in the fleet',
+      ],
+    ]);
+    const metrics = await registry.metrics();
+    for (const [field, value] of Object.entries({ regions: 1, cdnUrl: 1, storage: 0 })) {
+      expect(metrics).toContain(`webcapture_fleet_config_mismatch{field="${field}"} ${value}`);
+    }
+  });
+
+  test('is taken over by whoever leads first once its record has been deleted', async () => {
+    await live.delete(fleetConfigKey);
+    const next = await start('next', limited(16));
+    await until('the record', found);
+    expect((await found())?.hub).toMatchObject({ id: 'without a cluster', name: 'next' });
+    await stop(next);
+  });
+});
