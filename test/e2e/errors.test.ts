@@ -78,7 +78,8 @@ describe.concurrent('a hostile page costs its own capture only', () => {
     const refusal = await fleet().api.refused({ url: site().url('/busy'), timeout: 5000 });
     expect(refusal).toMatchObject({ status: 500, code: 'CAPTURE_TIMEOUT' });
     expect(refusal.ms).toBeGreaterThan(4900);
-    expect(refusal.ms).toBeLessThan(10_000);
+    // By default it would be 30 seconds.
+    expect(refusal.ms).toBeLessThan(20_000);
   });
 
   test('one that is busy once it has loaded', async () => {

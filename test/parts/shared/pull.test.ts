@@ -42,7 +42,7 @@ test('a wait without a message ends with null', async () => {
 test('what is handed back comes again after its delay, as the next delivery', async () => {
   const durable = captureDurable('us-east', 'background', 3);
   await nats.session.js.publish(captureSubject('us-east', 'background', 3), 'again');
-  const first = await pull(durable, 0);
+  const first = await pull(durable, 20_000);
   const start = performance.now();
   first?.nak(500.123456789);
   const second = await pull(durable, 20_000);
