@@ -154,7 +154,7 @@ const pages: readonly HardPage[] = [
       '/': html(
         `<style>.box { opacity: 0 }</style><div style="height:400px"></div>${boxes()}
          <script>const shares = new Map(); const step = () => { for (const box of document.querySelectorAll('.box')) {
-             const isIn = box.getBoundingClientRect().top < innerHeight * .8; const share = Math.max(0, Math.min(1, (shares.get(box) ?? 0) + (isIn ? .03 : -.03)));
+             const isIn = box.getBoundingClientRect().top < innerHeight * .8; const share = Math.max(0, Math.min(1, (shares.get(box) ?? 0) + (isIn ? .05 : -.05)));
              shares.set(box, share); if (box.style.opacity !== String(share)) box.style.opacity = share; } requestAnimationFrame(step); }; step();
            addEventListener('resize', () => document.body.remove())</script>`,
       ),

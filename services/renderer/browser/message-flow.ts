@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import process from 'node:process';
 import type { Browser } from 'playwright';
 import type { Readable } from 'node:stream';
 
@@ -43,8 +44,10 @@ export class MessageFlow {
 
   #take(pipe: Readable, chunk: Buffer): void {
     const [last, at] = [this.#last, performance.now()];
-    const activeMs = performance.eventLoopUtilization().active;
-    // What was busy since the last messages of this browser was so with those, and with others that came meanwhile.
+    const { user, system } = process.threadCpuUsage();
+    const activeMs = (user + system) / 1000;
+    // What was spent since the last messages of this browser was so on those, and on others that came meanwhile. Processor
+    // time: on a busy machine, this process waits for a processor without being kept busy.
     const all = MessageFlow.#all - last.allBefore;
     const spentMs = all === 0 ? 0 : ((activeMs - last.activeMs) * last.messages) / all;
     this.#creditMs = Math.min(burstMs, this.#creditMs + (at - last.at) * share) - spentMs;

@@ -44,7 +44,7 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   const lagBudgetMs = 3000;
   /** What comes in by itself when it is scrolled to, and goes when it is out of sight, is over by then; likewise. */
   const maxTweenMs = 1500;
-  const tweenBudgetMs = 4000;
+  const tweenBudgetMs = 6000;
   /** Of the viewport: what covers less is no scene, and what scenes cover together, in a page that is shown by them. */
   const minSceneShare = 0.02;
   const minFilmShare = 0.25;
