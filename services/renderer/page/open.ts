@@ -113,6 +113,7 @@ function watch({ page, exceeded }: CapturePage, deadline: CaptureDeadline): () =
   page.on('crash', onCrash).on('close', onClose);
   const onExceeded = () => deadline.abort(exceeded.reason as ServiceError);
   exceeded.addEventListener('abort', onExceeded, { once: true });
+  if (exceeded.aborted) onExceeded();
   return () => {
     page.off('crash', onCrash).off('close', onClose);
     exceeded.removeEventListener('abort', onExceeded);

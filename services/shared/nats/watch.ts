@@ -45,6 +45,8 @@ export async function watchKeys<T>(
       }, checkIntervalMs);
       const stop = () => watch.stop();
       signal.addEventListener('abort', stop, { once: true });
+      // It may have aborted while the watch was being set up: then no event comes any more.
+      if (signal.aborted) stop();
       try {
         on.reset();
         attempt = 1;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 
 let nats: TestNats;
@@ -65,4 +66,15 @@ test('a watch goes on after the server was killed', async () => {
   await vi.waitFor(() => expect(heard).toContain('after'), { timeout: 20_000 });
   stop.abort();
   await watching;
+});
+
+test('a watch that is stopped while it is being set up ends', async () => {
+  const stop = new AbortController();
+  const watching = watchKeys(
+    nats.session,
+    { bucket: 'live', filter: 'never.>', log: silentLog, signal: stop.signal },
+    { reset: () => undefined, change: () => undefined },
+  );
+  stop.abort();
+  await withDeadline(watching, 20_000, 'the end of the watch');
 });
