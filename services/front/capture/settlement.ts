@@ -127,8 +127,7 @@ export class Settlements {
     // After a day nothing is made of a draft any more: the record that came of it may be long gone.
     const isLate = ticket.draft !== undefined && context.at > ticket.draft.deadline + maxLatenessMs;
     const draft = isLate ? undefined : ticket.draft;
-    const recorded = async () => (await this.#deps.captures.get(ticket.account, ticket.uuid))?.value;
-    const found = (context.isAwaited && draft !== undefined ? draft : ((await recorded()) ?? draft)) ?? null;
+    const found = (context.isAwaited && draft !== undefined ? draft : ((await this.#recordOf(ticket)) ?? draft)) ?? null;
     const settlement =
       found === null
         ? ({ outcome: 'unknown', record: null } as const)
@@ -137,11 +136,13 @@ export class Settlements {
     return settlement;
   }
 
+  async #recordOf({ account, uuid }: Ticket): Promise<CaptureRecord | undefined> {
+    return (await this.#deps.captures.get(account, uuid))?.value;
+  }
+
   async #end(ticket: Ticket, found: CaptureRecord, result: JobResult, context: SettleContext): Promise<Settlement> {
     const { outcome } = result;
-    if (!isOpen(found, ticket.revision)) {
-      return { outcome: isRepeated(found, ticket, outcome) ? 'repeated' : 'ended', record: found };
-    }
+    if (!isOpen(found, ticket.revision)) return settledBefore(found, ticket, outcome);
     if (outcome.kind === 'failed') {
       const { code, message } = outcome;
       return this.#write(ticket, result, fail(ticket.revision, { code, message }));
@@ -178,9 +179,14 @@ export class Settlements {
       };
       return { ...(await this.#write(ticket, result, complete(ticket.revision, shown, file.expiresAt))), file };
     } catch (error) {
-      // A reply may be quicker than the file: whoever waits tries again.
-      const isEarly = error instanceof UploadRejectedError && error.reason === 'missing' && context.isAwaited;
-      if (!(error instanceof UploadRejectedError) || isEarly) throw error;
+      if (!(error instanceof UploadRejectedError)) throw error;
+      if (error.reason === 'missing') {
+        // Whoever settled it meanwhile has removed what a refresh that shows the same does not need.
+        const now = await this.#recordOf(ticket);
+        if (now !== undefined && !isOpen(now, ticket.revision)) return settledBefore(now, ticket, outcome);
+        // A reply may be quicker than the file: whoever waits tries again.
+        if (context.isAwaited) throw error;
+      }
       this.#deps.log.warn(
         { err: error, reason: error.reason, uuid: ticket.uuid, region: ticket.region, pod: result.pod },
         'a renderer stored a file that is not what its job asked for',
@@ -194,7 +200,7 @@ export class Settlements {
     if (record === null) return { outcome: 'unknown', record };
     // Whoever was quicker sees to it as well, but may have died.
     await this.#settleCache(record, ticket);
-    if (!changed) return { outcome: isRepeated(record, ticket, result.outcome) ? 'repeated' : 'ended', record };
+    if (!changed) return settledBefore(record, ticket, result.outcome);
     return { outcome: result.outcome.kind === 'completed' ? 'completed' : 'failed', record };
   }
 
@@ -233,10 +239,13 @@ export class Settlements {
   }
 }
 
-/** Whether it was this very result that ended the capture before. */
-function isRepeated(record: CaptureRecord, { revision }: Ticket, outcome: JobResult['outcome']): boolean {
-  if (outcome.kind === 'completed') return record.outcome?.object === outcome.upload.object;
-  return outcome.kind === 'failed' && failureOf(record, revision)?.message === outcome.message;
+/** The settlement of a capture that has ended already: `repeated` where it was this very result that ended it. */
+function settledBefore(record: CaptureRecord, { revision }: Ticket, outcome: JobResult['outcome']): Settlement {
+  const isRepeated =
+    outcome.kind === 'completed'
+      ? record.outcome?.object === outcome.upload.object
+      : outcome.kind === 'failed' && failureOf(record, revision)?.message === outcome.message;
+  return { outcome: isRepeated ? 'repeated' : 'ended', record };
 }
 
 /** A renderer cannot know how long the job had waited; the way of job and result counts as waiting. */
