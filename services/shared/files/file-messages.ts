@@ -128,9 +128,12 @@ export class FileMessages {
   }
 }
 
+/** A process that stood still may be past the time of the first look already. */
+const minLooks = 5;
+
 /**
- * The message that `read` finds: asked for again and again while there is none, until `missingUntil`, and while the server is
- * away, each time until `deadline` (both Unix ms). Null: there is none.
+ * The message that `read` finds: asked for again and again while there is none, until `missingUntil` and a few times at least,
+ * and while the server is away, each time until `deadline` (both Unix ms). Null: there is none.
  */
 export async function untilFound(
   read: () => Promise<StoredMsg | null>,
@@ -138,7 +141,7 @@ export async function untilFound(
 ): Promise<StoredMsg | null> {
   for (let attempt = 1; ; attempt++) {
     const message = await retryTransient(read, { deadline });
-    if (message !== null || Date.now() >= missingUntil) return message;
+    if (message !== null || (attempt >= minLooks && Date.now() >= missingUntil)) return message;
     await delay(backoffMs(attempt, 20, 400));
   }
 }

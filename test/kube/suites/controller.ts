@@ -144,8 +144,14 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
     });
 
     test('what does not change is not written again', async () => {
-      const { resourceVersion } = (await namespace.region('us-east')).metadata;
       const writes = () => gate.requests.filter(({ method, path }) => method !== 'GET' && !path.includes('/leases/'));
+      // What pods that came up one by one have changed is told first.
+      await until('a second without a write', async () => {
+        const seen = writes().length;
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+        return writes().length === seen;
+      });
+      const { resourceVersion } = (await namespace.region('us-east')).metadata;
       const before = writes().length;
       await until('some passes', async () => (await controller.metric('webcapture_kubernetes_leader')) === 1);
       await new Promise((resolve) => setTimeout(resolve, 2000));
