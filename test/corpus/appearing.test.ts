@@ -6,12 +6,11 @@ import { layouts, whole } from './whole.ts';
 const colour = '#00aa00';
 const count = 8;
 
-/** Eight boxes of 150 px, each of which is to be there in the end. */
-const boxes = (attributes = '') =>
-  Array.from(
-    { length: count },
-    () => `<div class="box" style="height:150px;background:${colour}" ${attributes}></div>`,
-  ).join('');
+/** Boxes of 150 px, each of which is to be there in the end. */
+const boxes = (attributes = '', length = count) =>
+  Array.from({ length }, () => `<div class="box" style="height:150px;background:${colour}" ${attributes}></div>`).join(
+    '',
+  );
 
 const allThere: NonNullable<HardPage['check']> = (seen) => {
   seen.expectSize(320, count * 150);
@@ -152,21 +151,23 @@ const pages: readonly HardPage[] = [
     name: 'boxes that a script brings in by tweens of their own, and takes out again when they are out of sight',
     site: {
       '/': html(
-        `<style>.box { opacity: 0 }</style><div style="height:400px"></div>${boxes()}
-         <script>const shares = new Map(); const step = () => { for (const box of document.querySelectorAll('.box')) {
-             const isIn = box.getBoundingClientRect().top < innerHeight * .8; const share = Math.max(0, Math.min(1, (shares.get(box) ?? 0) + (isIn ? .05 : -.05)));
-             shares.set(box, share); if (box.style.opacity !== String(share)) box.style.opacity = share; } requestAnimationFrame(step); }; step();
+        `<style>.box { opacity: 0 }</style><div style="height:400px"></div>${boxes('', 4)}
+         <script>const shares = new Map(); let last = 0; const step = (now) => { const by = (now - last) / 400; last = now; for (const box of document.querySelectorAll('.box')) {
+             const isIn = box.getBoundingClientRect().top < innerHeight * .8; const share = Math.max(0, Math.min(1, (shares.get(box) ?? 0) + (isIn ? by : -by)));
+             shares.set(box, share); if (box.style.opacity !== String(share)) box.style.opacity = share; } requestAnimationFrame(step); }; requestAnimationFrame(step);
            addEventListener('resize', () => document.body.remove())</script>`,
       ),
     },
     options: whole,
     formats: ['png'],
     check: (seen) => {
-      seen.expectSize(320, 400 + count * 150);
-      seen.expectColumn(
-        160,
-        Array.from({ length: count }, (_, id) => [400 + id * 150 + 75, colour] as const),
-      );
+      seen.expectSize(320, 1000);
+      seen.expectColumn(160, [
+        [475, colour],
+        [625, colour],
+        [775, colour],
+        [925, colour],
+      ]);
     },
   },
   {

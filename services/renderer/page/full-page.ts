@@ -4,15 +4,14 @@ import type { OpenPage } from './open.ts';
 import { finishAnimations, holdScrollAnimations, watchMotion } from './scripts/animations.ts';
 import { loadEagerly } from './scripts/assets.ts';
 import { measurePage, type PageMeasures, untilHeight } from './scripts/measures.ts';
-import { holdScrollEffects, watchScrollEffects } from './scripts/effects.ts';
+import { watchScrollEffects } from './scripts/effects.ts';
 import { keepFixedContents, releaseFixed, rememberFixed } from './scripts/fixed.ts';
 import { compareWithSeen, hideResizes, rememberPlaces, restorePanes, sampleContents } from './scripts/neutrality.ts';
-import { holderOf, shareInSight } from './scripts/scenes.ts';
-import { holdInWindows } from './scripts/windows.ts';
+import { shareInSight } from './scripts/scenes.ts';
 import { announceScroll, findScroller, growScroller, isLocked } from './scripts/scrolling.ts';
 import { freezeMediaQueries, pinPseudos, pinSizes, rememberSizes } from './scripts/sizes.ts';
 import { untilFrames, untilObserved } from './scripts/waits.ts';
-import { scrollPage } from './scroll-page.ts';
+import { holdEffects, scrollPage } from './scroll-page.ts';
 import { assertHolds, maxCssHeight } from './size-limits.ts';
 import { maxTiles, tileHeight } from './tiles.ts';
 
@@ -41,11 +40,6 @@ const scrollSteps = 12;
 const callTimeoutMs = 5000;
 /** For a page that is not drawn. */
 const observeTimeoutMs = 150;
-
-/** For elements that scripts move with the scroll position to be seen in the middle of the viewport: 40 places of a few frames each. */
-export const effectsBudgetMs = 10_000;
-/** Of {@link holdScrollEffects}. */
-export const effectsHelpers = [holderOf, shareInSight, holdInWindows] as const;
 /** A page that cannot be scrolled may be about to let go: its loader covers it. */
 const unlockTimeoutMs = 600;
 /** So much of what a person has seen may be gone, or stand elsewhere, when the page has grown: slides move on by themselves. */
@@ -112,15 +106,7 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
   // A page that is too tall before it is scrolled need not be scrolled.
   assertHolds(format, Math.round(viewport.width * scale), Math.round((first.height + (hidden ?? 0)) * scale));
   const { stillGrew, reachedEnd } = await scrollPage(open, scrollSteps);
-  await open.world.call(
-    holdScrollEffects,
-    [effectsBudgetMs],
-    {
-      timeoutMs: effectsBudgetMs + callTimeoutMs,
-      what: 'effects of scrolling',
-    },
-    effectsHelpers,
-  );
+  await holdEffects(open);
   const [before] = await Promise.all([call(measurePage, []), call(rememberPlaces, [])]);
   // Scrolling may have made the scroller's content taller.
   const content = before.height + (hidden === null ? 0 : ((await call(findScroller, [])) ?? 0));

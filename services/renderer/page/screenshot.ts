@@ -183,17 +183,19 @@ async function cutEvenly(tiles: readonly Buffer[]): Promise<readonly Buffer[]> {
   if (upper === undefined || lower === undefined) return tiles;
   const [short, tall] = await Promise.all([sharp(upper, trusted).metadata(), sharp(lower, trusted).metadata()]);
   if (short.height >= tall.height) return tiles;
-  const { width, height } = tall;
-  const both = await sharp({ create: { width, height: short.height + height, channels: 3, background: '#ffffff' } })
-    .composite([
-      { input: upper, left: 0, top: 0 },
-      { input: lower, left: 0, top: short.height },
-    ])
-    .png({ compressionLevel: 1 })
-    .toBuffer();
-  const cut = (top: number, tallness: number) =>
-    sharp(both, trusted).extract({ left: 0, top, width, height: tallness }).png({ compressionLevel: 1 }).toBuffer();
-  return [...tiles.slice(0, -2), await cut(0, height), await cut(height, short.height)];
+  const channels = 3;
+  const pixels = await Promise.all([upper, lower].map((tile) => sharp(tile, trusted).removeAlpha().raw().toBuffer()));
+  const both = Buffer.concat(pixels);
+  const rowBytes = tall.width * channels;
+  // They are decoded again at once: compressing them is not worth the time.
+  const cut = (top: number, bottom: number) =>
+    sharp(both.subarray(top * rowBytes, bottom * rowBytes), {
+      ...trusted,
+      raw: { width: tall.width, height: bottom - top, channels },
+    })
+      .png({ compressionLevel: 0 })
+      .toBuffer();
+  return [...tiles.slice(0, -2), await cut(0, tall.height), await cut(tall.height, tall.height + short.height)];
 }
 
 function encodeAs(image: Sharp, format: ImageFormat, quality: number): Sharp {

@@ -1,12 +1,16 @@
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { isContent, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
+import { effectsHelpers, holdScrollEffects } from './scripts/effects.ts';
 import { holderOf, shareInSight } from './scripts/scenes.ts';
 import { scrollThrough, scrollToTop } from './scripts/scrolling.ts';
 import { untilObserved } from './scripts/waits.ts';
+import { holdInWindows } from './scripts/windows.ts';
 
 const helpers = [holderOf, shareInSight];
 const callTimeoutMs = 5000;
+/** For elements that scripts move with the scroll position to be seen in the middle of the viewport: 40 places of a few frames each. */
+const effectsBudgetMs = 10_000;
 /** Scrolling takes no longer than this, however much the page grows; a last measurement at its end may come on top. */
 const scrollBudgetMs = 10_000;
 /** A page that has grown so often on reaching its end, or by so many CSS pixels, will go on growing. */
@@ -74,6 +78,12 @@ export async function scrollPage(
   } finally {
     loading.stop();
   }
+}
+
+/** Keeps what scripts move with the scroll position as a person sees it, after a page was scrolled through: see {@link holdScrollEffects}. */
+export async function holdEffects({ world }: OpenPage): Promise<void> {
+  const limit = { timeoutMs: effectsBudgetMs + callTimeoutMs, what: 'effects of scrolling' };
+  await world.call(holdScrollEffects, [effectsBudgetMs], limit, [...helpers, holdInWindows, ...effectsHelpers]);
 }
 
 function ignoreDeadline(error: unknown): void {

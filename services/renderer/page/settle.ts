@@ -2,19 +2,19 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
-import { checkGrowth, effectsBudgetMs, effectsHelpers, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
+import { checkGrowth, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
 import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
-import { holdScrollEffects, watchScrollEffects } from './scripts/effects.ts';
+import { watchScrollEffects } from './scripts/effects.ts';
 import { rememberRevealed } from './scripts/print.ts';
 import { loadEagerly, waitForAssets, waitForCanvases } from './scripts/assets.ts';
 import { waitForContent } from './scripts/content.ts';
 import { hasPainted, measurePage } from './scripts/measures.ts';
 import { announceScroll } from './scripts/scrolling.ts';
 import { untilFrames, untilTimersRan } from './scripts/waits.ts';
-import { scrollPage } from './scroll-page.ts';
+import { holdEffects, scrollPage } from './scroll-page.ts';
 
 /** What a page has come to. */
 export interface Settled {
@@ -168,15 +168,7 @@ async function bringAll(open: OpenPage, paper: { readonly height: number }): Pro
   ]);
   // To the end and back, for lists that grow there, and effects that scripts tie to scrolling.
   await scrollPage(open, paperScrollSteps);
-  await world.call(
-    holdScrollEffects,
-    [effectsBudgetMs],
-    {
-      timeoutMs: effectsBudgetMs + callTimeoutMs,
-      what: 'effects of scrolling',
-    },
-    effectsHelpers,
-  );
+  await holdEffects(open);
   const { height, viewHeight } = await world.call(measurePage, [], limit('measuring'));
   if (height <= viewHeight) return;
   await emulation.grow(Math.min(height, maxViewHeight));

@@ -222,10 +222,11 @@ export async function waitForCanvases(maxMs: number): Promise<void> {
   const start = performance.now();
   const end = start + maxMs;
   const first = fingerprints();
+  /** Indexes. */
   const empty =
     document.scripts.length === 0
       ? []
-      : canvases.filter((canvas, index) => isEmpty(first[index]) && !liesUponAnother(canvas));
+      : canvases.flatMap((canvas, index) => (isEmpty(first[index]) && !liesUponAnother(canvas) ? [index] : []));
   let last = first.join();
   while (performance.now() < end) {
     for (let frame = 0; frame < framesBetween; frame += 1) {
@@ -233,7 +234,7 @@ export async function waitForCanvases(maxMs: number): Promise<void> {
     }
     const prints = fingerprints();
     const now = prints.join();
-    const isDrawn = empty.every((canvas) => !isEmpty(prints[canvases.indexOf(canvas)]));
+    const isDrawn = empty.every((index) => !isEmpty(prints[index]));
     if (now === last && (isDrawn || performance.now() - start >= firstDrawMs)) return;
     last = now;
   }
