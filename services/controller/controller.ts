@@ -18,7 +18,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
 import type { Shutdown } from '@webcapture/shared/runtime/shutdown.ts';
 import type { ControllerConfig } from './config.ts';
-import { ClusterReports } from './health/cluster-reports.ts';
+import { clusterKey, ClusterReports } from './health/cluster-reports.ts';
 import { Collector } from './health/collector.ts';
 import { Decider } from './health/decider.ts';
 import { LatestReading } from './health/facts.ts';
@@ -29,7 +29,7 @@ import { StorageProbe } from './health/storage-probe.ts';
 import { CanaryResults } from './jobs/canary.ts';
 import { Provisioner } from './provisioner.ts';
 import { createFleetLeader, type LeaderParts } from './lead-fleet.ts';
-import { type ElectionOptions, runElection } from './leader/election.ts';
+import { type ElectionOptions, HungTerms, runElection } from './leader/election.ts';
 import { FleetRecord } from './leader/fleet-record.ts';
 import { Lease } from './leader/lease.ts';
 import { natsLeaseStore, onRelease } from './leader/nats-lease.ts';
@@ -58,9 +58,7 @@ export async function startController(
   const registry = createMetrics('controller');
   let notReady = (): string | null => 'waiting for NATS';
   let tickAgeMs = () => 0;
-  /** What this process led, with work that does not end: it cannot lead that again. */
-  const hung = new Set<string>();
-  const onHang = (what: string, isHung: boolean) => void (isHung ? hung.add(what) : hung.delete(what));
+  const hung = new HungTerms();
   const latest = new LatestReading();
   let waitingForFiles: string | null = 'waiting for the file store';
   const ops = await startOpsServer({
@@ -71,7 +69,7 @@ export async function startController(
     notLive: () => {
       if (tickAgeMs() > maxTickAgeMs)
         return `the status has not been collected for ${Math.round(tickAgeMs() / 1000)} s`;
-      return hung.size === 0 ? null : `the work of a term as leader of ${[...hung].join(' and ')} does not end`;
+      return hung.problem;
     },
     more: (path) => answerScale(path, latest),
   });
@@ -96,7 +94,7 @@ export async function startController(
   const { signal } = shutdown;
   const loops = Promise.all([
     runTicks(parts, ticker, signal),
-    runOthers(parts, createFleetLeader(parts), { onHang, signal }),
+    runOthers(parts, createFleetLeader(parts), { onHang: hung.onHang, signal }),
     followServerClock(session, { log, signal }),
   ]);
   shutdown.add('the loops of the controller', () => loops);
@@ -198,7 +196,10 @@ async function runOthers(
     const { runKubernetes } = await import('./kubernetes/run.ts');
     const settings = config.kubernetes;
     const identify = (uid: string) => record.identify(uid);
-    await runKubernetes({ ...parts, settings, identify, pod: config.pod, onHang, times: times.kubernetes }, signal);
+    await runKubernetes(
+      { ...parts, settings, identify, pod: config.pod, reportKey: clusterKey, onHang, times: times.kubernetes },
+      signal,
+    );
   };
   const lead: ElectionOptions['lead'] = async (term) => {
     const common = { everyMs: recordMs, signal: term.signal, log };

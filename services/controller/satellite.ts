@@ -23,6 +23,7 @@ import { type FleetProblem, type FleetReason, fleetReasons, LatestReading } from
 import { createControllerMetrics } from './health/metrics.ts';
 import { readSatellite, type SatelliteView } from './health/satellite-reading.ts';
 import { answerScale } from './health/scale.ts';
+import { HungTerms } from './leader/election.ts';
 import { repeat } from './loops.ts';
 import { gaugeOf } from './metrics.ts';
 import { controllerTimes, type ControllerTimes } from './times.ts';
@@ -50,7 +51,7 @@ export async function startSatellite(
 ): Promise<number> {
   const registry = createMetrics('controller');
   const latest = new LatestReading();
-  const hung = new Set<string>();
+  const hung = new HungTerms();
   const [{ region: home } = { region: null }] = config.regions;
   if (config.kubernetes === null || home === null) throw new RangeError('a satellite has a cluster and a region');
   const { signal } = shutdown;
@@ -63,7 +64,7 @@ export async function startSatellite(
     notReady: () => (latest.get() === null ? 'waiting for the fleet' : (problem()?.message ?? null)),
     notLive: () => {
       if (link.refusedForMs > refusedMs) return 'NATS refuses the credential; a restart reads it again';
-      return hung.size === 0 ? null : `the work of a term as leader of ${[...hung].join(' and ')} does not end`;
+      return hung.problem;
     },
     more: (path) => answerScale(path, latest),
   });
@@ -97,7 +98,7 @@ export async function startSatellite(
     latest,
     registry,
     log,
-    onHang: (what: string, isHung: boolean) => void (isHung ? hung.add(what) : hung.delete(what)),
+    onHang: hung.onHang,
     times: times.kubernetes,
   };
   const loops = Promise.all([

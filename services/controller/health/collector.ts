@@ -18,7 +18,7 @@ export interface CollectorParts {
   readonly backgroundSlots?: ReadonlyMap<Region, number>;
   readonly fleet: Pick<Fleet, 'fresh' | 'silent'>;
   readonly storage: { readonly facts: StorageFacts | null };
-  readonly clusters: Pick<ClusterReports, 'of'> & Partial<Pick<ClusterReports, 'unreportedForMs' | 'strangers'>>;
+  readonly clusters: Pick<ClusterReports, 'of' | 'unreportedForMs' | 'strangers'>;
   readonly canaries: { of(region: Region): CanaryFacts | null };
   /** A monotonic clock. */
   readonly now?: () => number;
@@ -47,7 +47,7 @@ export class Collector {
       queue,
       storage: storage.facts,
       regions: regions.map((region) => this.#readRegion(region, queue, fleetKnown)),
-      strangers: this.#parts.clusters.strangers?.(names, minSatelliteVersion) ?? [],
+      strangers: this.#parts.clusters.strangers(names, minSatelliteVersion),
     };
   }
 
@@ -62,7 +62,7 @@ export class Collector {
       waiting: queue.kind === 'answered' ? (queue.waiting[region] ?? null) : null,
       canary: this.#parts.canaries.of(region),
       clusters: this.#parts.clusters.of(region),
-      unreportedForMs: this.#parts.clusters.unreportedForMs?.(region) ?? null,
+      unreportedForMs: this.#parts.clusters.unreportedForMs(region),
     };
   }
 

@@ -46,7 +46,7 @@ export class Decider {
       described.push(describe(nameOf(region), component.damped.shown, component.at));
     }
     // Of damped regions: the engine is not damped once more.
-    const engine = withStrangers(decideEngine(shown), facts.strangers ?? []);
+    const engine = withStrangers(decideEngine(shown), facts.strangers);
     components.push(describe('engine', engine, facts.at), ...described);
     return {
       components,
@@ -142,7 +142,7 @@ const deeds = {
 
 /** The state of a region: the worst that any of its facts says. Null while its renderers cannot be known. */
 export function decideRegion(facts: RegionFacts): Verdict | null {
-  const renderers = judgeClusters(facts) ?? withSilence(judgeRenderers(facts), facts.unreportedForMs ?? null);
+  const renderers = judgeClusters(facts) ?? withSilence(judgeRenderers(facts), facts.unreportedForMs);
   // Those that have been heard are there in any case; only of the others nothing can be said.
   if (!facts.fleetKnown && renderers.status !== 'operational') return null;
   // A test capture says nothing about renderers that are no longer there.

@@ -14,7 +14,7 @@ export interface Facts {
   readonly storage: StorageFacts | null;
   readonly regions: readonly RegionFacts[];
   /** Clusters that report what does not belong to this fleet, in words. */
-  readonly strangers?: readonly string[];
+  readonly strangers: readonly string[];
 }
 
 export type QueueFacts =
@@ -75,7 +75,7 @@ export interface RegionFacts {
   /** What the cluster reports say of it; null where no cluster has reported it. */
   readonly clusters: RegionInClusters | null;
   /** For how long no cluster has reported it, although others report theirs; null where that is as it should be. */
-  readonly unreportedForMs?: number | null;
+  readonly unreportedForMs: number | null;
 }
 
 /** What the canary captures of a region showed. */

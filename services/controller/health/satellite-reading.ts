@@ -52,6 +52,7 @@ export function readSatellite(
     at: now,
     queue: { kind: 'unreachable', why: 'no answer' },
     storage: null,
+    strangers: [],
     regions: regions.map(({ region, minRenderers }) => {
       const depths = problems.has(region) ? undefined : report?.waiting?.[region];
       return {
@@ -64,6 +65,7 @@ export function readSatellite(
         waiting: depths === undefined ? null : { ...depths, oldestInteractiveMs: null, oldestBackgroundMs: null },
         canary: null,
         clusters: view.clusters.of(region),
+        unreportedForMs: null,
       };
     }),
   };

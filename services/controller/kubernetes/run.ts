@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Entries } from '@webcapture/shared/nats/entries.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { clusterKey, clusterReportIntervalMs } from '../health/cluster-reports.ts';
+import { clusterReportIntervalMs } from '../health/cluster-reports.ts';
 import type { LatestReading } from '../health/facts.ts';
 import { type ElectionOptions, runElection, type Term } from '../leader/election.ts';
 import { Lease } from '../leader/lease.ts';
@@ -23,7 +23,7 @@ export interface KubernetesParts {
   readonly pod: string;
   readonly live: Pick<Entries, 'put'>;
   /** Where the report of the cluster goes in it, by the uid of the Lease. */
-  readonly reportKey?: (uid: string) => string;
+  readonly reportKey: (uid: string) => string;
   /** Gets the uid of the Lease, which names this installation in its cluster as nothing else does. */
   readonly identify: (uid: string) => void;
   readonly latest: LatestReading;
@@ -84,13 +84,7 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
     await changed.wait(clusterReportIntervalMs, signal);
     await delay(burstMs, signal);
     if (signal.aborted) return;
-    await publishClusterReport({
-      client,
-      inventory,
-      lease,
-      live,
-      ...(parts.reportKey === undefined ? {} : { reportKey: parts.reportKey }),
-    });
+    await publishClusterReport({ client, inventory, lease, live, reportKey: parts.reportKey });
     await delay(restMs, signal);
   };
   await Promise.all([
@@ -112,9 +106,9 @@ export async function publishClusterReport(parts: {
   readonly inventory: Inventory;
   readonly lease: { holds(): boolean; readonly held: { readonly uid: string } | null };
   readonly live: Pick<Entries, 'put'>;
-  readonly reportKey?: (uid: string) => string;
+  readonly reportKey: (uid: string) => string;
 }): Promise<void> {
-  const { client, inventory, lease, live, reportKey = clusterKey } = parts;
+  const { client, inventory, lease, live, reportKey } = parts;
   const report = inventory.report(client.namespace);
   if (report === null || !lease.holds() || lease.held === null) return;
   const published = live.put(reportKey(lease.held.uid), report, { ttlSeconds: reportTtlSeconds });

@@ -32,6 +32,22 @@ export interface ElectionOptions {
   readonly hangAfterMs?: number;
 }
 
+/** What this process led with work that does not end: it cannot lead that again, and should be replaced. */
+export class HungTerms {
+  readonly #led = new Set<string>();
+
+  readonly onHang: NonNullable<ElectionOptions['onHang']> = (what, isHung) => {
+    if (isHung) this.#led.add(what);
+    else this.#led.delete(what);
+  };
+
+  /** For the liveness probe; null while there is none. */
+  get problem(): string | null {
+    if (this.#led.size === 0) return null;
+    return `the work of a term as leader of ${[...this.#led].join(' and ')} does not end`;
+  }
+}
+
 const watchdogMs = 50;
 
 /** After this long the work of a term that is over is given up; then the lease is left to expire by itself. */

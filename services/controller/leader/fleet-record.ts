@@ -7,6 +7,7 @@ import {
   fleetConfigFormat,
   fleetConfigKey,
   type FleetValues,
+  readFleetConfig,
 } from '@webcapture/shared/queue/fleet-config.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { version } from '@webcapture/shared/runtime/run-service.ts';
@@ -14,7 +15,7 @@ import { version } from '@webcapture/shared/runtime/run-service.ts';
 /** The oldest satellites that this version works with. */
 export const minSatelliteVersion = '0.1.0';
 
-const timeoutMs = 2000;
+const writeTimeoutMs = 2000;
 
 /** A hub with other values leaves the rightful one so long to write its configuration again after NATS has lost it. */
 const vanishedMs = 30_000;
@@ -52,7 +53,7 @@ export class FleetRecord {
 
   /** Reads the record. Throws when NATS does not answer, or the bucket is not there: then what was read last stands. */
   async look(): Promise<void> {
-    this.#take((await this.#read())?.value ?? null);
+    this.#take((await readFleetConfig(this.#parts.live))?.value ?? null);
   }
 
   /** Whether there was a first look. */
@@ -82,7 +83,7 @@ export class FleetRecord {
 
   /** Writes the configuration of this installation, where it is the hub and another one is written. To be called by the leader. */
   async claim(): Promise<void> {
-    const entry = await this.#read();
+    const entry = await readFleetConfig(this.#parts.live);
     this.#take(entry?.value ?? null);
     const { live, own, name } = this.#parts;
     if (this.#id === null || (entry !== null && entry.value.hub.id !== this.#id)) return;
@@ -103,20 +104,12 @@ export class FleetRecord {
     const written =
       entry === null ? live.create(fleetConfigKey, next) : live.update(fleetConfigKey, next, entry.revision);
     try {
-      await withDeadline(written, timeoutMs, 'writing the configuration of the fleet');
+      await withDeadline(written, writeTimeoutMs, 'writing the configuration of the fleet');
       this.#take(next);
     } catch (error) {
       // Another leader was first: the next look shows what it wrote.
       if (!isWriteConflict(error)) throw error;
     }
-  }
-
-  #read() {
-    return withDeadline(
-      this.#parts.live.get<FleetConfig>(fleetConfigKey),
-      timeoutMs,
-      'reading the configuration of the fleet',
-    );
   }
 
   #take(found: FleetConfig | null): void {

@@ -127,7 +127,8 @@ export class Settlements {
     // After a day nothing is made of a draft any more: the record that came of it may be long gone.
     const isLate = ticket.draft !== undefined && context.at > ticket.draft.deadline + maxLatenessMs;
     const draft = isLate ? undefined : ticket.draft;
-    const found = (context.isAwaited && draft !== undefined ? draft : ((await this.#recordOf(ticket)) ?? draft)) ?? null;
+    const found =
+      (context.isAwaited && draft !== undefined ? draft : ((await this.#recordOf(ticket)) ?? draft)) ?? null;
     const settlement =
       found === null
         ? ({ outcome: 'unknown', record: null } as const)

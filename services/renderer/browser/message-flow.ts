@@ -29,7 +29,7 @@ export class MessageFlow {
 
   #messages = 0;
   #creditMs = burstMs;
-  #last = { at: performance.now(), activeMs: 0, messages: 0, allBefore: 0 };
+  #last = { at: performance.now(), cpuMs: 0, messages: 0, allBefore: 0 };
 
   constructor(browser: Browser) {
     const impl = (browser as unknown as Internals)._connection?.toImpl?.(browser);
@@ -45,14 +45,14 @@ export class MessageFlow {
   #take(pipe: Readable, chunk: Buffer): void {
     const [last, at] = [this.#last, performance.now()];
     const { user, system } = process.threadCpuUsage();
-    const activeMs = (user + system) / 1000;
+    const cpuMs = (user + system) / 1000;
     // What was spent since the last messages of this browser was so on those, and on others that came meanwhile. Processor
     // time: on a busy machine, this process waits for a processor without being kept busy.
     const all = MessageFlow.#all - last.allBefore;
-    const spentMs = all === 0 ? 0 : ((activeMs - last.activeMs) * last.messages) / all;
+    const spentMs = all === 0 ? 0 : ((cpuMs - last.cpuMs) * last.messages) / all;
     this.#creditMs = Math.min(burstMs, this.#creditMs + (at - last.at) * share) - spentMs;
     const messages = countEnds(chunk);
-    this.#last = { at, activeMs, messages, allBefore: MessageFlow.#all };
+    this.#last = { at, cpuMs, messages, allBefore: MessageFlow.#all };
     this.#messages += messages;
     MessageFlow.#all += messages;
     const dueMs = -this.#creditMs / share;

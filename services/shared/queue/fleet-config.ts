@@ -73,9 +73,15 @@ export function differencesFrom({ values }: FleetConfig, own: Partial<FleetValue
   return fleetFields.filter((field) => own[field] !== undefined && own[field] !== values[field]);
 }
 
+const readTimeoutMs = 2000;
+
+/** The configuration and its revision; null while nobody has written one. Throws when NATS does not answer, or the bucket is not there. */
+export function readFleetConfig(live: Pick<Entries, 'get'>) {
+  return withDeadline(live.get<FleetConfig>(fleetConfigKey), readTimeoutMs, 'reading the configuration of the fleet');
+}
+
 /** How often a process looks at the configuration of the fleet. */
 const checkIntervalMs = 10_000;
-const readTimeoutMs = 2000;
 
 /**
  * Compares a process with the configuration of its fleet: a difference is logged once, and shown by a metric. It changes nothing, as the
@@ -120,8 +126,7 @@ export class FleetConfigCheck {
   async follow(live: Entries, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        const entry = await withDeadline(live.get<FleetConfig>(fleetConfigKey), readTimeoutMs, 'reading the fleet');
-        this.compare(entry?.value ?? null);
+        this.compare((await readFleetConfig(live))?.value ?? null);
       } catch {
         // What NATS does not tell now, it tells the next time.
       }

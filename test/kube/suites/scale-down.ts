@@ -40,7 +40,10 @@ describe('scaling down', () => {
     const load = (name: string) => (name === busy ? 2 : name === half ? 1 : 0);
     const latest = new LatestReading();
     const pods = names.map((name) => heartbeat(name, { busy: load(name) }));
-    latest.set({ facts: { at: 0, queue: answered(), storage: null, regions: [region({ pods })] }, report: null });
+    latest.set({
+      facts: { at: 0, queue: answered(), storage: null, strangers: [], regions: [region({ pods })] },
+      report: null,
+    });
     const metrics = { writes: { inc: () => undefined } } as never;
     const parts = { client, inventory, latest, costs: new DeletionCosts(), metrics };
     await applyCosts(parts, { signal: aborter.signal, holds: () => true });

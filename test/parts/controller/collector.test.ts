@@ -14,6 +14,7 @@ import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import { startNats } from '../../../deploy/local/nats.ts';
 import { createControllerMetrics } from '../../../services/controller/health/metrics.ts';
 import type { QueueFacts } from '../../../services/controller/health/facts.ts';
+import { ClusterReports } from '../../../services/controller/health/cluster-reports.ts';
 import { Collector } from '../../../services/controller/health/collector.ts';
 import { readQueue, type KnownDepths } from '../../../services/controller/health/queue-depths.ts';
 import { silentLog, startTestNats, streamSettings, type TestNats } from '../../harness/nats-session.ts';
@@ -96,7 +97,7 @@ test('counts the results that no front has settled, and the metrics show them fo
   const registry = createMetrics('test');
   const metrics = createControllerMetrics(registry);
   const shown = async (queue: QueueFacts) => {
-    metrics.showFacts({ at: 0, queue, storage: null, regions: [] });
+    metrics.showFacts({ at: 0, queue, storage: null, strangers: [], regions: [] });
     return Promise.all(
       ['webcapture_queue_results_waiting', 'webcapture_queue_results_oldest_age_seconds'].map(async (name) => {
         return (await registry.getSingleMetric(name)?.get())?.values.map(({ value }) => value);
@@ -203,7 +204,7 @@ test('nothing is known of the renderers right after a connection, and while ther
     regions: [{ region: 'us-east', minRenderers: 1 }],
     fleet: { fresh: () => [], silent: () => [] },
     storage: { facts: null },
-    clusters: { of: () => null },
+    clusters: new ClusterReports(false),
     canaries: { of: () => null },
     now: () => link.now,
   });

@@ -52,6 +52,7 @@ const facts = (at: number, fields: Partial<Facts> = {}): Facts => ({
   queue: answered(),
   storage: { kind: 'works', at: 500, ms: 3.4 },
   regions: [region(), region({ region: 'eu-west' })],
+  strangers: [],
   ...fields,
 });
 

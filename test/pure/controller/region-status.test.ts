@@ -206,7 +206,7 @@ describe('deletion costs', () => {
 describe('the scale endpoint', () => {
   const latest = (fields: Partial<RegionFacts>) => {
     const reading = new LatestReading();
-    const read = { at: 0, queue: answered(), storage: null, regions: [region(fields)] };
+    const read = { at: 0, queue: answered(), storage: null, strangers: [], regions: [region(fields)] };
     reading.set({ facts: read, report: null });
     return reading;
   };

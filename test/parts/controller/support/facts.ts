@@ -42,6 +42,7 @@ export function region(fields: Partial<RegionFacts> = {}): RegionFacts {
     waiting: idle,
     canary: null,
     clusters: null,
+    unreportedForMs: null,
     ...fields,
   };
 }
