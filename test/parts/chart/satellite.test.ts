@@ -68,10 +68,24 @@ describe('a satellite', () => {
     );
     const added = namesOf(everything).filter((name) => !namesOf(objects).includes(name));
     expect(added.toSorted()).toEqual([
+      'PrometheusRule wc-webcapture',
       'ScaledObject wc-webcapture-renderer-asia-east',
       'ScaledObject wc-webcapture-renderer-asia-southeast',
       'Service wc-webcapture-metrics',
       'ServiceMonitor wc-webcapture',
+    ]);
+  });
+
+  test('is watched by the alerts that its services can raise', () => {
+    const { groups } = find(everything, 'PrometheusRule', 'wc-webcapture')['spec'] as {
+      groups: { rules: { alert: string }[] }[];
+    };
+    expect(groups.flatMap(({ rules }) => rules.map(({ alert }) => alert))).toEqual([
+      'WebcaptureCapturesFail',
+      'WebcaptureBrowserDown',
+      'WebcaptureApiServerAway',
+      'WebcaptureSatelliteCutOff',
+      'WebcaptureFleetConfigDiffers',
     ]);
   });
 

@@ -27,6 +27,8 @@ const slots = (pod: string) => `webcapture_region_slots{region="us-east",pod="${
 const elsewhere = (metric: string) => `${metric}{namespace="elsewhere",region="us-east",pod="c"}`;
 const leader = (pod: string) => `webcapture_controller_leader{pod="${pod}"}`;
 
+const problem = (reason: string) => `webcapture_satellite_problem{reason="${reason}"}`;
+const mismatch = (field: string) => `webcapture_fleet_config_mismatch{service="front",field="${field}"}`;
 const front = (outcome: string) => `webcapture_front_captures_total{region="us-east",outcome="${outcome}"}`;
 const answered = 'method="POST",route="/capture",status="2xx"';
 const fast = `webcapture_front_request_seconds_bucket{${answered},le="10"}`;
@@ -213,6 +215,22 @@ export const alertCases: readonly AlertCase[] = [
       [front('NAVIGATION_FAILED')]: '0+50x70',
       [front('QUOTA_EXCEEDED')]: '0+50x70',
     },
+  },
+  {
+    alert: 'WebcaptureSatelliteCutOff',
+    fires: { [problem('AuthenticationFailed')]: '0x17 1x3', [problem('FleetUnreachable')]: '0x20' },
+    labels: { reason: 'AuthenticationFailed' },
+    summary: 'The satellite does not work in its fleet: AuthenticationFailed',
+    // Not long enough.
+    quiet: { [problem('AuthenticationFailed')]: '0x18 1x2' },
+  },
+  {
+    alert: 'WebcaptureFleetConfigDiffers',
+    fires: { [mismatch('cdnUrl')]: '0x4 1x16', [mismatch('regions')]: '0x20' },
+    labels: { service: 'front', field: 'cdnUrl' },
+    summary: 'The configuration of the front differs from that of its fleet in cdnUrl',
+    // While its Deployments are restarted.
+    quiet: { [mismatch('cdnUrl')]: '0x6 1x14' },
   },
   {
     alert: 'WebcaptureSuccessBudgetBurns',
