@@ -1,4 +1,5 @@
 import {
+  addedOptionNames,
   type CaptureRequest,
   captureRequestSchema,
   maxMarginMm,
@@ -27,7 +28,15 @@ export function renderOptions(request: CaptureRequest): RenderOptions {
     antiBot: request.antiBot,
     block: request.block,
     pdf,
+    ...addedOptions(request),
   };
+}
+
+/** Those that were asked for: one that is absent must not be there as undefined, since it would change the cache key. */
+function addedOptions(request: CaptureRequest): Pick<CaptureRequest, (typeof addedOptionNames)[number]> {
+  return Object.fromEntries(
+    addedOptionNames.filter((name) => request[name] !== undefined).map((name) => [name, request[name]]),
+  );
 }
 
 type PdfRequest = NonNullable<CaptureRequest['pdf']>;

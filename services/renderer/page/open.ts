@@ -46,7 +46,7 @@ export async function openPage(
   { options, ownBrowser }: { readonly options: RenderOptions; readonly ownBrowser: boolean },
   deadline: CaptureDeadline,
 ): Promise<OpenPage> {
-  const { antiBot, viewport, colorScheme } = options;
+  const { antiBot, viewport } = options;
   const acquiring = browsers.acquire({ antiBot, ownBrowser });
   const acquired = await deadline.run(acquiring, acquireTimeoutMs, 'opening a page').catch((error: unknown) => {
     // It may still come: then nobody wants it.
@@ -81,8 +81,7 @@ export async function openPage(
     await deadline.run(
       Promise.all([
         emulation.apply(),
-        // A fresh page is light already.
-        colorScheme === 'light' ? undefined : page.emulateMedia({ colorScheme }),
+        emulateFeatures(page, options),
         // The viewport is going to grow.
         options.isFullPage ? world.runFirst(interceptResizes) : undefined,
         options.waitUntil === 'load' ? world.runFirst(watchFirstContent) : undefined,
@@ -98,6 +97,15 @@ export async function openPage(
     if (error instanceof DeadlineError) throw browserLost(new BrowserLostError('the new page does not respond'));
     throw error;
   }
+}
+
+/** What style sheets ask about; a fresh page is light and in motion already. */
+async function emulateFeatures(page: Page, { colorScheme, reducedMotion }: RenderOptions): Promise<void> {
+  const features = {
+    ...(colorScheme === 'light' ? {} : { colorScheme }),
+    ...(reducedMotion === true ? { reducedMotion: 'reduce' as const } : {}),
+  };
+  if (Object.keys(features).length > 0) await page.emulateMedia(features);
 }
 
 /** Ends the capture when its page dies, or takes too much. */

@@ -81,13 +81,13 @@ function sizeOf({ paper, landscape }: PdfOptions): { readonly width: number; rea
  */
 export async function layOutForPaper(
   { page, emulation, deadline, world }: OpenPage,
-  pdf: PdfOptions,
+  { pdf, media = 'print' }: Pick<RenderOptions, 'pdf' | 'media'>,
 ): Promise<{ readonly height: number }> {
   const { width, height } = sizeOf(pdf);
   const inner = (side: number, margins: number) => Math.max(1, Math.floor(toPx(side - margins) / pdf.scale));
   const column = inner(width, pdf.margin.left + pdf.margin.right);
   const tall = inner(height, pdf.margin.top + pdf.margin.bottom);
-  await deadline.run(page.emulateMedia({ media: 'print' }), callTimeoutMs, 'the print layout');
+  await deadline.run(page.emulateMedia({ media }), callTimeoutMs, 'the print layout');
   await emulation.layOutIn(column, tall);
   await world.call(untilFrames, [2], { timeoutMs: callTimeoutMs, what: 'frames' });
   return { height: tall };
@@ -99,8 +99,9 @@ export async function layOutForPaper(
  */
 export async function layOutForPrint(open: OpenPage, options: RenderOptions): Promise<void> {
   const { page, emulation, deadline, world } = open;
+  const { media = 'print' } = options;
   const column = columnOf(options);
-  await deadline.run(page.emulateMedia({ media: 'print' }), callTimeoutMs, 'the print layout');
+  await deadline.run(page.emulateMedia({ media }), callTimeoutMs, 'the print layout');
   await emulation.layOutIn(column);
   const { width } = await world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });
   // What is wider than the paper is printed smaller, as far as that goes.

@@ -71,6 +71,10 @@ export async function settle(
   // One that has drawn nothing waits for a stylesheet, and can be no picture: loading is stopped, and what has come so far
   // is drawn.
   if (!loaded && !(await painted)) await deadline.run(open.cdp.send('Page.stopLoading'), callTimeoutMs, 'stopping');
+  // Not sooner: the browser forgets it when the page moves to another process. A pdf is laid out for its medium later.
+  if (options.media === 'print' && options.format !== 'pdf') {
+    await deadline.run(open.page.emulateMedia({ media: 'print' }), callTimeoutMs, 'the media type');
+  }
   if (loaded && options.waitUntil === 'load') await untilScriptsAreDone(open);
   if (options.delay > 0) await deadline.run(delay(options.delay), options.delay + callTimeoutMs, 'the delay');
   if (blocking) await tidy(open, blocking, softTimeouts);
@@ -88,7 +92,7 @@ export async function settle(
   const frames = new FrameContent(open);
   let whole = options.isFullPage ? await showFullPage(open, options) : undefined;
   if (paper && !whole) {
-    await bringAll(open, await layOutForPaper(open, options.pdf));
+    await bringAll(open, await layOutForPaper(open, options));
   }
 
   const scope = whole || paper ? 'all' : 'visible';

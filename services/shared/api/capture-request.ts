@@ -1,6 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { regions } from '../runtime/regions.ts';
 import { formats } from './formats.ts';
+import { oneOf } from './one-of.ts';
+import { pageOptions } from './page-options.ts';
 
 /** Widths and heights in millimetres, upright. */
 export const paperMm: Readonly<Record<PdfOptions['paper'], readonly [width: number, height: number]>> = {
@@ -22,9 +24,6 @@ export const mmPerInch = 25.4;
 export const pxPerInch = 96;
 /** Points, the unit of a pdf, to the inch. */
 export const ptPerInch = 72;
-
-const oneOf = <const T extends readonly string[]>(values: T, options: object) =>
-  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options });
 
 /** The most seconds that a file is kept without persistence, and the longest refresh interval: 30 days. */
 export const maxLifetimeSeconds = 2_592_000;
@@ -97,9 +96,13 @@ const pdfSchema = Type.Object(
   { additionalProperties: false, description: 'PDF options. Allowed with format pdf only.' },
 );
 
+/** Options that decide pixels and are absent where they are not asked for. */
+const addedOptions = { ...pageOptions } as const;
+export const addedOptionNames = Object.keys(addedOptions) as readonly (keyof typeof addedOptions)[];
+
 /**
- * The body of `POST /capture`: the only definition of its fields, bounds and defaults. A new field that decides pixels also
- * goes into {@link RenderOptions} and `renderOptions` of the front; one that takes time, into `deadlineOf`.
+ * The body of `POST /capture`: the only definition of its fields, bounds and defaults. A new field that decides pixels goes into
+ * {@link pageOptions}; one that takes time, into `deadlineOf`, too.
  */
 export const captureRequestSchema = Type.Object(
   {
@@ -225,6 +228,7 @@ export const captureRequestSchema = Type.Object(
     }),
     block: blockSchema,
     pdf: Type.Optional(pdfSchema),
+    ...addedOptions,
   },
   { additionalProperties: false },
 );
@@ -264,5 +268,6 @@ export type RenderOptions = Readonly<
     | 'delay'
     | 'antiBot'
     | 'block'
+    | keyof typeof addedOptions
   >
 > & { readonly pdf: PdfOptions };

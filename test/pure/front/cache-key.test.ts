@@ -37,6 +37,8 @@ test.each<Partial<RenderOptions>>([
   { block: { ...base.block, trackers: true } },
   { block: { ...base.block, media: true } },
   { block: { ...base.block, cookieBanners: true } },
+  { media: 'print' },
+  { reducedMotion: true },
 ])('%j makes another name', (changes) => {
   expect(name(changes)).not.toBe(name());
 });

@@ -1,0 +1,39 @@
+import { testCorpus, type HardPage } from './corpus.ts';
+import { html } from '../harness/engine.ts';
+
+/** Green by the media type and feature that the style sheets are asked with. */
+const styled = (query: string) =>
+  html(`<style>html { background: #ff0000 } @media ${query} { html { background: #00aa00 } }</style><p>text`);
+
+const isGreen: NonNullable<HardPage['check']> = (seen) => seen.expectColour(200, 200, '#00aa00');
+
+const pages: readonly HardPage[] = [
+  {
+    name: 'media print holds for images',
+    site: { '/': styled('print') },
+    options: { media: 'print' },
+    formats: ['png'],
+    check: isGreen,
+  },
+  {
+    name: 'media screen holds for paper',
+    site: { '/': styled('screen') },
+    options: { media: 'screen' },
+    formats: ['pdf'],
+    check: isGreen,
+  },
+  {
+    name: 'reducedMotion is what scripts see before the page loads, beside a dark colour scheme',
+    site: {
+      '/': html(
+        `<style>html { background: #ff0000 } .calm { background: #00aa00 }</style>
+         <script>if (matchMedia('(prefers-reduced-motion: reduce) and (prefers-color-scheme: dark)').matches) document.documentElement.className = 'calm'</script>`,
+      ),
+    },
+    options: { reducedMotion: true, colorScheme: 'dark' },
+    formats: ['png'],
+    check: isGreen,
+  },
+];
+
+testCorpus(pages);
