@@ -32,8 +32,9 @@ test.for(hostileNeighbours.map(({ name, html }) => [name, html] as const))(
     );
     // It has begun, and done some of what it does.
     await delay(300);
-    // The goal is twice the quiet time, which `npm run bench -- neighbours` measures; other tests run beside this one.
-    const limitMs = 2 * quietMs + 500;
+    // The goal is twice the quiet time, which `npm run bench -- neighbours` measures. Here, other tests run beside it: what is
+    // told is that nothing waits for the end of the hostile page.
+    const limitMs = 2 * quietMs + 2000;
     expect(await fastest(limitMs, () => timeOf(capture))).toBeLessThan(limitMs);
     stop.abort(new Error('it was enough'));
     // It ends by itself, by name, or by us: never with its browser, which would have it tried again elsewhere.
