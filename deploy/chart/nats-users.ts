@@ -1,5 +1,6 @@
 // Prints the users of NATS servers of your own, as values of the official NATS chart, from the chart's list of permissions:
 //   npm run --silent nats-users -- us-east --satellite asia-southeast > nats-users.yaml
+// With --domain <name>, those of a leaf node: its own JetStream has another domain than the fleet, which is in that one.
 // Without --satellite: regions whose renderers run in the cluster of the hub. Passwords are read from the Secret `webcapture-nats` in the
 // namespace of NATS, under the keys that the README of the chart lists.
 import { parseArgs } from 'node:util';
@@ -11,6 +12,7 @@ const { values, positionals } = parseArgs({
   options: {
     satellite: { type: 'string', multiple: true, default: [] },
     secret: { type: 'string', default: 'webcapture-nats' },
+    domain: { type: 'string' },
   },
 });
 const regions = [...positionals, ...values.satellite];
@@ -50,7 +52,7 @@ const text = JSON.stringify(
             user: idOf(user),
             // The official chart takes the quotes off, so that the server reads a variable.
             password: `<< $${variableOf(user)} >>`,
-            permissions: permissionsOf(user.service, user.region),
+            permissions: permissionsOf(user.service, user.region, values.domain),
           })),
         },
       },

@@ -63,11 +63,19 @@ export const loginVariables = ({ user, password }: NatsLogin) => ({
 
 const nameOf = (service: Service, region?: Region) => (region === undefined ? service : `${service}-${region}`);
 
-/** As an entry of `authorization.users` has them. */
-export function permissionsOf(service: Service, region: Region | undefined): object {
+/**
+ * As an entry of `authorization.users` has them.
+ *
+ * @param domain the JetStream domain of the fleet, for users of a leaf node that has another one
+ */
+export function permissionsOf(service: Service, region: Region | undefined, domain?: string): object {
+  const inDomain = (subject: string) => {
+    if (domain === undefined) return subject;
+    return subject.replace(/^\$JS\.API\.|^(?=\$KV\.)/, () => `$JS.${domain}.API.`);
+  };
   const subjects = (direction: 'publish' | 'subscribe') =>
     permissions[service][direction].flatMap((permission) =>
-      permission.subjects.map((subject) => subject.replaceAll('{region}', region ?? '')),
+      permission.subjects.map((subject) => inDomain(subject.replaceAll('{region}', region ?? ''))),
     );
   return { publish: { allow: subjects('publish') }, subscribe: { allow: subjects('subscribe') } };
 }

@@ -206,11 +206,12 @@ class FleetLink {
     this.#live = new Entries(session, 'live', 'by-subject');
     this.#session = session;
     this.#note(null);
-    session.nc.subscribe('$KV.live.fleet.*.*', {
+    const bucket = `${session.kvPrefix}.live.`;
+    session.nc.subscribe(`${bucket}fleet.*.*`, {
       callback: (error, message) => {
         if (error !== null || message.data.length > maxHeartbeatBytes) return;
         // Each message is a heartbeat of its own.
-        this.#fleet.hear(message.subject.slice('$KV.live.'.length), valueOf(message.data), ++this.#heartbeats);
+        this.#fleet.hear(message.subject.slice(bucket.length), valueOf(message.data), ++this.#heartbeats);
       },
     });
   }

@@ -213,6 +213,9 @@ http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{
 - { name: WEBCAPTURE_NATS_TLS_FIRST, value: 'on' }
 {{- end }}
 {{- end }}
+{{- with $root.Values.nats.domain }}
+- { name: WEBCAPTURE_NATS_DOMAIN, value: {{ . | quote }} }
+{{- end }}
 - name: WEBCAPTURE_REGIONS
   value: {{ include "webcapture.regions" $root | quote }}
 - name: WEBCAPTURE_LOG_LEVEL

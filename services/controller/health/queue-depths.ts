@@ -152,10 +152,10 @@ async function listConsumers(
 }
 
 /** The leader of the cluster knows them. */
-async function consumerNames({ nc }: NatsSession, stream: string): Promise<readonly string[]> {
+async function consumerNames({ nc, apiPrefix }: NatsSession, stream: string): Promise<readonly string[]> {
   const names: string[] = [];
   for (;;) {
-    const message = await nc.request(`$JS.API.CONSUMER.NAMES.${stream}`, JSON.stringify({ offset: names.length }), {
+    const message = await nc.request(`${apiPrefix}.CONSUMER.NAMES.${stream}`, JSON.stringify({ offset: names.length }), {
       timeout: defaultTimeoutMs,
     });
     const reply = message.json<{ total: number; consumers: string[] | null } | { error: ApiError }>();

@@ -18,6 +18,13 @@ export interface NatsSession {
   readonly jsm: JetStreamManager;
   /** What the subjects begin with that this connection may hear answers on. */
   readonly inboxPrefix: string;
+  /** What the subjects of requests to JetStream begin with, for those that its clients do not make. */
+  readonly apiPrefix: string;
+  /**
+   * What the subjects begin with by which keys of buckets are written, and writes on the same server are heard. Leaf nodes do not
+   * pass on `$KV` between two domains.
+   */
+  readonly kvPrefix: string;
   /** The server's clock; see `followServerClock` and `learn` for what keeps it right. */
   readonly clock: ServerClock;
   /** Unix milliseconds by the server's clock: by it go all times that two processes compare. */
@@ -35,6 +42,8 @@ export interface NatsOptions {
   readonly password?: string;
   /** Undefined: as the server has it; the certificate is then checked against the authorities that Node.js knows. */
   readonly tls?: NatsTls;
+  /** The JetStream domain; by default that of the server. */
+  readonly domain?: string;
   /** Shown by the server's monitoring. */
   readonly name: string;
   /**
@@ -110,7 +119,12 @@ function tlsOptions({ serverName, ...rest }: NatsTls) {
 
 async function openSession(
   nc: NatsConnection,
-  { log, clock = new ServerClock(), inboxPrefix = '_INBOX' }: Pick<NatsOptions, 'log' | 'clock' | 'inboxPrefix'>,
+  {
+    log,
+    clock = new ServerClock(),
+    inboxPrefix = '_INBOX',
+    domain,
+  }: Pick<NatsOptions, 'log' | 'clock' | 'inboxPrefix' | 'domain'>,
 ): Promise<NatsSession> {
   const version = nc.info?.version ?? 'unknown';
   if (olderThan(version, minNatsVersion)) {
@@ -120,8 +134,9 @@ async function openSession(
     );
   }
   // The check asks for account info, which fails on a server that is still recovering its streams; every use says more.
-  const js = jetstream(nc);
-  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  const options = { checkAPI: false, ...(domain === undefined ? {} : { domain }) };
+  const js = jetstream(nc, options);
+  const jsm = await jetstreamManager(nc, options);
   let connected = true;
   const listeners = new Set<(status: Status) => void>();
   const followStatus = async () => {
@@ -143,6 +158,8 @@ async function openSession(
     js,
     jsm,
     inboxPrefix,
+    apiPrefix: domain === undefined ? '$JS.API' : `$JS.${domain}.API`,
+    kvPrefix: domain === undefined ? '$KV' : `$JS.${domain}.API.$KV`,
     clock,
     now: clock.now,
     connected: () => connected,

@@ -33,6 +33,7 @@ export class Entries {
     this.#reading = reading;
   }
 
+  /** Under which the value is stored. */
   subject(key: string): string {
     return `$KV.${this.#bucket}.${key}`;
   }
@@ -94,7 +95,7 @@ export class Entries {
   }
 
   async #publish(key: string, data: string, fields: MsgHdrs, revision: number | undefined): Promise<number> {
-    const ack = await this.#session.js.publish(this.subject(key), data, {
+    const ack = await this.#session.js.publish(`${this.#session.kvPrefix}.${this.#bucket}.${key}`, data, {
       headers: fields,
       ...(revision === undefined ? {} : { expect: { lastSubjectSequence: revision } }),
     });

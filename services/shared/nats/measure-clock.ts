@@ -15,11 +15,15 @@ const measureIntervalMs = 60_000;
 const notableMs = 1000;
 
 /** Asks the server what time it is: the leader of a stream that is read all the time. Throws when it does not answer. */
-export async function measureClock({ nc, clock }: Pick<NatsSession, 'nc' | 'clock'>): Promise<void> {
+export async function measureClock({
+  nc,
+  apiPrefix,
+  clock,
+}: Pick<NatsSession, 'nc' | 'apiPrefix' | 'clock'>): Promise<void> {
   const samples: ClockSample[] = [];
   for (let count = 0; count < samplesAtOnce; count++) {
     const sentAt = clock.monotonic();
-    const message = await nc.request(`$JS.API.STREAM.INFO.${streamNames.live}`, '', { timeout: sampleTimeoutMs });
+    const message = await nc.request(`${apiPrefix}.STREAM.INFO.${streamNames.live}`, '', { timeout: sampleTimeoutMs });
     const receivedAt = clock.monotonic();
     const answer = message.json<{ readonly ts?: string; readonly error?: ApiError }>();
     if (answer.ts === undefined) throw new Error(answer.error?.description ?? 'the NATS server sent no time');

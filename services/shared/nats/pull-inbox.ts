@@ -98,9 +98,13 @@ export class PullInbox {
   ask(puller: Puller, id: string, request: string, body: Record<string, unknown>): void {
     // One that the server refused is closed.
     if (this.#subscription.isClosed()) this.#subscription = this.#subscribe();
-    this.#session.nc.publish(requestSubject(puller), JSON.stringify(body), {
+    this.#session.nc.publish(this.#requestSubject(puller), JSON.stringify(body), {
       reply: `${this.#prefix}.${id}_${request}`,
     });
+  }
+
+  #requestSubject({ stream, durable }: Puller): string {
+    return `${this.#session.apiPrefix}.CONSUMER.MSG.NEXT.${stream}.${durable}`;
   }
 
   #subscribe(): Subscription {
@@ -146,7 +150,8 @@ export class PullInbox {
     } else if (status.type === 'error' && status.error instanceof PermissionViolationError) {
       const { operation, subject } = status.error;
       for (const puller of this.#pullers.values()) {
-        const isMeant = operation === 'publish' ? subject === requestSubject(puller) : subject === `${this.#prefix}.*`;
+        const isMeant =
+          operation === 'publish' ? subject === this.#requestSubject(puller) : subject === `${this.#prefix}.*`;
         if (isMeant) puller.denied(status.error);
       }
     }
@@ -167,8 +172,6 @@ export class PullInbox {
 }
 
 const nameOf = (stream: string, durable: string) => `${stream}/${durable}`;
-
-const requestSubject = ({ stream, durable }: Puller) => `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`;
 
 /** Ends a subscription when all that the server had sent has been received. */
 function drain(subscription: Subscription): void {

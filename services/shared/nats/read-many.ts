@@ -130,9 +130,16 @@ export async function countKeys(session: NatsSession, bucket: string, filter: st
 }
 
 /** The client's own call always gathers all the pages, and merges them slowly: so this is the raw request. */
-async function subjectInfo({ nc }: NatsSession, bucket: string, filter: string, offset: number): Promise<InfoReply> {
+async function subjectInfo(
+  { nc, apiPrefix }: NatsSession,
+  bucket: string,
+  filter: string,
+  offset: number,
+): Promise<InfoReply> {
   const request = { subjects_filter: `$KV.${bucket}.${filter}`, offset };
-  const message = await nc.request(`$JS.API.STREAM.INFO.KV_${bucket}`, JSON.stringify(request), { timeout: timeoutMs });
+  const message = await nc.request(`${apiPrefix}.STREAM.INFO.KV_${bucket}`, JSON.stringify(request), {
+    timeout: timeoutMs,
+  });
   const reply = message.json<InfoReply | { readonly error: ApiError }>();
   if ('error' in reply) throw new JetStreamApiError(reply.error);
   return reply;

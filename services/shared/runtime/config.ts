@@ -17,6 +17,8 @@ export interface CommonConfig {
     readonly user?: string;
     readonly password?: string;
     readonly tls?: NatsTls;
+    /** The JetStream domain of the fleet; without one, that of the servers of the address. */
+    readonly domain?: string;
   };
   /** The operations port: /metrics, /livez, /readyz. */
   readonly ops: { readonly host: string; readonly port: number };
@@ -73,6 +75,11 @@ export const commonVariables = {
     meaning:
       'Make the TLS handshake before anything else. Required by servers with `handshake_first`, and by load balancers that end TLS.',
   }),
+  natsDomain: optionalVariable('WEBCAPTURE_NATS_DOMAIN', {
+    defaultText: 'the domain of the servers of the address',
+    meaning:
+      'JetStream domain of the NATS servers of the fleet. Set it on a service that connects to a leaf node whose own JetStream has another domain.',
+  }),
   regions: parsedVariable('WEBCAPTURE_REGIONS', {
     type: 'list such as `us-east:1,eu-west:2`',
     default: 'us-east:1,eu-west:1',
@@ -111,11 +118,16 @@ export function readCommonConfig(env: EnvReader, defaults: { opsPort: number }):
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(pod)) {
     env.problem('WEBCAPTURE_POD', 'must be 1 to 128 letters, digits, "-" or "_"');
   }
+  const domain = commonVariables.natsDomain.read(env);
+  if (domain !== undefined && !/^[A-Za-z0-9_-]{1,64}$/.test(domain)) {
+    env.problem('WEBCAPTURE_NATS_DOMAIN', 'must be 1 to 64 letters, digits, "-" or "_"');
+  }
   return {
     nats: {
       url: commonVariables.natsUrl.read(env),
       ...(user !== undefined && password !== undefined ? { user, password } : {}),
       ...readNatsTls(env),
+      ...(domain === undefined ? {} : { domain }),
     },
     ops: { host: commonVariables.opsHost.read(env), port: commonVariables.opsPort.read(env, defaults.opsPort) },
     logLevel: commonVariables.logLevel.read(env),

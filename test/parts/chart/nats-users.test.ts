@@ -46,6 +46,14 @@ test(
   helmDeadlineMs,
 );
 
+test('those of a leaf node may use the domain of the fleet, and nothing of the leaf node', async () => {
+  const { config } = await print(['asia-southeast', '--satellite', 'asia-southeast', '--domain', 'hub']);
+  const text = JSON.stringify(config);
+  expect(text).toContain('"$JS.hub.API.$KV.live.cluster.asia-southeast.*"');
+  expect(text).toContain('"$JS.hub.API.CONSUMER.MSG.NEXT.CAPTURES.asia-southeast-interactive"');
+  expect(text).not.toMatch(/"\$(JS\.API|KV)\./);
+});
+
 test('a region that does not exist is refused', async () => {
   await expect(run(process.execPath, [command, 'mars'])).rejects.toThrow(/There is no region mars/);
 });

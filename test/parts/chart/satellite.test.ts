@@ -20,6 +20,7 @@ const satellite = {
   nats: {
     url: 'tls://nats.hub.example:4222',
     existingSecret: 'nats',
+    domain: 'hub',
     tls: { caSecret: 'ca', clientSecret: 'client', serverName: 'nats.internal', handshakeFirst: true },
   },
   renderRegions: 'always',
@@ -107,10 +108,10 @@ describe('a satellite', () => {
     const controller = readControllerConfig({ ...envFor('controller'), ...added });
     const { password: _, ...nats } = controller.nats;
     expect(controller.role).toBe('satellite');
-    expect(nats).toEqual({ url: 'tls://nats.hub.example:4222', user: 'satellite-asia-southeast', tls });
+    expect(nats).toEqual({ url: 'tls://nats.hub.example:4222', user: 'satellite-asia-southeast', tls, domain: 'hub' });
     expect(controller.regions.map(({ region }) => region)).toEqual(['asia-southeast', 'asia-east']);
     const renderer = readRendererConfig({ ...envFor('renderer-asia-east'), ...added });
-    expect([renderer.nats.user, renderer.nats.tls]).toEqual(['renderer-asia-east', tls]);
+    expect([renderer.nats.user, renderer.nats.tls, renderer.nats.domain]).toEqual(['renderer-asia-east', tls, 'hub']);
     const keys = ['controller', 'renderer-asia-east'].flatMap((name) =>
       (podOf(find(objects, 'Deployment', `wc-webcapture-${name}`))?.containers[0]?.env ?? []).flatMap(
         (it) => secretKeyOf(it) ?? [],
