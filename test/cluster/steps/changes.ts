@@ -1,4 +1,8 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import process from 'node:process';
+import type { PodFacts } from '../cluster.ts';
 import { images } from '../images.ts';
 import { startPod } from '../start-pod.ts';
 import {
@@ -128,6 +132,30 @@ const upgradeFrom = (chart: string): Step => ({
   },
 });
 
+/** The same chart under another version, as the next release is where only its number has changed. */
+async function chartOfAnotherVersion(chart: string): Promise<string> {
+  const folder = join(await mkdtemp(join(tmpdir(), 'webcapture-chart-')), 'webcapture');
+  await cp(chart, folder, { recursive: true });
+  const file = join(folder, 'Chart.yaml');
+  await writeFile(file, (await readFile(file, 'utf8')).replace(/^(version|appVersion): .*$/gm, '$1: 9.9.9'));
+  return folder;
+}
+
+/** Each container that runs, by its pod: another one after a restart. */
+async function containersOf({ cluster }: Session): Promise<readonly string[]> {
+  const { items } = await cluster.get<{ items: readonly PodFacts[] }>([
+    'pods',
+    '-l',
+    `app.kubernetes.io/instance=${release}`,
+    '--field-selector=status.phase=Running',
+  ]);
+  return items
+    .flatMap(({ metadata, status }) =>
+      (status.containerStatuses ?? []).map(({ containerID }) => `${metadata.name} ${containerID}`),
+    )
+    .toSorted();
+}
+
 export const changeSteps: readonly Step[] = [
   {
     title:
@@ -175,6 +203,29 @@ export const changeSteps: readonly Step[] = [
       const fact = await capture(session, { html: '<h1>after the upgrade</h1>', responseType: 'file' });
       check(fact.status === 200, `the key from before: ${JSON.stringify(fact)}`);
       return undefined;
+    },
+  },
+  {
+    title: 'a chart of another version keeps accounts, keys, records and files, and restarts nothing',
+    run: async (session) => {
+      const request = { html: '<h1>kept</h1>', responseCache: { enabled: true } };
+      const kept = await capture(session, request);
+      check(kept.status === 200, JSON.stringify(kept));
+      const before = await containersOf(session);
+      const chart = await chartOfAnotherVersion(session.chart);
+      try {
+        await upgrade({ ...session, chart }, []);
+      } finally {
+        await rm(chart, { recursive: true });
+      }
+      const after = await containersOf(session);
+      check(after.join('\n') === before.join('\n'), `before:\n${before.join('\n')}\nafter:\n${after.join('\n')}`);
+      // Answered from the cache: by the key, the record and the file of before.
+      const again = await capture(session, request);
+      check(again.status === 200 && again.uuid === kept.uuid, JSON.stringify({ kept, again }));
+      const file = await capture(session, { ...request, responseType: 'file' });
+      check(file.head?.startsWith('89504e47') === true, JSON.stringify(file));
+      return `${before.length} containers, none restarted`;
     },
   },
   {
