@@ -18,6 +18,7 @@ import { waitForScripts } from './scripts/content.ts';
 import { measurePage } from './scripts/measures.ts';
 import { settle, type Settled } from './settle.ts';
 import { maxCssHeight } from './size-limits.ts';
+import { waitFor } from './wait-for.ts';
 
 export interface RenderRequest {
   readonly source: RenderSource;
@@ -120,7 +121,9 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   // It was reached, but only because something was given up.
   if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);
   const navigateMs = elapsed();
-  const settled = await settleWhereItEnds(open, options, { blocking, loaded: late.length === 0 });
+  const loaded = late.length === 0;
+  if (options.waitFor) late.push(...(await waitFor(open, options.waitFor)));
+  const settled = await settleWhereItEnds(open, options, { blocking, loaded });
   const settleMs = elapsed();
 
   const described = describePage(open);

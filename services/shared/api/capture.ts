@@ -23,9 +23,12 @@ export const reportSchema = Type.Object({
   title: Type.String({ description: 'Title of the page, at most 512 characters.' }),
   images: Type.Object({ loaded: Type.Integer(), failed: Type.Integer(), pending: Type.Integer() }),
   blockedRequests: Type.Integer({ description: 'Requests that `block` or the egress policy refused.' }),
-  softTimeouts: Type.Array(enumOf(['load', 'domcontentloaded', 'networkidle', 'images', 'fonts', 'settle']), {
-    description: 'Waits that timed out. The page was captured as it was.',
-  }),
+  softTimeouts: Type.Array(
+    enumOf(['load', 'domcontentloaded', 'networkidle', 'waitFor', 'images', 'fonts', 'settle']),
+    {
+      description: 'Waits that timed out. The page was captured as it was.',
+    },
+  ),
   // Captures of former versions have none.
   strategy: Type.Optional(
     enumOf(captureStrategies, {

@@ -1,5 +1,42 @@
-import { Type } from 'typebox';
+import { type Static, type TProperties, Type } from 'typebox';
 import { oneOf } from './one-of.ts';
+
+const closed = <T extends TProperties>(properties: T, description: string) =>
+  Type.Object(properties, { additionalProperties: false, description });
+
+const selector = (description: string) => Type.String({ minLength: 1, maxLength: 1000, description });
+
+const waitForSchema = closed(
+  {
+    selector: Type.Optional(selector('CSS selector. Exactly one of selector and text is required.')),
+    text: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 1000,
+        description: 'Text of the page. Case does not matter, and any white space is one space.',
+      }),
+    ),
+    state: oneOf(['visible', 'attached', 'hidden'], {
+      default: 'visible',
+      description:
+        'visible: an element that matches has a box and is not hidden. attached: one is in the document. hidden: none is visible. The same goes for text.',
+    }),
+    timeout: Type.Integer({
+      minimum: 0,
+      maximum: 30_000,
+      default: 10_000,
+      description: 'Maximum time to wait, in milliseconds. 0 looks once.',
+    }),
+    required: Type.Boolean({
+      default: false,
+      description: 'Fail the capture if the wait times out. Otherwise report.softTimeouts contains waitFor.',
+    }),
+  },
+  'Wait for an element or a text after the page has loaded.',
+);
+
+/** What is waited for, with defaults. */
+export type WaitFor = Static<typeof waitForSchema>;
 
 /**
  * Options of `POST /capture` that change the page, what is waited for, or the picture, and change nothing where they are absent. None
@@ -16,4 +53,5 @@ export const pageOptions = {
   reducedMotion: Type.Optional(
     Type.Boolean({ description: 'Value of the media feature prefers-reduced-motion: reduce if true.' }),
   ),
+  waitFor: Type.Optional(waitForSchema),
 } as const;

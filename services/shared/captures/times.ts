@@ -20,7 +20,8 @@ const marginMs = 60_000;
 
 /** When a capture that may be begun until `startBy` must have ended; Unix milliseconds. */
 export function deadlineOf(options: RenderOptions, startBy: number): number {
-  return startBy + options.timeout + options.imageTimeout + options.delay + marginMs;
+  const { timeout, imageTimeout, delay, waitFor } = options;
+  return startBy + timeout + (waitFor?.timeout ?? 0) + imageTimeout + delay + marginMs;
 }
 
 /** `yyyymm` in UTC. */

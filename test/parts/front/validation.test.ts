@@ -195,6 +195,61 @@ describe('is refused, and told why', () => {
   });
 });
 
+describe('options of the page', () => {
+  test.each<[string, object]>([
+    ['an element to wait for', { waitFor: { selector: 'a'.repeat(1000), timeout: 0 } }],
+    ['a text to wait for', { waitFor: { text: '1a', timeout: 30_000, state: 'hidden', required: true } }],
+    [
+      'selectors of today',
+      { waitFor: { selector: 'a:has(> b, + c) > :is(.d, #e):not([f="g" i]):nth-child(2n + 1 of h)' } },
+    ],
+    ['selectors of tomorrow', { waitFor: { selector: 'a:some-day(now)::soon, & > .\\:b, [onclick*="a(\'b\')"]' } }],
+  ])('%s is accepted', async (_name, body) => {
+    expect(await ask({ url, ...body })).toMatchObject(accepted);
+  });
+
+  test.each<[object, string]>([
+    [{ waitFor: {} }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
+    [{ waitFor: { selector: 'a', text: 'a' } }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
+    [{ waitFor: 'a' }, 'waitFor must be an object with selector, text, state, timeout, required, not "a"'],
+    [{ waitFor: { text: '' } }, 'waitFor.text must be a string of 1 to 1000 characters, not ""'],
+    [{ waitFor: { selector: 'a'.repeat(1001) } }, 'waitFor.selector must be a string of 1 to 1000 characters'],
+    [{ waitFor: { text: 'a', timeout: -1 } }, 'waitFor.timeout must be an integer from 0 to 30000, not -1'],
+    [{ waitFor: { text: 'a', timeout: 30_001 } }, 'waitFor.timeout must be an integer from 0 to 30000, not 30001'],
+    [{ waitFor: { text: 'a', state: 'gone' } }, 'waitFor.state must be one of visible, attached, hidden, not "gone"'],
+  ])('%j is refused', async (body, message) => {
+    const answer = await ask({ url, ...body });
+    expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(answer.message).toContain(message);
+  });
+
+  test.each([
+    ' ',
+    '.',
+    '1a',
+    '..a',
+    'a[',
+    'a[=b]',
+    'a:',
+    'a:not(',
+    '> a',
+    'a >',
+    'a,',
+    'a,,b',
+    'text=Sign in',
+    '//div',
+    'xpath=//a',
+    '<div>',
+    'a { color: red }',
+    'a; b',
+    '@media',
+  ])('%j is no selector', async (selector) => {
+    const answer = await ask({ url, waitFor: { selector } });
+    expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(answer.message).toContain(`waitFor.selector must be a CSS selector, not ${JSON.stringify(selector)} (`);
+  });
+});
+
 test.each([
   'http://127.0.0.1/',
   'http://localhost:8080/',
