@@ -71,4 +71,121 @@ const waiting: readonly HardPage[] = [
   },
 ];
 
-testCorpus([...waiting]);
+const bar = (place: string) =>
+  `<div style="position:fixed;left:0;right:0;${place}:0;height:60px;background:#ff0000">bar</div>`;
+const striped = (width: number, height: number) =>
+  `width:${width}px;height:${height}px;background:linear-gradient(#0000ff 50px, #00aa00 50px)`;
+
+const elements: readonly HardPage[] = [
+  {
+    name: 'selector: an element far down, below bars, a veil that lets the pointer through and a modal dialog',
+    site: {
+      '/': html(
+        `${bar('top')}${bar('bottom')}
+         <div style="position:fixed;inset:0;background:#ff000080;pointer-events:none;z-index:9"></div>
+         <dialog style="background:#ff0000">Hello</dialog><script>document.querySelector('dialog').showModal()</script>
+         <div style="height:4000px"></div>
+         <div style="position:relative;background:#ffff00;padding:40px 100px;width:440px;height:480px">
+           <i class="card" hidden></i>
+           <div class="card" style="${striped(300, 450)}"></div>
+           <div style="position:absolute;left:100px;top:40px;width:10px;height:10px;background:#ff0000"></div>
+         </div>
+         <div style="height:2000px"></div>`,
+      ),
+    },
+    options: { selector: '.card', elementPadding: 20 },
+    check: (seen) => {
+      seen.expectSize(340, 490);
+      seen.expectColumn(170, [
+        [10, '#ffff00'],
+        [40, '#0000ff'],
+        [200, '#00aa00'],
+        [460, '#00aa00'],
+        [480, '#ffff00'],
+      ]);
+      seen.expectColour(24, 24, '#0000ff');
+    },
+  },
+  {
+    name: 'selector: an element larger than the viewport, in a scrolling box that is smaller, in a fixed app',
+    site: {
+      '/': html(
+        `<style>html, body { height: 100%; overflow: hidden }</style>
+         <div style="position:fixed;inset:0;overflow:hidden;background:#eeeeee">${bar('top')}
+           <div style="margin:100px;height:200px;width:400px;overflow:auto">
+             <div style="height:150vh"></div>
+             <table id="t" style="border-spacing:0;${striped(900, 3000)}">
+               <tr><td style="padding:0;vertical-align:bottom"><img loading="lazy" src="/image.svg" width="900" height="100" style="display:block">
+             </table>
+           </div>
+           <footer style="position:absolute;bottom:0;height:300px;width:100%;background:#ff0000">foot</footer>
+         </div>`,
+      ),
+      '/image.svg': (_request, response) => {
+        response.writeHead(200, { 'content-type': 'image/svg+xml' });
+        response.end(
+          '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="1"><rect width="9" height="1" fill="#123456"/></svg>',
+        );
+      },
+    },
+    options: { selector: '#t' },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(900, 3000);
+      for (const x of [10, 890]) {
+        seen.expectColumn(x, [
+          [10, '#0000ff'],
+          [60, '#00aa00'],
+          [300, '#00aa00'],
+          [1500, '#00aa00'],
+        ]);
+      }
+      seen.expectColour(450, 2950, '#123456');
+    },
+  },
+  {
+    name: 'selector: a section as tall as the viewport keeps its height, beside one that is seen first, at two pixels to the CSS pixel',
+    site: {
+      '/': html(
+        `<section style="height:100vh;background:#0000ff"></section><main style="border:10px solid #00aa00;height:200vh;width:700px;box-sizing:border-box"></main>`,
+      ),
+    },
+    options: { selector: 'section + main', viewport: { deviceScaleFactor: 2 } },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(1400, 1920);
+      for (const y of [10, 1910]) seen.expectColour(700, y, '#00aa00');
+      seen.expectColour(700, 960, '#ffffff');
+    },
+  },
+  {
+    name: 'selector: an element that comes late to a page that keeps the browser busy afterwards',
+    isHostile: true,
+    site: {
+      '/': html(
+        later(
+          500,
+          `document.body.innerHTML = '<div style="height:3000px"></div><p id="p" style="${striped(200, 100)}"></p>'; setTimeout(() => { for (;;); }, 300)`,
+        ),
+      ),
+    },
+    options: { selector: '#p' },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(200, 100);
+      seen.expectColumn(100, [
+        [10, '#0000ff'],
+        [90, '#00aa00'],
+      ]);
+    },
+  },
+  {
+    name: 'selector: nothing that is visible matches',
+    site: { '/': html('<p hidden>text<p style="visibility:hidden">text') },
+    options: { selector: 'p' },
+    formats: ['png'],
+    fails: { code: 'CAPTURE_FAILED', message: /^selector "p" matched no visible element within 5000 ms/ },
+  },
+];
+
+testCorpus([...waiting, ...elements]);

@@ -132,7 +132,8 @@ function keepsHtml({ source, priority, persistence }: AcceptedRequest): boolean 
 
 /** What is wrong with a request by the rules that no schema can say. */
 function* brokenRules(request: CaptureRequest, { minRefreshSeconds }: RequestLimits): Generator<string> {
-  const { url, html, viewport, responseType, background, webhook, format, pdf, persistence, waitFor } = request;
+  const { url, html, viewport, responseType, background, webhook, format, pdf, persistence, waitFor, isFullPage } =
+    request;
   if (url !== undefined && html !== undefined) yield 'url and html exclude each other: send one of them';
   if (url === undefined && html === undefined) yield 'one of url and html is required';
   if (url !== undefined && !isHttpUrl(url)) {
@@ -157,6 +158,11 @@ function* brokenRules(request: CaptureRequest, { minRefreshSeconds }: RequestLim
     yield 'waitFor needs exactly one of waitFor.selector and waitFor.text';
   }
   yield* brokenSelectors(request);
+  if (request.selector !== undefined && isFullPage) {
+    yield 'selector needs isFullPage false: the element is captured whole, wherever it is';
+  }
+  if (request.selector !== undefined && format === 'pdf') yield 'selector needs format png, jpeg or webp, not pdf';
+  if (request.elementPadding !== undefined && request.selector === undefined) yield 'elementPadding needs selector';
   const { refreshInterval: seconds } = persistence;
   if (seconds !== 0 && seconds < minRefreshSeconds) {
     yield `persistence.refreshInterval must be 0 (never) or at least ${minRefreshSeconds} seconds, not ${seconds}`;

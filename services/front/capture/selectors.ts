@@ -1,4 +1,4 @@
-import { type CssNode, parse, type Selector } from 'css-tree';
+import { type CssNode, find, parse, type Selector } from 'css-tree';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 
@@ -10,8 +10,9 @@ export function* brokenSelectors(request: CaptureRequest): Generator<string> {
   }
 }
 
-function* selectorsOf({ waitFor }: CaptureRequest): Generator<readonly [field: string, selector: string]> {
+function* selectorsOf({ waitFor, selector }: CaptureRequest): Generator<readonly [field: string, selector: string]> {
   if (waitFor?.selector !== undefined) yield ['waitFor.selector', waitFor.selector];
+  if (selector !== undefined) yield ['selector', selector];
 }
 
 /**
@@ -23,6 +24,7 @@ function problemOf(selector: string): string | undefined {
   try {
     list = parse(selector, {
       context: 'selectorList',
+      positions: true,
       onParseError: (error) => {
         throw error;
       },
@@ -31,6 +33,12 @@ function problemOf(selector: string): string | undefined {
     return (error as Error).message;
   }
   if (list.type !== 'SelectorList') return undefined;
+  // `#1` is a colour to the parser.
+  const badId = find(
+    list,
+    (node) => node.type === 'IdSelector' && /\d/.test(selector[(node.loc?.start.offset ?? 0) + 1] ?? ''),
+  );
+  if (badId !== null) return 'an id that begins with a digit needs an escape, or [id="…"]';
   const parts = list.children.toArray() as Selector[];
   const isHalf = parts.some(({ children }) => {
     const [first, last] = [children.first, children.last];

@@ -9,6 +9,7 @@ import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { watchStalls } from '../egress/stalls.ts';
 import { CaptureDeadline } from './deadline.ts';
 import { assertWeb, navigate, throwIfLost, type RenderSource } from './navigate.ts';
+import { framePart } from './part.ts';
 import { openPage, stopPage, type OpenPage } from './open.ts';
 import { prepareForPrint, printPdf } from './pdf.ts';
 import { describePage, uniqueTimeouts, type RenderReport } from './report.ts';
@@ -155,9 +156,9 @@ function startBlocking({ page, deadline }: OpenPage, { block }: RenderOptions, {
   return deadline.run(BlockingSession.start(page, block, blocker), blockingTimeoutMs, 'setting up blocking');
 }
 
-async function takePicture(open: OpenPage, options: RenderOptions, { whole }: Settled) {
+async function takePicture(open: OpenPage, options: RenderOptions, { whole, part }: Settled) {
   const take = async () => {
-    const shot = await shoot(open, options, whole);
+    const shot = await shoot(open, options, { whole, part });
     const image = await encode(shot, options);
     const softTimeouts = shot.interrupted ? (['settle'] as const) : [];
     return { ...image, softTimeouts, blank: await isBlank(image, options) };
@@ -243,6 +244,7 @@ async function interrupt(open: OpenPage, options: RenderOptions): Promise<Settle
   const height = Math.min(whole, maxCssHeight(options.format, options.viewport.deviceScaleFactor));
   if (options.isFullPage) await emulation.grow(height);
   return {
+    part: await framePart(open, options),
     images,
     softTimeouts: ['settle'],
     whole: options.isFullPage

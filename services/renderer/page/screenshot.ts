@@ -5,6 +5,7 @@ import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';
 import { type OpenPage, stopPage } from './open.ts';
+import type { Part } from './part.ts';
 import { assertHolds } from './size-limits.ts';
 import { takeTiles } from './tiles.ts';
 
@@ -40,43 +41,50 @@ const firstShotTimeoutMs = 4000;
  * Takes the picture of what is laid out.
  *
  * @param whole the page laid out for one look; undefined for the viewport
+ * @param part what is taken in place of the viewport
  * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT
  */
-export async function shoot(open: OpenPage, options: RenderOptions, whole: FullPage | undefined): Promise<Shot> {
+export async function shoot(
+  open: OpenPage,
+  options: RenderOptions,
+  { whole, part }: { readonly whole: FullPage | undefined; readonly part: Part | undefined },
+): Promise<Shot> {
   const format = options.format as ImageFormat;
   const { viewport, quality } = options;
   const scale = viewport.deviceScaleFactor;
-  const cssHeight = whole?.height ?? viewport.height;
   // Clips count from the left end of what can be scrolled to.
-  const x = whole?.left ?? 0;
-  const pixels = { width: Math.round(viewport.width * scale), height: Math.round(cssHeight * scale) };
+  const ofPage = { x: whole?.left ?? 0, y: 0, width: viewport.width, height: whole?.height ?? viewport.height };
+  const { x, y: top, width, height } = part ?? ofPage;
+  const captureBeyondViewport = part?.isBeyondView ?? false;
+  const pixels = { width: Math.round(width * scale), height: Math.round(height * scale) };
   assertHolds(format, pixels.width, pixels.height);
 
   if (whole?.strategy === 'tiles') {
-    const taken = await takeTiles(open, options, cssHeight, (tile) =>
-      capture(open, { format: 'png', optimizeForSpeed: true, clip: { ...tile, x, width: viewport.width, scale: 1 } }),
+    const taken = await takeTiles(open, options, height, (tile) =>
+      capture(open, { format: 'png', optimizeForSpeed: true, clip: { ...tile, x, width, scale: 1 } }),
     );
     const interrupted = taken.some((tile) => tile.interrupted);
     return { kind: 'tiles', tiles: taken.map(({ bytes }) => bytes), interrupted, ...pixels };
   }
 
   if (pixels.height <= maxShotHeight && pixels.width * pixels.height <= maxShotPixels) {
-    const clip = whole ? { clip: { x, y: 0, width: viewport.width, height: cssHeight, scale: 1 } } : {};
+    const clip = whole || part ? { clip: { x, y: top, width, height, scale: 1 } } : {};
     const taken = await capture(open, {
       format,
+      captureBeyondViewport,
       ...(format === 'png' ? { optimizeForSpeed: true } : { quality }),
       ...clip,
     });
     return { kind: 'file', ...taken, ...pixels };
   }
 
-  if (!whole) await open.emulation.grow(cssHeight);
-  const step = tileStep(viewport.width, scale);
+  if (!whole && !part) await open.emulation.grow(height);
+  const step = tileStep(width, scale);
   const tiles: Buffer[] = [];
   let interrupted = false;
-  for (let y = 0; y < cssHeight; y += step) {
-    const clip = { x, y, width: viewport.width, height: Math.min(step, cssHeight - y), scale: 1 };
-    const taken = await capture(open, { format: 'png', optimizeForSpeed: true, clip });
+  for (let y = 0; y < height; y += step) {
+    const clip = { x, y: top + y, width, height: Math.min(step, height - y), scale: 1 };
+    const taken = await capture(open, { format: 'png', optimizeForSpeed: true, captureBeyondViewport, clip });
     tiles.push(taken.bytes);
     interrupted ||= taken.interrupted;
   }
@@ -96,6 +104,7 @@ interface ScreenshotParams {
   readonly format: ImageFormat;
   readonly quality?: number;
   readonly optimizeForSpeed?: boolean;
+  readonly captureBeyondViewport?: boolean;
   readonly clip?: { x: number; y: number; width: number; height: number; scale: number };
 }
 
@@ -104,7 +113,7 @@ async function capture(
   params: ScreenshotParams,
 ): Promise<{ readonly bytes: Buffer; readonly interrupted: boolean }> {
   const { cdp, deadline } = open;
-  const take = async () => (await cdp.send('Page.captureScreenshot', { ...params, captureBeyondViewport: false })).data;
+  const take = async () => (await cdp.send('Page.captureScreenshot', { captureBeyondViewport: false, ...params })).data;
   // Right after a navigation there may be no surface ("Unable to capture screenshot"), or no document that is shown ("Not
   // attached to an active page"), for as long as a busy machine takes to swap them.
   const retried = async () => {

@@ -5,6 +5,7 @@ import type { BlockingSession } from '../blocking/blocking-session.ts';
 import { checkGrowth, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
+import { asksForPart, framePart, type Part, showPart } from './part.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
 import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
@@ -22,6 +23,8 @@ export interface Settled {
   readonly softTimeouts: readonly SoftTimeout[];
   /** With isFullPage, for images. */
   readonly whole: FullPage | undefined;
+  /** What is taken in place of the viewport, where that was asked for. */
+  readonly part: Part | undefined;
 }
 
 /** Browsers show text in another font after 3 s without its own. */
@@ -95,7 +98,8 @@ export async function settle(
     await bringAll(open, await layOutForPaper(open, options));
   }
 
-  const scope = whole || paper ? 'all' : 'visible';
+  const isLarge = asksForPart(options) && (await showPart(open, options));
+  const scope = whole || paper || isLarge ? 'all' : 'visible';
   const assetsTimeoutMs = Math.max(options.imageTimeout, fontTimeoutMs);
   // What never comes to rest in a canvas is waited for beside the rest of the page, and not after it.
   const canvases = world.call(waitForCanvases, [canvasTimeoutMs], {
@@ -122,7 +126,8 @@ export async function settle(
   // What the page does at the end of an animation is to be seen. (The shot itself draws the page as it is.)
   if (finished > 0) await world.call(untilFrames, [2], limit('frames'));
   if (whole) whole = await fitFullPage(open, whole, options);
-  return { images, softTimeouts, whole };
+  const part = asksForPart(options) ? await framePart(open, options) : undefined;
+  return { images, softTimeouts, whole, part };
 }
 
 /**

@@ -29,7 +29,7 @@ export async function waitFor(open: OpenPage, wanted: WaitFor): Promise<SoftTime
 }
 
 /** Looks for an element or a text until it is in the state, or for `timeoutMs`; a page that does not answer has nothing. */
-async function find(
+export async function find(
   { world }: OpenPage,
   target: Pick<WaitFor, 'selector' | 'text' | 'state'>,
   timeoutMs: number,
@@ -51,6 +51,6 @@ async function find(
 }
 
 /** Our parser knows a selector of this form, the browser does not. */
-function refusedSelector(name: string): ServiceError {
+export function refusedSelector(name: string): ServiceError {
   return new ServiceError('CAPTURE_FAILED', `${name} is not a selector that the browser knows.`);
 }

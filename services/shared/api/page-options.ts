@@ -54,4 +54,16 @@ export const pageOptions = {
     Type.Boolean({ description: 'Value of the media feature prefers-reduced-motion: reduce if true.' }),
   ),
   waitFor: Type.Optional(waitForSchema),
+  selector: Type.Optional(
+    selector(
+      'CSS selector. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load.',
+    ),
+  ),
+  elementPadding: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 200,
+      description: 'CSS pixels of the page to show around the element of selector, as far as the page goes.',
+    }),
+  ),
 } as const;

@@ -197,6 +197,8 @@ describe('is refused, and told why', () => {
 
 describe('options of the page', () => {
   test.each<[string, object]>([
+    ['an element with the least padding', { selector: '#a', elementPadding: 0 }],
+    ['an element with the most padding', { selector: '#a', elementPadding: 200 }],
     ['an element to wait for', { waitFor: { selector: 'a'.repeat(1000), timeout: 0 } }],
     ['a text to wait for', { waitFor: { text: '1a', timeout: 30_000, state: 'hidden', required: true } }],
     [
@@ -209,6 +211,13 @@ describe('options of the page', () => {
   });
 
   test.each<[object, string]>([
+    [{ selector: '' }, 'selector must be a string of 1 to 1000 characters, not ""'],
+    [{ selector: '#1' }, 'selector must be a CSS selector, not "#1" ('],
+    [{ selector: '#a', elementPadding: -1 }, 'elementPadding must be an integer from 0 to 200, not -1'],
+    [{ selector: '#a', elementPadding: 201 }, 'elementPadding must be an integer from 0 to 200, not 201'],
+    [{ elementPadding: 1 }, 'elementPadding needs selector'],
+    [{ selector: '#a', isFullPage: true }, 'selector needs isFullPage false'],
+    [{ selector: '#a', format: 'pdf' }, 'selector needs format png, jpeg or webp, not pdf'],
     [{ waitFor: {} }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
     [{ waitFor: { selector: 'a', text: 'a' } }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
     [{ waitFor: 'a' }, 'waitFor must be an object with selector, text, state, timeout, required, not "a"'],

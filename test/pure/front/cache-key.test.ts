@@ -39,6 +39,8 @@ test.each<Partial<RenderOptions>>([
   { block: { ...base.block, cookieBanners: true } },
   { media: 'print' },
   { reducedMotion: true },
+  { selector: 'a' },
+  { elementPadding: 1 },
   { waitFor: { selector: 'a', state: 'visible', timeout: 10_000, required: false } },
 ])('%j makes another name', (changes) => {
   expect(name(changes)).not.toBe(name());
