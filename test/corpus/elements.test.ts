@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { html } from '../harness/engine.ts';
+import { html, type Handler } from '../harness/engine.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
 /** What the page adds after it has loaded, `delayMs` later. */
@@ -76,6 +76,13 @@ const bar = (place: string) =>
 const striped = (width: number, height: number) =>
   `width:${width}px;height:${height}px;background:linear-gradient(#0000ff 50px, #00aa00 50px)`;
 
+const image: Handler = (_request, response) => {
+  response.writeHead(200, { 'content-type': 'image/svg+xml' });
+  response.end(
+    '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9" fill="#123456"/></svg>',
+  );
+};
+
 const elements: readonly HardPage[] = [
   {
     name: 'selector: an element far down, below bars, a veil that lets the pointer through and a modal dialog',
@@ -121,12 +128,7 @@ const elements: readonly HardPage[] = [
            <footer style="position:absolute;bottom:0;height:300px;width:100%;background:#ff0000">foot</footer>
          </div>`,
       ),
-      '/image.svg': (_request, response) => {
-        response.writeHead(200, { 'content-type': 'image/svg+xml' });
-        response.end(
-          '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="1"><rect width="9" height="1" fill="#123456"/></svg>',
-        );
-      },
+      '/image.svg': image,
     },
     options: { selector: '#t' },
     formats: ['png'],
@@ -188,4 +190,53 @@ const elements: readonly HardPage[] = [
   },
 ];
 
-testCorpus([...waiting, ...elements]);
+/** A row of each colour, 1000 px tall, with a picture that loads when it is near. */
+const rows = html(
+  `<header style="position:fixed;top:0;width:100%;height:50px;background:#ff0000">bar</header>
+   <div style="height:1000px;background:#0000ff"></div>
+   <div id="row" style="height:1000px;background:#ffff00"><img src="/image.svg" loading="lazy" width="100" height="100" style="display:block;margin-left:800px"></div>
+   <script>new IntersectionObserver(([e]) => { if (e.isIntersecting) row.style.background = '#00aa00' }).observe(row)</script>`,
+);
+
+const clips: readonly HardPage[] = [
+  {
+    name: 'clip: within the viewport, with what is fixed to it',
+    site: { '/': rows },
+    options: { clip: { x: 600, y: 0, width: 40, height: 100 }, viewport: { deviceScaleFactor: 1.5 } },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(60, 150);
+      seen.expectColumn(30, [
+        [74, '#ff0000'],
+        [76, '#0000ff'],
+      ]);
+    },
+  },
+  {
+    name: 'clip: beyond the viewport on two sides, of what appears on scrolling',
+    site: { '/': rows, '/image.svg': image },
+    options: { clip: { x: 400, y: 900, width: 500, height: 600 } },
+    check: (seen) => {
+      seen.expectSize(500, 600);
+      seen.expectColumn(450, [
+        [50, '#ffffff'],
+        [150, '#123456'],
+        [500, '#ffffff'],
+      ]);
+      seen.expectColumn(100, [
+        [50, '#0000ff'],
+        [150, '#00aa00'],
+        [590, '#00aa00'],
+      ]);
+    },
+  },
+  {
+    name: 'clip: beyond a page that has become smaller than it was',
+    site: { '/': html(`<div id="t" style="height:3000px"></div>${later(0, `t.style.height = '50px'`)}`) },
+    options: { clip: { x: 0, y: 0, width: 640, height: 481 } },
+    formats: ['png'],
+    fails: { code: 'CAPTURE_FAILED', message: /clip reaches to 640 × 481 px, and the page is 640 × 480 px/ },
+  },
+];
+
+testCorpus([...waiting, ...elements, ...clips]);

@@ -158,10 +158,14 @@ function* brokenRules(request: CaptureRequest, { minRefreshSeconds }: RequestLim
     yield 'waitFor needs exactly one of waitFor.selector and waitFor.text';
   }
   yield* brokenSelectors(request);
-  if (request.selector !== undefined && isFullPage) {
-    yield 'selector needs isFullPage false: the element is captured whole, wherever it is';
+  if (request.selector !== undefined && request.clip !== undefined) {
+    yield 'selector and clip exclude each other: send one of them';
   }
-  if (request.selector !== undefined && format === 'pdf') yield 'selector needs format png, jpeg or webp, not pdf';
+  for (const name of ['selector', 'clip'] as const) {
+    if (request[name] === undefined) continue;
+    if (isFullPage) yield `${name} needs isFullPage false: it is captured wherever it is on the page`;
+    if (format === 'pdf') yield `${name} needs format png, jpeg or webp, not pdf`;
+  }
   if (request.elementPadding !== undefined && request.selector === undefined) yield 'elementPadding needs selector';
   const { refreshInterval: seconds } = persistence;
   if (seconds !== 0 && seconds < minRefreshSeconds) {

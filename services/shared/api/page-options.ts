@@ -38,6 +38,16 @@ const waitForSchema = closed(
 /** What is waited for, with defaults. */
 export type WaitFor = Static<typeof waitForSchema>;
 
+/** No picture has more pixels on a side. */
+const maxClipSide = 100_000;
+const position = Type.Integer({ minimum: 0, maximum: maxClipSide });
+const side = Type.Integer({ minimum: 1, maximum: maxClipSide });
+
+const clipSchema = closed(
+  { x: position, y: position, width: side, height: side },
+  'Capture this rectangle in place of the viewport, in CSS pixels from the top left corner of the page. The capture fails if it reaches beyond the page.',
+);
+
 /**
  * Options of `POST /capture` that change the page, what is waited for, or the picture, and change nothing where they are absent. None
  * has a default, so that requests without them keep the name of their cache entry.
@@ -66,4 +76,5 @@ export const pageOptions = {
       description: 'CSS pixels of the page to show around the element of selector, as far as the page goes.',
     }),
   ),
+  clip: Type.Optional(clipSchema),
 } as const;

@@ -199,6 +199,8 @@ describe('options of the page', () => {
   test.each<[string, object]>([
     ['an element with the least padding', { selector: '#a', elementPadding: 0 }],
     ['an element with the most padding', { selector: '#a', elementPadding: 200 }],
+    ['the smallest clip', { clip: { x: 0, y: 0, width: 1, height: 1 } }],
+    ['the largest clip', { clip: { x: 100_000, y: 100_000, width: 100_000, height: 100_000 } }],
     ['an element to wait for', { waitFor: { selector: 'a'.repeat(1000), timeout: 0 } }],
     ['a text to wait for', { waitFor: { text: '1a', timeout: 30_000, state: 'hidden', required: true } }],
     [
@@ -218,6 +220,14 @@ describe('options of the page', () => {
     [{ elementPadding: 1 }, 'elementPadding needs selector'],
     [{ selector: '#a', isFullPage: true }, 'selector needs isFullPage false'],
     [{ selector: '#a', format: 'pdf' }, 'selector needs format png, jpeg or webp, not pdf'],
+    [{ clip: { x: 0, y: 0, width: 1 } }, 'clip.height is required'],
+    [{ clip: { x: -1, y: 0, width: 1, height: 1 } }, 'clip.x must be an integer from 0 to 100000, not -1'],
+    [{ clip: { x: 0, y: 0.5, width: 1, height: 1 } }, 'clip.y must be an integer from 0 to 100000, not 0.5'],
+    [{ clip: { x: 0, y: 0, width: 0, height: 1 } }, 'clip.width must be an integer from 1 to 100000, not 0'],
+    [{ clip: { x: 0, y: 0, width: 1, height: 100_001 } }, 'clip.height must be an integer from 1 to 100000'],
+    [{ clip: { x: 0, y: 0, width: 1, height: 1 }, isFullPage: true }, 'clip needs isFullPage false'],
+    [{ clip: { x: 0, y: 0, width: 1, height: 1 }, format: 'pdf' }, 'clip needs format png, jpeg or webp, not pdf'],
+    [{ clip: { x: 0, y: 0, width: 1, height: 1 }, selector: 'a' }, 'selector and clip exclude each other'],
     [{ waitFor: {} }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
     [{ waitFor: { selector: 'a', text: 'a' } }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
     [{ waitFor: 'a' }, 'waitFor must be an object with selector, text, state, timeout, required, not "a"'],
