@@ -239,4 +239,59 @@ const clips: readonly HardPage[] = [
   },
 ];
 
-testCorpus([...waiting, ...elements, ...clips]);
+const box = (colour: string, attributes = '') => `<div style="height:100px;background:${colour}" ${attributes}></div>`;
+
+const hiding: readonly HardPage[] = [
+  {
+    name: 'hide keeps the place, remove does not, of what comes later too, with all that is in it',
+    site: {
+      '/': html(
+        `${box('#ff0000', 'class="ad"')}
+         <div class="teaser" style="height:100px;background:#ff0000"><b style="visibility:visible;display:block;height:50px;background:#ff0000"></b></div>
+         ${box('#00aa00')}
+         <script>setTimeout(() => { document.body.innerHTML = \`${box('#ff0000', 'class="ad"')}\` + document.body.innerHTML }, 300)</script>`,
+      ),
+    },
+    options: { remove: ['.ad, .banner'], hide: ['.none', 'div.teaser'], delay: 800, isFullPage: true },
+    formats: ['png', 'pdf'],
+    check: (seen) => {
+      seen.expectColumn(300, [
+        [20, '#ffffff'],
+        [80, '#ffffff'],
+        [120, '#00aa00'],
+        [180, '#00aa00'],
+      ]);
+    },
+  },
+  {
+    name: 'hide and remove on a page that fights for its advertisements',
+    site: {
+      '/': html(
+        `<style>@layer first { .ad { display: block !important } .note { visibility: visible !important } }</style>
+         <div class="ad" style="height:100px;background:#ff0000"></div>
+         <div class="ad" style="height:100px;background:#ff0000;display:block!important"></div>
+         <div class="note" style="height:100px;background:#ff0000;transition:visibility 60s"></div>
+         ${box('#00aa00')}
+         <script>setInterval(() => { document.adoptedStyleSheets = [] }, 20); Array.prototype.includes = () => true</script>`,
+      ),
+    },
+    options: { remove: ['.ad'], hide: ['.note'] },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectColumn(300, [
+        [50, '#ffffff'],
+        [150, '#00aa00'],
+        [250, '#ffffff'],
+      ]);
+    },
+  },
+  {
+    name: 'remove a selector that the browser does not know',
+    site: { '/': html('<p>text') },
+    options: { remove: ['p', 'p:upside-down'] },
+    formats: ['png'],
+    fails: { code: 'CAPTURE_FAILED', message: /^remove "p:upside-down" is not a selector that the browser knows/ },
+  },
+];
+
+testCorpus([...waiting, ...elements, ...clips, ...hiding]);

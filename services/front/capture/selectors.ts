@@ -10,9 +10,16 @@ export function* brokenSelectors(request: CaptureRequest): Generator<string> {
   }
 }
 
-function* selectorsOf({ waitFor, selector }: CaptureRequest): Generator<readonly [field: string, selector: string]> {
+function* selectorsOf({
+  waitFor,
+  selector,
+  ...lists
+}: CaptureRequest): Generator<readonly [field: string, selector: string]> {
   if (waitFor?.selector !== undefined) yield ['waitFor.selector', waitFor.selector];
   if (selector !== undefined) yield ['selector', selector];
+  for (const name of ['hide', 'remove'] as const) {
+    for (const [index, each] of (lists[name] ?? []).entries()) yield [`${name}.${index}`, each];
+  }
 }
 
 /**

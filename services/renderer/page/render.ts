@@ -8,6 +8,7 @@ import type { Browsers } from '../browser/browsers.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { watchStalls } from '../egress/stalls.ts';
 import { CaptureDeadline } from './deadline.ts';
+import { hideFirst, keepHidden } from './hiding.ts';
 import { assertWeb, navigate, throwIfLost, type RenderSource } from './navigate.ts';
 import { framePart } from './part.ts';
 import { openPage, stopPage, type OpenPage } from './open.ts';
@@ -118,6 +119,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   const stalls = watchStalls(open.page, open.proxySession, { responseTimeoutMs, navigationTimeoutMs: options.timeout });
   open.onRelease(() => stalls.stop());
   if (options.format === 'pdf') await prepareForPrint(open, options);
+  await hideFirst(open, options);
   const late = await navigate(open, source, options);
   // It was reached, but only because something was given up.
   if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);
@@ -235,6 +237,7 @@ async function followMove(open: OpenPage, { timeout, waitUntil }: RenderOptions)
 async function interrupt(open: OpenPage, options: RenderOptions): Promise<Settled> {
   const { world, emulation } = open;
   await stopPage(open);
+  await keepHidden(open, options);
   // Nothing that waits runs in such a page any more, not even of ours.
   const { height: whole, left } = await world.callInAny(measurePage, [], {
     timeoutMs: stopTimeoutMs,

@@ -3,6 +3,7 @@ import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
 import { checkGrowth, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
+import { keepHidden } from './hiding.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
 import { asksForPart, framePart, type Part, showPart } from './part.ts';
@@ -81,6 +82,7 @@ export async function settle(
   if (loaded && options.waitUntil === 'load') await untilScriptsAreDone(open);
   if (options.delay > 0) await deadline.run(delay(options.delay), options.delay + callTimeoutMs, 'the delay');
   if (blocking) await tidy(open, blocking, softTimeouts);
+  await keepHidden(open, options);
   // A page that is still empty is about to be filled: a second look finds what a person sees a moment later.
   if (loaded && options.waitUntil === 'load') {
     const timeoutMs = contentTimeoutMs + moreContentTimeoutMs + callTimeoutMs;
@@ -122,6 +124,7 @@ export async function settle(
   if (fontsPending) softTimeouts.push('fonts');
 
   if (blocking) await tidy(open, blocking, softTimeouts);
+  await keepHidden(open, options);
   const finished = await world.call(finishAnimations, [], limit('finishing animations'));
   // What the page does at the end of an animation is to be seen. (The shot itself draws the page as it is.)
   if (finished > 0) await world.call(untilFrames, [2], limit('frames'));

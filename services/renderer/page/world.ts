@@ -41,9 +41,9 @@ export class PageWorld {
     this.#deadline = deadline;
   }
 
-  /** Has a function run in every document of the page from now on, before its own scripts. */
-  async runFirst(fn: () => void): Promise<void> {
-    const source = `(${fn.toString()})()`;
+  /** Has a function run in every document of the page from now on, before its own scripts. Arguments are copied as JSON. */
+  async runFirst<A extends readonly unknown[]>(fn: (...args: A) => void, ...args: A): Promise<void> {
+    const source = callExpression(fn, args);
     // Both are sent at once: without the first, the second does nothing.
     await Promise.all([
       this.#cdp.send('Page.enable'),

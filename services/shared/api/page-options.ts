@@ -6,6 +6,8 @@ const closed = <T extends TProperties>(properties: T, description: string) =>
 
 const selector = (description: string) => Type.String({ minLength: 1, maxLength: 1000, description });
 
+const selectors = (description: string) => Type.Array(selector('CSS selector.'), { maxItems: 100, description });
+
 const waitForSchema = closed(
   {
     selector: Type.Optional(selector('CSS selector. Exactly one of selector and text is required.')),
@@ -77,4 +79,10 @@ export const pageOptions = {
     }),
   ),
   clip: Type.Optional(clipSchema),
+  hide: Type.Optional(
+    selectors('Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors.'),
+  ),
+  remove: Type.Optional(
+    selectors('Elements that are left out and take no place, whenever they come: up to 100 CSS selectors.'),
+  ),
 } as const;

@@ -42,6 +42,8 @@ test.each<Partial<RenderOptions>>([
   { selector: 'a' },
   { elementPadding: 1 },
   { clip: { x: 0, y: 0, width: 1, height: 1 } },
+  { hide: ['a'] },
+  { remove: ['a'] },
   { waitFor: { selector: 'a', state: 'visible', timeout: 10_000, required: false } },
 ])('%j makes another name', (changes) => {
   expect(name(changes)).not.toBe(name());

@@ -1,5 +1,7 @@
 /** What our scripts keep between two calls, on the global object of our own world in the page. */
 export interface PageState {
+  /** Hides what the capture does not want. */
+  webcaptureHiding?: CSSStyleSheet;
   /** The one that is captured in place of the viewport. */
   webcaptureElement?: Element;
   webcaptureScroller?: {
