@@ -166,6 +166,14 @@ function* brokenRules(request: CaptureRequest, { minRefreshSeconds }: RequestLim
     if (isFullPage) yield `${name} needs isFullPage false: it is captured wherever it is on the page`;
     if (format === 'pdf') yield `${name} needs format png, jpeg or webp, not pdf`;
   }
+  if (request.omitBackground === true && format !== 'png' && format !== 'webp') {
+    yield `omitBackground needs format png or webp, not ${format}`;
+  }
+  const { resize } = request;
+  if (resize !== undefined && resize.width === undefined && resize.height === undefined) {
+    yield 'resize needs resize.width or resize.height';
+  }
+  if (resize !== undefined && format === 'pdf') yield 'resize needs format png, jpeg or webp, not pdf';
   if (request.elementPadding !== undefined && request.selector === undefined) yield 'elementPadding needs selector';
   const { refreshInterval: seconds } = persistence;
   if (seconds !== 0 && seconds < minRefreshSeconds) {

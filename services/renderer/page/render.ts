@@ -147,6 +147,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
       blockedRequests: open.proxySession.stats().blockedRequests + (blocking?.blockedRequests() ?? 0),
       softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts, ...picture.softTimeouts]),
       strategy: settled.whole?.strategy ?? 'single',
+      ...('originalSize' in picture ? { originalSize: picture.originalSize } : {}),
       truncated: settled.whole?.truncated ?? false,
       blank: picture.blank,
       timings: { navigateMs, settleMs, shootMs: elapsed() },

@@ -36,6 +36,12 @@ export const reportSchema = Type.Object({
         'How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.',
     }),
   ),
+  originalSize: Type.Optional(
+    Type.Object(
+      { width: Type.Integer({ minimum: 1 }), height: Type.Integer({ minimum: 1 }) },
+      { description: 'With `resize`: size in pixels of the image before. `metadata` has that of the file.' },
+    ),
+  ),
   truncated: Type.Boolean({
     description:
       'Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be.',

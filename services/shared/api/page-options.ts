@@ -50,6 +50,25 @@ const clipSchema = closed(
   'Capture this rectangle in place of the viewport, in CSS pixels from the top left corner of the page. The capture fails if it reaches beyond the page.',
 );
 
+const resizeSide = Type.Integer({ minimum: 1, maximum: 10_000, description: 'Pixels of the file.' });
+
+const resizeSchema = closed(
+  {
+    width: Type.Optional(resizeSide),
+    height: Type.Optional(resizeSide),
+    fit: oneOf(['cover', 'contain', 'fill', 'inside'], {
+      default: 'inside',
+      description:
+        'cover: fill the box, cut off what is over. contain: fit into the box and fill it up with white, or nothing with omitBackground. fill: stretch. inside: fit into the box, which may be larger than the picture.',
+    }),
+    enlarge: Type.Boolean({ default: false, description: 'Make a picture larger that is smaller than the box.' }),
+  },
+  'Resize the final picture. With one side, the other follows. report.originalSize is the size before.',
+);
+
+/** How the final picture is resized, with defaults. */
+export type Resize = Static<typeof resizeSchema>;
+
 /**
  * Options of `POST /capture` that change the page, what is waited for, or the picture, and change nothing where they are absent. None
  * has a default, so that requests without them keep the name of their cache entry.
@@ -85,4 +104,8 @@ export const pageOptions = {
   remove: Type.Optional(
     selectors('Elements that are left out and take no place, whenever they come: up to 100 CSS selectors.'),
   ),
+  omitBackground: Type.Optional(
+    Type.Boolean({ description: 'Transparent where the page paints nothing. With format png or webp only.' }),
+  ),
+  resize: Type.Optional(resizeSchema),
 } as const;

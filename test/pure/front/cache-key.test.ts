@@ -44,6 +44,8 @@ test.each<Partial<RenderOptions>>([
   { clip: { x: 0, y: 0, width: 1, height: 1 } },
   { hide: ['a'] },
   { remove: ['a'] },
+  { omitBackground: true },
+  { resize: { width: 1, fit: 'inside', enlarge: false } },
   { waitFor: { selector: 'a', state: 'visible', timeout: 10_000, required: false } },
 ])('%j makes another name', (changes) => {
   expect(name(changes)).not.toBe(name());
