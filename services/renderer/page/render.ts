@@ -4,6 +4,7 @@ import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import type { Blocker } from '../blocking/blocker.ts';
 import { BlockingSession } from '../blocking/blocking-session.ts';
+import { TargetTree } from '../blocking/target-tree.ts';
 import type { Browsers } from '../browser/browsers.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { watchStalls } from '../egress/stalls.ts';
@@ -119,6 +120,9 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   const stalls = watchStalls(open.page, open.proxySession, { responseTimeoutMs, navigationTimeoutMs: options.timeout });
   open.onRelease(() => stalls.stop());
   if (options.format === 'pdf') await prepareForPrint(open, options);
+  if (options.javaScript === false) {
+    await open.deadline.run(disableScripts(open), blockingTimeoutMs, 'switching scripts off');
+  }
   await hideFirst(open, options);
   const late = await navigate(open, source, options);
   // It was reached, but only because something was given up.
@@ -153,6 +157,16 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
       timings: { navigateMs, settleMs, shootMs: elapsed() },
     },
   };
+}
+
+/** In the page and in frames of other sites, which may have processes of their own. */
+async function disableScripts({ page, world }: OpenPage): Promise<void> {
+  const frames = new TargetTree({
+    frame: (target) => target.send('Emulation.setScriptExecutionDisabled', { value: true }),
+    // Nothing starts one.
+    worker: () => Promise.resolve(),
+  });
+  await Promise.all([world.disableScripts(), frames.attach(await page.context().newCDPSession(page))]);
 }
 
 function startBlocking({ page, deadline }: OpenPage, { block }: RenderOptions, { blocker }: RenderDeps) {

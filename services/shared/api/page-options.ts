@@ -104,6 +104,9 @@ export const pageOptions = {
   remove: Type.Optional(
     selectors('Elements that are left out and take no place, whenever they come: up to 100 CSS selectors.'),
   ),
+  javaScript: Type.Optional(
+    Type.Boolean({ description: 'false: scripts of the page and its frames do not run, and noscript is shown.' }),
+  ),
   omitBackground: Type.Optional(
     Type.Boolean({ description: 'Transparent where the page paints nothing. With format png or webp only.' }),
   ),

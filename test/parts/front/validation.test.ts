@@ -206,6 +206,7 @@ describe('options of the page', () => {
     ['the background', { omitBackground: false, format: 'pdf' }],
     ['the smallest size', { resize: { width: 1, height: 1, fit: 'fill' } }],
     ['the largest size', { resize: { height: 10_000, enlarge: true } }],
+    ['no scripts', { javaScript: false }],
     ['an element to wait for', { waitFor: { selector: 'a'.repeat(1000), timeout: 0 } }],
     ['a text to wait for', { waitFor: { text: '1a', timeout: 30_000, state: 'hidden', required: true } }],
     [
@@ -245,6 +246,7 @@ describe('options of the page', () => {
     [{ resize: { height: 10_001 } }, 'resize.height must be an integer from 1 to 10000, not 10001'],
     [{ resize: { width: 1, fit: 'outside' } }, 'resize.fit must be one of cover, contain, fill, inside, not "outside"'],
     [{ resize: { width: 1 }, format: 'pdf' }, 'resize needs format png, jpeg or webp, not pdf'],
+    [{ javaScript: 'false' }, 'javaScript must be true or false, not "false"'],
     [{ waitFor: {} }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
     [{ waitFor: { selector: 'a', text: 'a' } }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
     [{ waitFor: 'a' }, 'waitFor must be an object with selector, text, state, timeout, required, not "a"'],

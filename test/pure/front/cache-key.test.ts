@@ -46,6 +46,7 @@ test.each<Partial<RenderOptions>>([
   { remove: ['a'] },
   { omitBackground: true },
   { resize: { width: 1, fit: 'inside', enlarge: false } },
+  { javaScript: false },
   { waitFor: { selector: 'a', state: 'visible', timeout: 10_000, required: false } },
 ])('%j makes another name', (changes) => {
   expect(name(changes)).not.toBe(name());
