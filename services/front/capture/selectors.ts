@@ -17,7 +17,7 @@ function* selectorsOf({
 }: CaptureRequest): Generator<readonly [field: string, selector: string]> {
   if (waitFor?.selector !== undefined) yield ['waitFor.selector', waitFor.selector];
   if (selector !== undefined) yield ['selector', selector];
-  for (const name of ['hide', 'remove'] as const) {
+  for (const name of ['hide', 'remove', 'click'] as const) {
     for (const [index, each] of (lists[name] ?? []).entries()) yield [`${name}.${index}`, each];
   }
 }

@@ -9,6 +9,8 @@ import type { Browsers } from '../browser/browsers.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { watchStalls } from '../egress/stalls.ts';
 import { CaptureDeadline } from './deadline.ts';
+import { clickAll } from './click.ts';
+import { followMove } from './follow-move.ts';
 import { hideFirst, keepHidden } from './hiding.ts';
 import { assertWeb, navigate, throwIfLost, type RenderSource } from './navigate.ts';
 import { framePart } from './part.ts';
@@ -129,6 +131,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);
   const navigateMs = elapsed();
   const loaded = late.length === 0;
+  if (options.click) await clickAll(open, options.click, options);
   if (options.waitFor) late.push(...(await waitFor(open, options.waitFor)));
   const settled = await settleWhereItEnds(open, options, { blocking, loaded });
   const settleMs = elapsed();
@@ -228,19 +231,6 @@ async function stopMoving(open: OpenPage, options: RenderOptions): Promise<Settl
   );
   await followMove(open, options);
   return interrupt(open, options);
-}
-
-async function followMove(open: OpenPage, { timeout, waitUntil }: RenderOptions): Promise<void> {
-  const { page, document, deadline } = open;
-  const state = waitUntil === 'commit' ? 'domcontentloaded' : waitUntil;
-  try {
-    await deadline.run(document.settled(), timeout, 'the next page');
-    const there = page.waitForLoadState(state, { timeout });
-    await deadline.run(Promise.race([there, document.cutOff]), timeout, 'the next page');
-  } catch (error) {
-    // It is taken as it stands.
-    if (error instanceof ServiceError) throw error;
-  }
 }
 
 /**

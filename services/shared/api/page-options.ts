@@ -104,6 +104,13 @@ export const pageOptions = {
   remove: Type.Optional(
     selectors('Elements that are left out and take no place, whenever they come: up to 100 CSS selectors.'),
   ),
+  click: Type.Optional(
+    Type.Array(selector('CSS selector.'), {
+      maxItems: 10,
+      description:
+        'Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked.',
+    }),
+  ),
   javaScript: Type.Optional(
     Type.Boolean({ description: 'false: scripts of the page and its frames do not run, and noscript is shown.' }),
   ),

@@ -207,6 +207,7 @@ describe('options of the page', () => {
     ['the smallest size', { resize: { width: 1, height: 1, fit: 'fill' } }],
     ['the largest size', { resize: { height: 10_000, enlarge: true } }],
     ['no scripts', { javaScript: false }],
+    ['10 elements to click', { click: Array(10).fill('a') }],
     ['an element to wait for', { waitFor: { selector: 'a'.repeat(1000), timeout: 0 } }],
     ['a text to wait for', { waitFor: { text: '1a', timeout: 30_000, state: 'hidden', required: true } }],
     [
@@ -247,6 +248,9 @@ describe('options of the page', () => {
     [{ resize: { width: 1, fit: 'outside' } }, 'resize.fit must be one of cover, contain, fill, inside, not "outside"'],
     [{ resize: { width: 1 }, format: 'pdf' }, 'resize needs format png, jpeg or webp, not pdf'],
     [{ javaScript: 'false' }, 'javaScript must be true or false, not "false"'],
+    [{ click: Array(11).fill('a') }, 'click must be a list of at most 10'],
+    [{ click: ['a', ''] }, 'click.1 must be a string of 1 to 1000 characters, not ""'],
+    [{ click: ['text=Sign in'] }, 'click.0 must be a CSS selector, not "text=Sign in" ('],
     [{ waitFor: {} }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
     [{ waitFor: { selector: 'a', text: 'a' } }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
     [{ waitFor: 'a' }, 'waitFor must be an object with selector, text, state, timeout, required, not "a"'],
