@@ -10,6 +10,7 @@ import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { watchStalls } from '../egress/stalls.ts';
 import { CaptureDeadline } from './deadline.ts';
 import { clickAll } from './click.ts';
+import { assertWanted, watchConsole } from './fail-on.ts';
 import { followMove } from './follow-move.ts';
 import { hideFirst, keepHidden } from './hiding.ts';
 import { assertWeb, navigate, throwIfLost, type RenderSource } from './navigate.ts';
@@ -125,6 +126,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   if (options.javaScript === false) {
     await open.deadline.run(disableScripts(open), blockingTimeoutMs, 'switching scripts off');
   }
+  const errors = options.failOn?.consoleErrors === true ? await watchConsole(open) : undefined;
   await hideFirst(open, options);
   const late = await navigate(open, source, options);
   // It was reached, but only because something was given up.
@@ -143,6 +145,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
     ? print(open, options, settled)
     : takePicture(open, options, settled));
   const page = await described;
+  if (options.failOn) assertWanted(options.failOn, { ...page, blank: picture.blank }, errors);
   return {
     bytes: picture.bytes,
     mimeType: mimeTypes[options.format],

@@ -69,6 +69,31 @@ const resizeSchema = closed(
 /** How the final picture is resized, with defaults. */
 export type Resize = Static<typeof resizeSchema>;
 
+const failOnSchema = closed(
+  {
+    status: Type.Optional(
+      Type.Array(
+        Type.Union([
+          Type.Integer({ minimum: 100, maximum: 599 }),
+          Type.String({ pattern: '^[1-5]xx$', examples: ['4xx'] }),
+        ]),
+        { maxItems: 20, description: 'HTTP statuses of the page, such as 503, and classes of them, such as 4xx.' },
+      ),
+    ),
+    blank: Type.Optional(Type.Boolean({ description: 'The image has a single colour.' })),
+    challenge: Type.Optional(Type.Boolean({ description: 'The page shows a bot check.' })),
+    consoleErrors: Type.Optional(
+      Type.Boolean({
+        description: 'A script of the page writes an error to the console, or does not catch an exception.',
+      }),
+    ),
+  },
+  'Fail the capture, at no cost, if any of these is the case.',
+);
+
+/** What a capture is to fail on. */
+export type FailOn = Static<typeof failOnSchema>;
+
 /**
  * Options of `POST /capture` that change the page, what is waited for, or the picture, and change nothing where they are absent. None
  * has a default, so that requests without them keep the name of their cache entry.
@@ -118,4 +143,5 @@ export const pageOptions = {
     Type.Boolean({ description: 'Transparent where the page paints nothing. With format png or webp only.' }),
   ),
   resize: Type.Optional(resizeSchema),
+  failOn: Type.Optional(failOnSchema),
 } as const;

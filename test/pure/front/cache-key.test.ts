@@ -48,6 +48,7 @@ test.each<Partial<RenderOptions>>([
   { resize: { width: 1, fit: 'inside', enlarge: false } },
   { javaScript: false },
   { click: ['a'] },
+  { failOn: { blank: true } },
   { waitFor: { selector: 'a', state: 'visible', timeout: 10_000, required: false } },
 ])('%j makes another name', (changes) => {
   expect(name(changes)).not.toBe(name());
