@@ -182,6 +182,22 @@ const elements: readonly HardPage[] = [
     },
   },
   {
+    name: 'selector: an element of a page that keeps the browser busy from the beginning',
+    isHostile: true,
+    site: {
+      '/': html(
+        `<p id="p" style="${striped(200, 100)}"></p><script>onload = () => setTimeout(() => { for (;;); })</script>`,
+      ),
+    },
+    options: { selector: '#p' },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(200, 100);
+      seen.expectColour(100, 90, '#00aa00');
+      expect(seen.report.softTimeouts).toEqual(['settle']);
+    },
+  },
+  {
     name: 'selector: nothing that is visible matches',
     site: { '/': html('<p hidden>text<p style="visibility:hidden">text') },
     options: { selector: 'p' },

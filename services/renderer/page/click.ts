@@ -8,7 +8,7 @@ import type { OpenPage } from './open.ts';
 import { pointToClick } from './scripts/clicking.ts';
 import { isVisible } from './scripts/finding.ts';
 import { untilFrames } from './scripts/waits.ts';
-import { find, refusedSelector } from './wait-for.ts';
+import { find, missedInSilence, refusedSelector } from './wait-for.ts';
 
 const callTimeoutMs = 5000;
 /** A page that moves on is asked again after so long. */
@@ -35,7 +35,7 @@ async function click(open: OpenPage, selector: string): Promise<void> {
   const { cdp, deadline } = open;
   const name = `click ${JSON.stringify(selector)}`;
   const end = performance.now() + clickTimeoutMs;
-  const found = await find(open, { selector, state: 'visible' }, clickTimeoutMs);
+  const found = await find(open, { selector, state: 'visible' }, clickTimeoutMs).catch(missedInSilence);
   if (found === 'refused') throw refusedSelector(name);
   if (found === 'missed') throw failed(`${name} matched no visible element within ${clickTimeoutMs} ms.`);
   const point = await pointOf(open, selector, end);

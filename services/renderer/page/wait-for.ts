@@ -17,7 +17,7 @@ const moveDelayMs = 20;
  * @throws ServiceError CAPTURE_FAILED that names what was waited for, where it is required or no selector to the browser
  */
 export async function waitFor(open: OpenPage, wanted: WaitFor): Promise<SoftTimeout[]> {
-  const found = await find(open, wanted, wanted.timeout);
+  const found = await find(open, wanted, wanted.timeout).catch(missedInSilence);
   if (found === 'found') return [];
   const name =
     wanted.selector === undefined
@@ -28,7 +28,11 @@ export async function waitFor(open: OpenPage, wanted: WaitFor): Promise<SoftTime
   throw new ServiceError('CAPTURE_FAILED', `${name} was not ${wanted.state} within ${wanted.timeout} ms.`);
 }
 
-/** Looks for an element or a text until it is in the state, or for `timeoutMs`; a page that does not answer has nothing. */
+/**
+ * Looks for an element or a text until it is in the state, or for `timeoutMs`.
+ *
+ * @throws DeadlineError when the page does not answer
+ */
 export async function find(
   { world }: OpenPage,
   target: Pick<WaitFor, 'selector' | 'text' | 'state'>,
@@ -42,12 +46,17 @@ export async function find(
         isVisible,
       ]);
     } catch (error) {
-      if (error instanceof DeadlineError) return 'missed';
       if (!(error instanceof DocumentGoneError)) throw error;
       if (performance.now() >= end) return 'missed';
       await delay(moveDelayMs);
     }
   }
+}
+
+/** For {@link find}, where a page that does not answer has nothing to wait for. */
+export function missedInSilence(error: unknown): 'missed' {
+  if (error instanceof DeadlineError) return 'missed';
+  throw error;
 }
 
 /** Our parser knows a selector of this form, the browser does not. */
