@@ -216,8 +216,9 @@ const rows = html(
 
 const clips: readonly HardPage[] = [
   {
-    name: 'clip: within the viewport, with what is fixed to it',
+    name: 'clip: within the first viewport, with what is fixed to it, wherever the address leads',
     site: { '/': rows },
+    path: '/#row',
     options: { clip: { x: 600, y: 0, width: 40, height: 100 }, viewport: { deviceScaleFactor: 1.5 } },
     formats: ['png'],
     check: (seen) => {

@@ -5,6 +5,7 @@ import { loadEagerly } from './scripts/assets.ts';
 import { type Box, isolateElement, scrollToElement } from './scripts/element.ts';
 import { isVisible } from './scripts/finding.ts';
 import { measurePage } from './scripts/measures.ts';
+import { scrollToTop } from './scripts/scrolling.ts';
 import { scrollPage } from './scroll-page.ts';
 import { find, refusedSelector } from './wait-for.ts';
 
@@ -65,6 +66,7 @@ export async function framePart(open: OpenPage, options: RenderOptions): Promise
 async function showClip(open: OpenPage, { x, y, width, height }: Box): Promise<boolean> {
   const { world, emulation } = open;
   const { viewport } = emulation;
+  await world.call(scrollToTop, [], { timeoutMs: callTimeoutMs, what: 'scrolling' });
   if (x + width <= viewport.width && y + height <= viewport.height) return false;
   await world.call(loadEagerly, [], { timeoutMs: callTimeoutMs, what: 'loading' });
   await scrollPage(open, scrollSteps);
@@ -72,6 +74,7 @@ async function showClip(open: OpenPage, { x, y, width, height }: Box): Promise<b
 }
 
 async function frameClip({ world }: OpenPage, clip: Box): Promise<Part> {
+  await world.call(scrollToTop, [], { timeoutMs: callTimeoutMs, what: 'scrolling' });
   const page = await world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });
   const [right, bottom] = [clip.x + clip.width, clip.y + clip.height];
   if (right > page.width || bottom > page.height) {
