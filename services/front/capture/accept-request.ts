@@ -16,6 +16,7 @@ import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 import { cacheName } from './cache-key.ts';
 import { renderOptions } from './render-options.ts';
+import { brokenSelectors } from './selectors.ts';
 
 /** What is to be captured, once every rule has been checked. */
 export interface AcceptedRequest {
@@ -131,7 +132,8 @@ function keepsHtml({ source, priority, persistence }: AcceptedRequest): boolean 
 
 /** What is wrong with a request by the rules that no schema can say. */
 function* brokenRules(request: CaptureRequest, { minRefreshSeconds }: RequestLimits): Generator<string> {
-  const { url, html, viewport, responseType, background, webhook, format, pdf, persistence } = request;
+  const { url, html, viewport, responseType, background, webhook, format, pdf, persistence, waitFor, isFullPage } =
+    request;
   if (url !== undefined && html !== undefined) yield 'url and html exclude each other: send one of them';
   if (url === undefined && html === undefined) yield 'one of url and html is required';
   if (url !== undefined && !isHttpUrl(url)) {
@@ -152,6 +154,28 @@ function* brokenRules(request: CaptureRequest, { minRefreshSeconds }: RequestLim
     yield 'responseType file needs background false: the file is not there yet';
   if (webhook !== undefined && !background) yield 'webhook needs background true';
   if (pdf !== undefined && format !== 'pdf') yield `pdf needs format pdf, not ${format}`;
+  if (waitFor !== undefined && (waitFor.selector === undefined) === (waitFor.text === undefined)) {
+    yield 'waitFor needs exactly one of waitFor.selector and waitFor.text';
+  }
+  yield* brokenSelectors(request);
+  if (request.selector !== undefined && request.clip !== undefined) {
+    yield 'selector and clip exclude each other: send one of them';
+  }
+  for (const name of ['selector', 'clip'] as const) {
+    if (request[name] === undefined) continue;
+    if (isFullPage) yield `${name} needs isFullPage false: it is captured wherever it is on the page`;
+    if (format === 'pdf') yield `${name} needs format png, jpeg or webp, not pdf`;
+  }
+  if (request.omitBackground === true && format !== 'png' && format !== 'webp') {
+    yield `omitBackground needs format png or webp, not ${format}`;
+  }
+  const { resize, failOn } = request;
+  if (failOn?.blank === true && format === 'pdf') yield 'failOn.blank needs format png, jpeg or webp, not pdf';
+  if (resize !== undefined && resize.width === undefined && resize.height === undefined) {
+    yield 'resize needs resize.width or resize.height';
+  }
+  if (resize !== undefined && format === 'pdf') yield 'resize needs format png, jpeg or webp, not pdf';
+  if (request.elementPadding !== undefined && request.selector === undefined) yield 'elementPadding needs selector';
   const { refreshInterval: seconds } = persistence;
   if (seconds !== 0 && seconds < minRefreshSeconds) {
     yield `persistence.refreshInterval must be 0 (never) or at least ${minRefreshSeconds} seconds, not ${seconds}`;

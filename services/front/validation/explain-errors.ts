@@ -107,6 +107,7 @@ export interface JsonSchema {
   readonly examples?: unknown;
   readonly items?: JsonSchema;
   readonly minItems?: number;
+  readonly maxItems?: number;
   readonly anyOf?: readonly JsonSchema[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
 }
@@ -166,9 +167,10 @@ function length({ minLength, maxLength, pattern, examples }: JsonSchema): string
     : ` of ${minLength} to ${maxLength} characters`;
 }
 
-function list({ items, minItems }: JsonSchema): string {
+function list({ items, minItems, maxItems }: JsonSchema): string {
   const of = items?.enum === undefined ? '' : ` of ${items.enum.join(', ')}`;
-  return `${(minItems ?? 0) > 0 ? 'a list, not empty,' : 'a list'}${of}`;
+  const most = maxItems === undefined || of !== '' ? '' : ` of at most ${maxItems}`;
+  return `${(minItems ?? 0) > 0 ? 'a list, not empty,' : 'a list'}${of}${most}`;
 }
 
 function fields({ properties }: JsonSchema): string {

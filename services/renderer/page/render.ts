@@ -4,11 +4,17 @@ import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import type { Blocker } from '../blocking/blocker.ts';
 import { BlockingSession } from '../blocking/blocking-session.ts';
+import { TargetTree } from '../blocking/target-tree.ts';
 import type { Browsers } from '../browser/browsers.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { watchStalls } from '../egress/stalls.ts';
 import { CaptureDeadline } from './deadline.ts';
+import { clickAll } from './click.ts';
+import { assertWanted, watchConsole } from './fail-on.ts';
+import { followMove } from './follow-move.ts';
+import { hideFirst, keepHidden } from './hiding.ts';
 import { assertWeb, navigate, throwIfLost, type RenderSource } from './navigate.ts';
+import { framePart } from './part.ts';
 import { openPage, stopPage, type OpenPage } from './open.ts';
 import { prepareForPrint, printPdf } from './pdf.ts';
 import { describePage, uniqueTimeouts, type RenderReport } from './report.ts';
@@ -18,6 +24,7 @@ import { waitForScripts } from './scripts/content.ts';
 import { measurePage } from './scripts/measures.ts';
 import { settle, type Settled } from './settle.ts';
 import { maxCssHeight } from './size-limits.ts';
+import { waitFor } from './wait-for.ts';
 
 export interface RenderRequest {
   readonly source: RenderSource;
@@ -116,11 +123,19 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   const stalls = watchStalls(open.page, open.proxySession, { responseTimeoutMs, navigationTimeoutMs: options.timeout });
   open.onRelease(() => stalls.stop());
   if (options.format === 'pdf') await prepareForPrint(open, options);
+  if (options.javaScript === false) {
+    await open.deadline.run(disableScripts(open), blockingTimeoutMs, 'switching scripts off');
+  }
+  const errors = options.failOn?.consoleErrors === true ? await watchConsole(open) : undefined;
+  await hideFirst(open, options);
   const late = await navigate(open, source, options);
   // It was reached, but only because something was given up.
   if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);
   const navigateMs = elapsed();
-  const settled = await settleWhereItEnds(open, options, { blocking, loaded: late.length === 0 });
+  const loaded = late.length === 0;
+  if (options.click) await clickAll(open, options.click, options);
+  if (options.waitFor) late.push(...(await waitFor(open, options.waitFor)));
+  const settled = await settleWhereItEnds(open, options, { blocking, loaded });
   const settleMs = elapsed();
 
   const described = describePage(open);
@@ -130,6 +145,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
     ? print(open, options, settled)
     : takePicture(open, options, settled));
   const page = await described;
+  if (options.failOn) assertWanted(options.failOn, { ...page, blank: picture.blank }, errors);
   return {
     bytes: picture.bytes,
     mimeType: mimeTypes[options.format],
@@ -141,6 +157,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
       blockedRequests: open.proxySession.stats().blockedRequests + (blocking?.blockedRequests() ?? 0),
       softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts, ...picture.softTimeouts]),
       strategy: settled.whole?.strategy ?? 'single',
+      ...('originalSize' in picture ? { originalSize: picture.originalSize } : {}),
       truncated: settled.whole?.truncated ?? false,
       blank: picture.blank,
       timings: { navigateMs, settleMs, shootMs: elapsed() },
@@ -148,13 +165,23 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   };
 }
 
+/** In the page and in frames of other sites, which may have processes of their own. */
+async function disableScripts({ page, world }: OpenPage): Promise<void> {
+  const frames = new TargetTree({
+    frame: (target) => target.send('Emulation.setScriptExecutionDisabled', { value: true }),
+    // Nothing starts one.
+    worker: () => Promise.resolve(),
+  });
+  await Promise.all([world.disableScripts(), frames.attach(await page.context().newCDPSession(page))]);
+}
+
 function startBlocking({ page, deadline }: OpenPage, { block }: RenderOptions, { blocker }: RenderDeps) {
   return deadline.run(BlockingSession.start(page, block, blocker), blockingTimeoutMs, 'setting up blocking');
 }
 
-async function takePicture(open: OpenPage, options: RenderOptions, { whole }: Settled) {
+async function takePicture(open: OpenPage, options: RenderOptions, { whole, part }: Settled) {
   const take = async () => {
-    const shot = await shoot(open, options, whole);
+    const shot = await shoot(open, options, { whole, part });
     const image = await encode(shot, options);
     const softTimeouts = shot.interrupted ? (['settle'] as const) : [];
     return { ...image, softTimeouts, blank: await isBlank(image, options) };
@@ -209,19 +236,6 @@ async function stopMoving(open: OpenPage, options: RenderOptions): Promise<Settl
   return interrupt(open, options);
 }
 
-async function followMove(open: OpenPage, { timeout, waitUntil }: RenderOptions): Promise<void> {
-  const { page, document, deadline } = open;
-  const state = waitUntil === 'commit' ? 'domcontentloaded' : waitUntil;
-  try {
-    await deadline.run(document.settled(), timeout, 'the next page');
-    const there = page.waitForLoadState(state, { timeout });
-    await deadline.run(Promise.race([there, document.cutOff]), timeout, 'the next page');
-  } catch (error) {
-    // It is taken as it stands.
-    if (error instanceof ServiceError) throw error;
-  }
-}
-
 /**
  * Stops a page that keeps itself busy for ever, with scripts, frames or new addresses: it can then be taken as it
  * stands.
@@ -231,6 +245,7 @@ async function followMove(open: OpenPage, { timeout, waitUntil }: RenderOptions)
 async function interrupt(open: OpenPage, options: RenderOptions): Promise<Settled> {
   const { world, emulation } = open;
   await stopPage(open);
+  await keepHidden(open, options);
   // Nothing that waits runs in such a page any more, not even of ours.
   const { height: whole, left } = await world.callInAny(measurePage, [], {
     timeoutMs: stopTimeoutMs,
@@ -240,6 +255,7 @@ async function interrupt(open: OpenPage, options: RenderOptions): Promise<Settle
   const height = Math.min(whole, maxCssHeight(options.format, options.viewport.deviceScaleFactor));
   if (options.isFullPage) await emulation.grow(height);
   return {
+    part: await framePart(open, options),
     images,
     softTimeouts: ['settle'],
     whole: options.isFullPage

@@ -1,10 +1,12 @@
 import sharp, { type Sharp } from 'sharp';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { Resize } from '@webcapture/shared/api/page-options.ts';
 import type { Format } from '@webcapture/shared/api/formats.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';
 import { type OpenPage, stopPage } from './open.ts';
+import type { Part } from './part.ts';
 import { assertHolds } from './size-limits.ts';
 import { takeTiles } from './tiles.ts';
 
@@ -32,6 +34,7 @@ const maxShotPixels = 40_000_000;
 /** What is larger is taken in tiles of so many pixels. */
 const maxTileHeight = 8000;
 
+const callTimeoutMs = 5000;
 const shotTimeoutMs = 15_000;
 /** A page that has not drawn by then waits for a stylesheet that does not come, or is busy with its scripts. */
 const firstShotTimeoutMs = 4000;
@@ -40,43 +43,56 @@ const firstShotTimeoutMs = 4000;
  * Takes the picture of what is laid out.
  *
  * @param whole the page laid out for one look; undefined for the viewport
+ * @param part what is taken in place of the viewport
  * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT
  */
-export async function shoot(open: OpenPage, options: RenderOptions, whole: FullPage | undefined): Promise<Shot> {
-  const format = options.format as ImageFormat;
-  const { viewport, quality } = options;
+export async function shoot(
+  open: OpenPage,
+  options: RenderOptions,
+  { whole, part }: { readonly whole: FullPage | undefined; readonly part: Part | undefined },
+): Promise<Shot> {
+  const { viewport, quality, omitBackground, resize } = options;
+  // What is encoded once more is taken without a loss.
+  const format = resize ? 'png' : (options.format as ImageFormat);
   const scale = viewport.deviceScaleFactor;
-  const cssHeight = whole?.height ?? viewport.height;
   // Clips count from the left end of what can be scrolled to.
-  const x = whole?.left ?? 0;
-  const pixels = { width: Math.round(viewport.width * scale), height: Math.round(cssHeight * scale) };
-  assertHolds(format, pixels.width, pixels.height);
+  const ofPage = { x: whole?.left ?? 0, y: 0, width: viewport.width, height: whole?.height ?? viewport.height };
+  const { x, y: top, width, height } = part ?? ofPage;
+  const captureBeyondViewport = part?.isBeyondView ?? false;
+  const pixels = { width: Math.round(width * scale), height: Math.round(height * scale) };
+  assertHolds(options.format, pixels.width, pixels.height);
+  if (omitBackground === true) {
+    const color = { r: 0, g: 0, b: 0, a: 0 };
+    const omitting = open.cdp.send('Emulation.setDefaultBackgroundColorOverride', { color });
+    await open.deadline.run(omitting, callTimeoutMs, 'the background');
+  }
 
   if (whole?.strategy === 'tiles') {
-    const taken = await takeTiles(open, options, cssHeight, (tile) =>
-      capture(open, { format: 'png', optimizeForSpeed: true, clip: { ...tile, x, width: viewport.width, scale: 1 } }),
+    const taken = await takeTiles(open, options, height, (tile) =>
+      capture(open, { format: 'png', optimizeForSpeed: true, clip: { ...tile, x, width, scale: 1 } }),
     );
     const interrupted = taken.some((tile) => tile.interrupted);
     return { kind: 'tiles', tiles: taken.map(({ bytes }) => bytes), interrupted, ...pixels };
   }
 
   if (pixels.height <= maxShotHeight && pixels.width * pixels.height <= maxShotPixels) {
-    const clip = whole ? { clip: { x, y: 0, width: viewport.width, height: cssHeight, scale: 1 } } : {};
+    const clip = whole || part ? { clip: { x, y: top, width, height, scale: 1 } } : {};
     const taken = await capture(open, {
       format,
+      captureBeyondViewport,
       ...(format === 'png' ? { optimizeForSpeed: true } : { quality }),
       ...clip,
     });
     return { kind: 'file', ...taken, ...pixels };
   }
 
-  if (!whole) await open.emulation.grow(cssHeight);
-  const step = tileStep(viewport.width, scale);
+  if (!whole && !part) await open.emulation.grow(height);
+  const step = tileStep(width, scale);
   const tiles: Buffer[] = [];
   let interrupted = false;
-  for (let y = 0; y < cssHeight; y += step) {
-    const clip = { x, y, width: viewport.width, height: Math.min(step, cssHeight - y), scale: 1 };
-    const taken = await capture(open, { format: 'png', optimizeForSpeed: true, clip });
+  for (let y = 0; y < height; y += step) {
+    const clip = { x, y: top + y, width, height: Math.min(step, height - y), scale: 1 };
+    const taken = await capture(open, { format: 'png', optimizeForSpeed: true, captureBeyondViewport, clip });
     tiles.push(taken.bytes);
     interrupted ||= taken.interrupted;
   }
@@ -96,6 +112,7 @@ interface ScreenshotParams {
   readonly format: ImageFormat;
   readonly quality?: number;
   readonly optimizeForSpeed?: boolean;
+  readonly captureBeyondViewport?: boolean;
   readonly clip?: { x: number; y: number; width: number; height: number; scale: number };
 }
 
@@ -104,7 +121,7 @@ async function capture(
   params: ScreenshotParams,
 ): Promise<{ readonly bytes: Buffer; readonly interrupted: boolean }> {
   const { cdp, deadline } = open;
-  const take = async () => (await cdp.send('Page.captureScreenshot', { ...params, captureBeyondViewport: false })).data;
+  const take = async () => (await cdp.send('Page.captureScreenshot', { captureBeyondViewport: false, ...params })).data;
   // Right after a navigation there may be no surface ("Unable to capture screenshot"), or no document that is shown ("Not
   // attached to an active page"), for as long as a busy machine takes to swap them.
   const retried = async () => {
@@ -144,6 +161,8 @@ export interface EncodedImage {
   readonly bytes: Buffer;
   readonly width: number;
   readonly height: number;
+  /** In pixels, where it was resized. */
+  readonly originalSize?: { readonly width: number; readonly height: number };
 }
 
 /** Pictures of ours may be larger than what sharp takes from strangers. */
@@ -157,6 +176,11 @@ const trusted = { limitInputPixels: false, unlimited: true } as const;
 export async function encode(shot: Shot, options: RenderOptions): Promise<EncodedImage> {
   const bytes = shot.kind === 'file' ? shot.bytes : await join(shot, options);
   if (bytes.length === 0) throw failed('The browser made an empty file of the page.');
+  const image = await measure(bytes, shot);
+  return options.resize ? resize(image, options.resize, options) : image;
+}
+
+async function measure(bytes: Buffer, shot: Shot): Promise<EncodedImage> {
   const { width, height } = await sharp(bytes, trusted).metadata();
   // Rounding of odd scales may cost a pixel; what the file says is true.
   if (Math.abs(width - shot.width) > 1 || Math.abs(height - shot.height) > 1) {
@@ -165,26 +189,57 @@ export async function encode(shot: Shot, options: RenderOptions): Promise<Encode
   return { bytes, width, height };
 }
 
+/** @throws ServiceError PAGE_TOO_LARGE */
+async function resize(
+  { bytes, ...originalSize }: EncodedImage,
+  { width, height, fit, enlarge }: Resize,
+  options: RenderOptions,
+): Promise<EncodedImage> {
+  const format = options.format as ImageFormat;
+  // With one side only, a picture that is long and thin may become longer than a file can be.
+  const follows = (side: 'width' | 'height', other: 'width' | 'height', length: number) =>
+    enlarge ? Math.round((originalSize[side] / originalSize[other]) * length) : 1;
+  assertHolds(
+    format,
+    width ?? follows('width', 'height', height ?? 1),
+    height ?? follows('height', 'width', width ?? 1),
+  );
+  const background = { r: 255, g: 255, b: 255, alpha: options.omitBackground === true ? 0 : 1 };
+  const resized = sharp(bytes, trusted).resize({
+    ...(width === undefined ? {} : { width }),
+    ...(height === undefined ? {} : { height }),
+    fit,
+    background,
+    withoutEnlargement: !enlarge,
+  });
+  const encoded = encodeAs(resized, format, options.quality);
+  const { data, info } = await encoded.toBuffer({ resolveWithObject: true });
+  return { bytes: data, width: info.width, height: info.height, originalSize };
+}
+
 async function join(shot: TiledShot, options: RenderOptions): Promise<Buffer> {
-  const tiles = await cutEvenly(shot.tiles);
+  const { omitBackground = false } = options;
+  // What is resized is decoded again at once.
+  const format = options.resize ? 'png' : (options.format as ImageFormat);
+  const tiles = await cutEvenly(shot.tiles, omitBackground);
   const sizes = await Promise.all(tiles.map((tile) => sharp(tile, trusted).metadata()));
   const width = Math.min(...sizes.map((size) => size.width));
   const height = sizes.reduce((sum, size) => sum + size.height, 0);
   // Joining gives each tile the room of the tallest, so that what is below the last one is cut off again.
-  const joined = sharp([...tiles], { ...trusted, join: { across: 1 } })
-    .extract({ left: 0, top: 0, width, height })
-    .removeAlpha();
-  return encodeAs(joined, options.format as ImageFormat, options.quality).toBuffer();
+  const joined = sharp([...tiles], { ...trusted, join: { across: 1 } }).extract({ left: 0, top: 0, width, height });
+  return encodeAs(withAlpha(joined, omitBackground), format, options.quality).toBuffer();
 }
 
 /** Only the last tile may be shorter than the others to be joined: where the last but one is, the two are cut anew. */
-async function cutEvenly(tiles: readonly Buffer[]): Promise<readonly Buffer[]> {
+async function cutEvenly(tiles: readonly Buffer[], omitBackground: boolean): Promise<readonly Buffer[]> {
   const [upper, lower] = tiles.slice(-2);
   if (upper === undefined || lower === undefined) return tiles;
   const [short, tall] = await Promise.all([sharp(upper, trusted).metadata(), sharp(lower, trusted).metadata()]);
   if (short.height >= tall.height) return tiles;
-  const channels = 3;
-  const pixels = await Promise.all([upper, lower].map((tile) => sharp(tile, trusted).removeAlpha().raw().toBuffer()));
+  const channels = omitBackground ? 4 : 3;
+  const pixels = await Promise.all(
+    [upper, lower].map((tile) => withAlpha(sharp(tile, trusted), omitBackground).raw().toBuffer()),
+  );
   const both = Buffer.concat(pixels);
   const rowBytes = tall.width * channels;
   // They are decoded again at once: compressing them is not worth the time.
@@ -197,6 +252,9 @@ async function cutEvenly(tiles: readonly Buffer[]): Promise<readonly Buffer[]> {
       .toBuffer();
   return [...tiles.slice(0, -2), await cut(0, tall.height), await cut(tall.height, tall.height + short.height)];
 }
+
+/** Pages have no transparent pixels, unless their background is left out. */
+const withAlpha = (image: Sharp, isWanted: boolean): Sharp => (isWanted ? image.ensureAlpha() : image.removeAlpha());
 
 function encodeAs(image: Sharp, format: ImageFormat, quality: number): Sharp {
   switch (format) {

@@ -3,8 +3,10 @@ import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
 import { checkGrowth, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
+import { keepHidden } from './hiding.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
+import { asksForPart, framePart, type Part, showPart } from './part.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
 import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
@@ -22,6 +24,8 @@ export interface Settled {
   readonly softTimeouts: readonly SoftTimeout[];
   /** With isFullPage, for images. */
   readonly whole: FullPage | undefined;
+  /** What is taken in place of the viewport, where that was asked for. */
+  readonly part: Part | undefined;
 }
 
 /** Browsers show text in another font after 3 s without its own. */
@@ -78,6 +82,7 @@ export async function settle(
   if (loaded && options.waitUntil === 'load') await untilScriptsAreDone(open);
   if (options.delay > 0) await deadline.run(delay(options.delay), options.delay + callTimeoutMs, 'the delay');
   if (blocking) await tidy(open, blocking, softTimeouts);
+  await keepHidden(open, options);
   // A page that is still empty is about to be filled: a second look finds what a person sees a moment later.
   if (loaded && options.waitUntil === 'load') {
     const timeoutMs = contentTimeoutMs + moreContentTimeoutMs + callTimeoutMs;
@@ -95,7 +100,8 @@ export async function settle(
     await bringAll(open, await layOutForPaper(open, options));
   }
 
-  const scope = whole || paper ? 'all' : 'visible';
+  const isLarge = asksForPart(options) && (await showPart(open, options));
+  const scope = whole || paper || isLarge ? 'all' : 'visible';
   const assetsTimeoutMs = Math.max(options.imageTimeout, fontTimeoutMs);
   // What never comes to rest in a canvas is waited for beside the rest of the page, and not after it.
   const canvases = world.call(waitForCanvases, [canvasTimeoutMs], {
@@ -118,11 +124,13 @@ export async function settle(
   if (fontsPending) softTimeouts.push('fonts');
 
   if (blocking) await tidy(open, blocking, softTimeouts);
+  await keepHidden(open, options);
   const finished = await world.call(finishAnimations, [], limit('finishing animations'));
   // What the page does at the end of an animation is to be seen. (The shot itself draws the page as it is.)
   if (finished > 0) await world.call(untilFrames, [2], limit('frames'));
   if (whole) whole = await fitFullPage(open, whole, options);
-  return { images, softTimeouts, whole };
+  const part = asksForPart(options) ? await framePart(open, options) : undefined;
+  return { images, softTimeouts, whole, part };
 }
 
 /**

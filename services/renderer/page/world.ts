@@ -21,6 +21,14 @@ export interface CallLimit {
   readonly what: string;
 }
 
+/** Where scripts are switched off, timers do not run, and tasks do. */
+const timersOfTasks = `const setTimeout = (run, delay) => {
+  const controller = new TaskController();
+  scheduler.postTask(run, { delay, signal: controller.signal }).catch(() => undefined);
+  return controller;
+};
+const clearTimeout = (controller) => controller.abort();`;
+
 /** Another function of `scripts/` that the called one uses, under its own name. */
 type Helper = (...args: never[]) => unknown;
 
@@ -33,6 +41,7 @@ export class PageWorld {
   readonly #deadline: CaptureDeadline;
   readonly #frameId: string;
   #contextId: Promise<number> | undefined;
+  #prelude = prelude;
 
   /** @param frameId of the frame whose document is meant */
   constructor(cdp: CDPSession, frameId: string, deadline: CaptureDeadline) {
@@ -41,14 +50,20 @@ export class PageWorld {
     this.#deadline = deadline;
   }
 
-  /** Has a function run in every document of the page from now on, before its own scripts. */
-  async runFirst(fn: () => void): Promise<void> {
-    const source = `(${fn.toString()})()`;
+  /** Has a function run in every document of the page from now on, before its own scripts. Arguments are copied as JSON. */
+  async runFirst<A extends readonly unknown[]>(fn: (...args: A) => void, ...args: A): Promise<void> {
+    const source = callExpression(fn, args);
     // Both are sent at once: without the first, the second does nothing.
     await Promise.all([
       this.#cdp.send('Page.enable'),
       this.#cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName }),
     ]);
+  }
+
+  /** Scripts of the page are not to run from now on; what is called here still does. */
+  async disableScripts(): Promise<void> {
+    this.#prelude = `${timersOfTasks} ${prelude}`;
+    await this.#cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
   }
 
   /** The page has a new document: what runs next runs there. */
@@ -98,7 +113,7 @@ export class PageWorld {
     helpers: readonly Helper[],
   ): Promise<Awaited<R>> {
     const helping = helpers.map((helper) => `const ${helper.name} = ${helper.toString()};`).join(' ');
-    const expression = `{ ${prelude} ${helping} ${callExpression(fn, args)} }`;
+    const expression = `{ ${this.#prelude} ${helping} ${callExpression(fn, args)} }`;
     try {
       const contextId = await (this.#contextId ??= openIsolatedWorld(this.#cdp, this.#frameId, worldName));
       return (await evaluate(this.#cdp, { contextId, expression })) as Awaited<R>;

@@ -23,15 +23,24 @@ export const reportSchema = Type.Object({
   title: Type.String({ description: 'Title of the page, at most 512 characters.' }),
   images: Type.Object({ loaded: Type.Integer(), failed: Type.Integer(), pending: Type.Integer() }),
   blockedRequests: Type.Integer({ description: 'Requests that `block` or the egress policy refused.' }),
-  softTimeouts: Type.Array(enumOf(['load', 'domcontentloaded', 'networkidle', 'images', 'fonts', 'settle']), {
-    description: 'Waits that timed out. The page was captured as it was.',
-  }),
+  softTimeouts: Type.Array(
+    enumOf(['load', 'domcontentloaded', 'networkidle', 'waitFor', 'images', 'fonts', 'settle']),
+    {
+      description: 'Waits that timed out. The page was captured as it was.',
+    },
+  ),
   // Captures of former versions have none.
   strategy: Type.Optional(
     enumOf(captureStrategies, {
       description:
         'How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.',
     }),
+  ),
+  originalSize: Type.Optional(
+    Type.Object(
+      { width: Type.Integer({ minimum: 1 }), height: Type.Integer({ minimum: 1 }) },
+      { description: 'With `resize`: size in pixels of the image before. `metadata` has that of the file.' },
+    ),
   ),
   truncated: Type.Boolean({
     description:

@@ -18,9 +18,15 @@ export const dispatchAfterMs = 20_000;
 /** Beyond the waits that the request allows: shooting a long page, storing it, and a second try after a death. */
 const marginMs = 60_000;
 
+/** For each element that is to be clicked to be there. */
+export const clickTimeoutMs = 5000;
+
 /** When a capture that may be begun until `startBy` must have ended; Unix milliseconds. */
 export function deadlineOf(options: RenderOptions, startBy: number): number {
-  return startBy + options.timeout + options.imageTimeout + options.delay + marginMs;
+  const { timeout, imageTimeout, delay, waitFor, click = [] } = options;
+  // What the clicks lead to has as long as the page itself.
+  const clicksMs = click.length === 0 ? 0 : timeout + click.length * clickTimeoutMs;
+  return startBy + timeout + clicksMs + (waitFor?.timeout ?? 0) + imageTimeout + delay + marginMs;
 }
 
 /** `yyyymm` in UTC. */

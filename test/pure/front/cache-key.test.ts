@@ -39,6 +39,17 @@ test.each<Partial<RenderOptions>>([
   { block: { ...base.block, cookieBanners: true } },
   { media: 'print' },
   { reducedMotion: true },
+  { selector: 'a' },
+  { elementPadding: 1 },
+  { clip: { x: 0, y: 0, width: 1, height: 1 } },
+  { hide: ['a'] },
+  { remove: ['a'] },
+  { omitBackground: true },
+  { resize: { width: 1, fit: 'inside', enlarge: false } },
+  { javaScript: false },
+  { click: ['a'] },
+  { failOn: { blank: true } },
+  { waitFor: { selector: 'a', state: 'visible', timeout: 10_000, required: false } },
 ])('%j makes another name', (changes) => {
   expect(name(changes)).not.toBe(name());
 });

@@ -12,6 +12,7 @@ export interface PageMeasures {
   /** How far the content hangs out to the left of where the page begins: a document from right to left is scrolled that way. */
   readonly left: number;
   /** Of the viewport. */
+  readonly viewWidth: number;
   readonly viewHeight: number;
   /** Of the content in the flow: less than `height` when the viewport is taller than the page. */
   readonly contentHeight: number;
@@ -33,6 +34,7 @@ export function measurePage(): PageMeasures {
     height: Math.max(root.scrollHeight, document.documentElement.scrollHeight),
     width: Math.max(root.scrollWidth, document.documentElement.scrollWidth),
     left: fromRight ? Math.max(0, root.scrollWidth - root.clientWidth) : 0,
+    viewWidth: innerWidth,
     viewHeight: innerHeight,
     contentHeight: Math.ceil(Math.max(rootBox.height, bodyHeight, scrollerHeight)),
   };

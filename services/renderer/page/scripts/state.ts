@@ -1,5 +1,9 @@
 /** What our scripts keep between two calls, on the global object of our own world in the page. */
 export interface PageState {
+  /** Hides what the capture does not want. */
+  webcaptureHiding?: CSSStyleSheet;
+  /** The one that is captured in place of the viewport. */
+  webcaptureElement?: Element;
   webcaptureScroller?: {
     readonly element: Element;
     /** The scroller and its ancestors, innermost first, with their heights in CSS pixels as they were at first. */

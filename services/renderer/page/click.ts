@@ -1,0 +1,83 @@
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { clickTimeoutMs } from '@webcapture/shared/captures/times.ts';
+import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { DocumentGoneError } from '../browser/isolated-world.ts';
+import { followMove } from './follow-move.ts';
+import type { OpenPage } from './open.ts';
+import { pointToClick } from './scripts/clicking.ts';
+import { isVisible } from './scripts/finding.ts';
+import { untilFrames } from './scripts/waits.ts';
+import { find, missedInSilence, refusedSelector } from './wait-for.ts';
+
+const callTimeoutMs = 5000;
+/** A page that moves on is asked again after so long. */
+const moveDelayMs = 20;
+
+/**
+ * Clicks elements as a person does, one after the other, each once it can be clicked. A navigation that follows a click is
+ * followed; all of them have the time of one.
+ *
+ * @throws ServiceError CAPTURE_FAILED that names the selector of an element which cannot be clicked
+ */
+export async function clickAll(open: OpenPage, selectors: readonly string[], options: RenderOptions): Promise<void> {
+  let left = options.timeout;
+  for (const selector of selectors) {
+    await click(open, selector);
+    if (!(await hasMoved(open))) continue;
+    const start = performance.now();
+    await followMove(open, { ...options, timeout: left });
+    left = Math.max(1, left - (performance.now() - start));
+  }
+}
+
+async function click(open: OpenPage, selector: string): Promise<void> {
+  const { cdp, deadline } = open;
+  const name = `click ${JSON.stringify(selector)}`;
+  const end = performance.now() + clickTimeoutMs;
+  const found = await find(open, { selector, state: 'visible' }, clickTimeoutMs).catch(missedInSilence);
+  if (found === 'refused') throw refusedSelector(name);
+  if (found === 'missed') throw failed(`${name} matched no visible element within ${clickTimeoutMs} ms.`);
+  const point = await pointOf(open, selector, end);
+  if (point === null)
+    throw failed(`${name} matched an element that is covered by another one, or does not hold still.`);
+  const press = { ...point, button: 'left', clickCount: 1 } as const;
+  const clicked = Promise.all([
+    cdp.send('Input.dispatchMouseEvent', { ...point, type: 'mouseMoved' }),
+    cdp.send('Input.dispatchMouseEvent', { ...press, type: 'mousePressed' }),
+    cdp.send('Input.dispatchMouseEvent', { ...press, type: 'mouseReleased' }),
+  ]);
+  await deadline.run(clicked, callTimeoutMs, 'the click').catch((error: unknown) => {
+    // The page is busy with what the click began.
+    if (!(error instanceof DeadlineError)) throw error;
+  });
+}
+
+async function pointOf({ world }: OpenPage, selector: string, end: number) {
+  for (;;) {
+    const left = Math.max(0, end - performance.now());
+    try {
+      const limit = { timeoutMs: left + callTimeoutMs, what: 'the point to click' };
+      return await world.call(pointToClick, [selector, left], limit, [isVisible]);
+    } catch (error) {
+      if (error instanceof DeadlineError) return null;
+      if (!(error instanceof DocumentGoneError)) throw error;
+      if (left === 0) return null;
+      await delay(moveDelayMs);
+    }
+  }
+}
+
+/** Whether a click has begun a navigation; the page tells of that within two frames. */
+async function hasMoved({ world, document }: OpenPage): Promise<boolean> {
+  try {
+    await world.call(untilFrames, [2], { timeoutMs: callTimeoutMs, what: 'frames' });
+    return document.moving;
+  } catch (error) {
+    if (error instanceof DocumentGoneError) return true;
+    if (error instanceof DeadlineError) return document.moving;
+    throw error;
+  }
+}
+
+const failed = (message: string) => new ServiceError('CAPTURE_FAILED', message);

@@ -1,0 +1,70 @@
+import type { FailOn } from '@webcapture/shared/api/page-options.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { Page } from 'playwright';
+import type { OpenPage } from './open.ts';
+import type { RenderReport } from './report.ts';
+
+const callTimeoutMs = 5000;
+/** Of what a page says of its own error. */
+const maxErrorCharacters = 200;
+
+/** The first error of a page's scripts. */
+export interface ConsoleWatch {
+  readonly error: string | undefined;
+}
+
+/** Listens to the errors of the page's scripts: what they write to the console as one, and what they do not catch. */
+export async function watchConsole({ page, deadline }: OpenPage): Promise<ConsoleWatch> {
+  return deadline.run(listen(page), callTimeoutMs, 'listening to the console');
+}
+
+async function listen(page: Page): Promise<ConsoleWatch> {
+  // A session of its own: nobody else is told what the page logs.
+  const session = await page.context().newCDPSession(page);
+  let first: string | undefined;
+  const note = (text: string) => {
+    if (first !== undefined) return;
+    first = text;
+    // One is enough, and a page may have them without end.
+    session.send('Runtime.disable').catch(() => undefined);
+  };
+  session.on('Runtime.consoleAPICalled', ({ type, args }) => {
+    if (type !== 'error' && type !== 'assert') return;
+    note(args.map(({ value, description }) => String(value ?? description ?? '')).join(' '));
+  });
+  session.on('Runtime.exceptionThrown', ({ exceptionDetails: { exception, text } }) => {
+    note(exception?.description?.split('\n')[0] ?? text);
+  });
+  await session.send('Runtime.enable');
+  return {
+    get error() {
+      return first;
+    },
+  };
+}
+
+/**
+ * Holds a capture against what its client does not want.
+ *
+ * @throws ServiceError CAPTURE_FAILED that says what it is
+ */
+export function assertWanted(
+  { status = [], blank, challenge }: FailOn,
+  report: Pick<RenderReport, 'httpStatus' | 'blank' | 'challenge'>,
+  errors: ConsoleWatch | undefined,
+): void {
+  const { httpStatus } = report;
+  if (httpStatus !== null && status.some((one) => one === httpStatus || one === `${Math.floor(httpStatus / 100)}xx`)) {
+    throw unwanted(`the page answered with status ${httpStatus}`, 'status');
+  }
+  if (challenge === true && report.challenge) throw unwanted('the page shows a bot check', 'challenge');
+  if (errors?.error !== undefined) {
+    const said = [...errors.error].slice(0, maxErrorCharacters).join('');
+    throw unwanted(`a script of the page failed: ${said}`, 'consoleErrors');
+  }
+  if (blank === true && report.blank) throw unwanted('the image has a single colour', 'blank');
+}
+
+function unwanted(what: string, option: keyof FailOn): ServiceError {
+  return new ServiceError('CAPTURE_FAILED', `failOn.${option}: ${what}.`);
+}

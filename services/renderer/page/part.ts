@@ -1,0 +1,92 @@
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { OpenPage } from './open.ts';
+import { loadEagerly } from './scripts/assets.ts';
+import { type Box, isolateElement, scrollToElement } from './scripts/element.ts';
+import { isVisible } from './scripts/finding.ts';
+import { measurePage } from './scripts/measures.ts';
+import { scrollToTop } from './scripts/scrolling.ts';
+import { scrollPage } from './scroll-page.ts';
+import { find, refusedSelector } from './wait-for.ts';
+
+/** What is taken of a page, in place of its viewport. */
+export interface Part extends Box {
+  /** Some of it is out of sight. */
+  readonly isBeyondView: boolean;
+}
+
+/** For the element to be there; who knows that it takes longer asks to wait for it. */
+const elementTimeoutMs = 5000;
+const callTimeoutMs = 5000;
+/** From the top of the page to its end. */
+const scrollSteps = 12;
+/** To the end of a tall element. */
+const scrollTimeoutMs = 15_000;
+
+/** Whether a part of the page is asked for. */
+export const asksForPart = ({ selector, clip }: RenderOptions): boolean => selector !== undefined || clip !== undefined;
+
+/**
+ * Brings the part that was asked for into sight, with what loads on the way there.
+ *
+ * @returns whether it is larger than the viewport
+ * @throws ServiceError CAPTURE_FAILED where there is no such part
+ */
+export async function showPart(open: OpenPage, { selector, clip }: RenderOptions): Promise<boolean> {
+  if (clip) return showClip(open, clip);
+  if (selector === undefined) return false;
+  const { world } = open;
+  const found = await find(open, { selector, state: 'visible' }, elementTimeoutMs);
+  if (found === 'refused') throw refusedSelector(nameOf(selector));
+  if (found === 'missed') throw missing(selector);
+  const limit = { timeoutMs: scrollTimeoutMs, what: 'scrolling to the element' };
+  const isLarge = await world.call(scrollToElement, [selector], limit, [isVisible]);
+  if (isLarge) await world.call(loadEagerly, [], { timeoutMs: callTimeoutMs, what: 'loading' });
+  return isLarge;
+}
+
+/**
+ * Clears the view of the part that was asked for, and tells where it is. Waits for nothing in the page, so that it can be called in
+ * one whose scripts have been ended.
+ *
+ * @throws ServiceError CAPTURE_FAILED where there is no such part
+ */
+export async function framePart(open: OpenPage, options: RenderOptions): Promise<Part | undefined> {
+  const { selector, clip, elementPadding = 0 } = options;
+  if (clip) return frameClip(open, clip);
+  if (selector === undefined) return undefined;
+  const { world } = open;
+  const limit = { timeoutMs: callTimeoutMs, what: 'the element' };
+  const box = await world.call(isolateElement, [selector, elementPadding], limit, [isVisible]);
+  if (box === null) throw missing(selector);
+  return box;
+}
+
+/** As a person sees it who scrolls there and comes back to the top: with fixed elements where they are there. */
+async function showClip(open: OpenPage, { x, y, width, height }: Box): Promise<boolean> {
+  const { world, emulation } = open;
+  const { viewport } = emulation;
+  await world.call(scrollToTop, [], { timeoutMs: callTimeoutMs, what: 'scrolling' });
+  if (x + width <= viewport.width && y + height <= viewport.height) return false;
+  await world.call(loadEagerly, [], { timeoutMs: callTimeoutMs, what: 'loading' });
+  await scrollPage(open, scrollSteps);
+  return true;
+}
+
+async function frameClip({ world }: OpenPage, clip: Box): Promise<Part> {
+  await world.call(scrollToTop, [], { timeoutMs: callTimeoutMs, what: 'scrolling' });
+  const page = await world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });
+  const [right, bottom] = [clip.x + clip.width, clip.y + clip.height];
+  if (right > page.width || bottom > page.height) {
+    const message = `clip reaches to ${right} × ${bottom} px, and the page is ${page.width} × ${page.height} px. Ask for a smaller one.`;
+    throw new ServiceError('CAPTURE_FAILED', message);
+  }
+  return { ...clip, isBeyondView: right > page.viewWidth || bottom > page.viewHeight };
+}
+
+const nameOf = (selector: string) => `selector ${JSON.stringify(selector)}`;
+
+function missing(selector: string): ServiceError {
+  const message = `${nameOf(selector)} matched no visible element within ${elementTimeoutMs} ms. waitFor can wait longer.`;
+  return new ServiceError('CAPTURE_FAILED', message);
+}

@@ -1,0 +1,65 @@
+import type { SoftTimeout } from '@webcapture/shared/api/capture.ts';
+import type { WaitFor } from '@webcapture/shared/api/page-options.ts';
+import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { DocumentGoneError } from '../browser/isolated-world.ts';
+import type { OpenPage } from './open.ts';
+import { type Found, isVisible, untilFound } from './scripts/finding.ts';
+
+const callTimeoutMs = 5000;
+/** A page that moves on is asked again after so long. */
+const moveDelayMs = 20;
+
+/**
+ * Waits for the element or the text that the capture asked to wait for, in whatever document the page moves on to meanwhile.
+ *
+ * @returns the wait, where it timed out
+ * @throws ServiceError CAPTURE_FAILED that names what was waited for, where it is required or no selector to the browser
+ */
+export async function waitFor(open: OpenPage, wanted: WaitFor): Promise<SoftTimeout[]> {
+  const found = await find(open, wanted, wanted.timeout).catch(missedInSilence);
+  if (found === 'found') return [];
+  const name =
+    wanted.selector === undefined
+      ? `waitFor.text ${JSON.stringify(wanted.text)}`
+      : `waitFor.selector ${JSON.stringify(wanted.selector)}`;
+  if (found === 'refused') throw refusedSelector(name);
+  if (!wanted.required) return ['waitFor'];
+  throw new ServiceError('CAPTURE_FAILED', `${name} was not ${wanted.state} within ${wanted.timeout} ms.`);
+}
+
+/**
+ * Looks for an element or a text until it is in the state, or for `timeoutMs`.
+ *
+ * @throws DeadlineError when the page does not answer
+ */
+export async function find(
+  { world }: OpenPage,
+  target: Pick<WaitFor, 'selector' | 'text' | 'state'>,
+  timeoutMs: number,
+): Promise<Found> {
+  const end = performance.now() + timeoutMs;
+  for (;;) {
+    const left = Math.max(0, end - performance.now());
+    try {
+      return await world.call(untilFound, [target, left], { timeoutMs: left + callTimeoutMs, what: 'waitFor' }, [
+        isVisible,
+      ]);
+    } catch (error) {
+      if (!(error instanceof DocumentGoneError)) throw error;
+      if (performance.now() >= end) return 'missed';
+      await delay(moveDelayMs);
+    }
+  }
+}
+
+/** For {@link find}, where a page that does not answer has nothing to wait for. */
+export function missedInSilence(error: unknown): 'missed' {
+  if (error instanceof DeadlineError) return 'missed';
+  throw error;
+}
+
+/** Our parser knows a selector of this form, the browser does not. */
+export function refusedSelector(name: string): ServiceError {
+  return new ServiceError('CAPTURE_FAILED', `${name} is not a selector that the browser knows.`);
+}

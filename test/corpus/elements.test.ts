@@ -1,0 +1,314 @@
+import { expect } from 'vitest';
+import { html, type Handler } from '../harness/engine.ts';
+import { testCorpus, type HardPage } from './corpus.ts';
+
+/** What the page adds after it has loaded, `delayMs` later. */
+const later = (delayMs: number, script: string) => `<script>setTimeout(() => { ${script} }, ${delayMs})</script>`;
+const green = `<div id="late" style="position:fixed;inset:0;background:#00aa00">Your  Report</div>`;
+const waits = { state: 'visible', timeout: 10_000, required: false } as const;
+
+const isGreen: NonNullable<HardPage['check']> = (seen) => {
+  seen.expectColour(200, 200, '#00aa00');
+  expect(seen.report.softTimeouts).toEqual([]);
+};
+
+const waiting: readonly HardPage[] = [
+  {
+    name: 'waitFor an element that becomes visible long after load, among those that never do',
+    site: {
+      '/': html(`<i class="late" hidden>no</i>${later(3000, `document.body.innerHTML += \`${green}\``)}`),
+    },
+    options: { waitFor: { ...waits, selector: '.late, div:has(+ script), #late' } },
+    formats: ['png'],
+    check: isGreen,
+  },
+  {
+    name: 'waitFor a text whose case a style changes, on a page that moves on meanwhile',
+    site: {
+      '/': html(later(400, 'location.href = "/next"')),
+      '/next': html(
+        `<style>#late { text-transform: uppercase }</style>${later(2500, `document.body.innerHTML += \`${green}\``)}`,
+      ),
+    },
+    options: { waitFor: { ...waits, text: 'your report', required: true } },
+    formats: ['png'],
+    check: isGreen,
+  },
+  {
+    name: 'waitFor the end of a loader, on a page that has made its own of what looks for elements',
+    site: {
+      '/': html(
+        `<style>html { background: #00aa00 } #loader { position: fixed; inset: 0; background: #ff0000 }</style>
+         <div id="loader">Loading</div>
+         <script>document.querySelector = document.querySelectorAll = () => []; Element.prototype.checkVisibility = () => false; window.Promise = class {}</script>
+         ${later(3000, 'loader.remove()')}`,
+      ),
+    },
+    options: { waitFor: { ...waits, selector: '#loader', state: 'hidden' } },
+    formats: ['png'],
+    check: isGreen,
+  },
+  {
+    name: 'waitFor what does not come',
+    site: { '/': html(`<p hidden>text`) },
+    options: { waitFor: { ...waits, selector: 'p', timeout: 300 } },
+    formats: ['png'],
+    check: (seen) => expect(seen.report.softTimeouts).toEqual(['waitFor']),
+  },
+  {
+    name: 'waitFor what does not come, and is required',
+    site: { '/': html(`<p hidden>text`) },
+    options: { waitFor: { ...waits, text: 'text', timeout: 0, required: true } },
+    formats: ['png'],
+    fails: { code: 'CAPTURE_FAILED', message: /waitFor.text "text" was not visible within 0 ms/ },
+  },
+  {
+    name: 'waitFor a selector that the browser does not know',
+    site: { '/': html(`<p>text`) },
+    options: { waitFor: { ...waits, selector: 'p:contains("text")' } },
+    formats: ['png'],
+    fails: { code: 'CAPTURE_FAILED', message: /waitFor.selector "p:contains\(\\"text\\"\)" is not a selector/ },
+  },
+];
+
+const bar = (place: string) =>
+  `<div style="position:fixed;left:0;right:0;${place}:0;height:60px;background:#ff0000">bar</div>`;
+const striped = (width: number, height: number) =>
+  `width:${width}px;height:${height}px;background:linear-gradient(#0000ff 50px, #00aa00 50px)`;
+
+const image: Handler = (_request, response) => {
+  response.writeHead(200, { 'content-type': 'image/svg+xml' });
+  response.end(
+    '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9" fill="#123456"/></svg>',
+  );
+};
+
+const elements: readonly HardPage[] = [
+  {
+    name: 'selector: an element far down, below bars, a veil that lets the pointer through and a modal dialog',
+    site: {
+      '/': html(
+        `${bar('top')}${bar('bottom')}
+         <div style="position:fixed;inset:0;background:#ff000080;pointer-events:none;z-index:9"></div>
+         <dialog style="background:#ff0000">Hello</dialog><script>document.querySelector('dialog').showModal()</script>
+         <div style="height:4000px"></div>
+         <div style="position:relative;background:#ffff00;padding:40px 100px;width:440px;height:480px">
+           <i class="card" hidden></i>
+           <div class="card" style="${striped(300, 450)}"></div>
+           <div style="position:absolute;left:100px;top:40px;width:10px;height:10px;background:#ff0000"></div>
+         </div>
+         <div style="height:2000px"></div>`,
+      ),
+    },
+    options: { selector: '.card', elementPadding: 20 },
+    check: (seen) => {
+      seen.expectSize(340, 490);
+      seen.expectColumn(170, [
+        [10, '#ffff00'],
+        [40, '#0000ff'],
+        [200, '#00aa00'],
+        [460, '#00aa00'],
+        [480, '#ffff00'],
+      ]);
+      seen.expectColour(24, 24, '#0000ff');
+    },
+  },
+  {
+    name: 'selector: an element larger than the viewport, in a scrolling box that is smaller, in a fixed app',
+    site: {
+      '/': html(
+        `<style>html, body { height: 100%; overflow: hidden }</style>
+         <div style="position:fixed;inset:0;overflow:hidden;background:#eeeeee">${bar('top')}
+           <div style="margin:100px;height:200px;width:400px;overflow:auto">
+             <div style="height:150vh"></div>
+             <table id="t" style="border-spacing:0;${striped(900, 3000)}">
+               <tr><td style="padding:0;vertical-align:bottom"><img loading="lazy" src="/image.svg" width="900" height="100" style="display:block">
+             </table>
+           </div>
+           <footer style="position:absolute;bottom:0;height:300px;width:100%;background:#ff0000">foot</footer>
+         </div>`,
+      ),
+      '/image.svg': image,
+    },
+    options: { selector: '#t' },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(900, 3000);
+      for (const x of [10, 890]) {
+        seen.expectColumn(x, [
+          [10, '#0000ff'],
+          [60, '#00aa00'],
+          [300, '#00aa00'],
+          [1500, '#00aa00'],
+        ]);
+      }
+      seen.expectColour(450, 2950, '#123456');
+    },
+  },
+  {
+    name: 'selector: a section as tall as the viewport keeps its height, beside one that is seen first, at two pixels to the CSS pixel',
+    site: {
+      '/': html(
+        `<section style="height:100vh;background:#0000ff"></section><main style="border:10px solid #00aa00;height:200vh;width:700px;box-sizing:border-box"></main>`,
+      ),
+    },
+    options: { selector: 'section + main', viewport: { deviceScaleFactor: 2 } },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(1400, 1920);
+      for (const y of [10, 1910]) seen.expectColour(700, y, '#00aa00');
+      seen.expectColour(700, 960, '#ffffff');
+    },
+  },
+  {
+    name: 'selector: an element that comes late to a page that keeps the browser busy afterwards',
+    isHostile: true,
+    site: {
+      '/': html(
+        later(
+          500,
+          `document.body.innerHTML = '<div style="height:3000px"></div><p id="p" style="${striped(200, 100)}"></p>'; setTimeout(() => { for (;;); }, 300)`,
+        ),
+      ),
+    },
+    options: { selector: '#p' },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(200, 100);
+      seen.expectColumn(100, [
+        [10, '#0000ff'],
+        [90, '#00aa00'],
+      ]);
+    },
+  },
+  {
+    name: 'selector: an element of a page that keeps the browser busy from the beginning',
+    isHostile: true,
+    site: {
+      '/': html(
+        `<p id="p" style="${striped(200, 100)}"></p><script>onload = () => setTimeout(() => { for (;;); })</script>`,
+      ),
+    },
+    options: { selector: '#p' },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(200, 100);
+      seen.expectColour(100, 90, '#00aa00');
+      expect(seen.report.softTimeouts).toEqual(['settle']);
+    },
+  },
+  {
+    name: 'selector: nothing that is visible matches',
+    site: { '/': html('<p hidden>text<p style="visibility:hidden">text') },
+    options: { selector: 'p' },
+    formats: ['png'],
+    fails: { code: 'CAPTURE_FAILED', message: /^selector "p" matched no visible element within 5000 ms/ },
+  },
+];
+
+/** A row of each colour, 1000 px tall, with a picture that loads when it is near. */
+const rows = html(
+  `<header style="position:fixed;top:0;width:100%;height:50px;background:#ff0000">bar</header>
+   <div style="height:1000px;background:#0000ff"></div>
+   <div id="row" style="height:1000px;background:#ffff00"><img src="/image.svg" loading="lazy" width="100" height="100" style="display:block;margin-left:800px"></div>
+   <script>new IntersectionObserver(([e]) => { if (e.isIntersecting) row.style.background = '#00aa00' }).observe(row)</script>`,
+);
+
+const clips: readonly HardPage[] = [
+  {
+    name: 'clip: within the first viewport, with what is fixed to it, wherever the address leads',
+    site: { '/': rows },
+    path: '/#row',
+    options: { clip: { x: 600, y: 0, width: 40, height: 100 }, viewport: { deviceScaleFactor: 1.5 } },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(60, 150);
+      seen.expectColumn(30, [
+        [74, '#ff0000'],
+        [76, '#0000ff'],
+      ]);
+    },
+  },
+  {
+    name: 'clip: beyond the viewport on two sides, of what appears on scrolling',
+    site: { '/': rows, '/image.svg': image },
+    options: { clip: { x: 400, y: 900, width: 500, height: 600 } },
+    check: (seen) => {
+      seen.expectSize(500, 600);
+      seen.expectColumn(450, [
+        [50, '#ffffff'],
+        [150, '#123456'],
+        [500, '#ffffff'],
+      ]);
+      seen.expectColumn(100, [
+        [50, '#0000ff'],
+        [150, '#00aa00'],
+        [590, '#00aa00'],
+      ]);
+    },
+  },
+  {
+    name: 'clip: beyond a page that has become smaller than it was',
+    site: { '/': html(`<div id="t" style="height:3000px"></div>${later(0, `t.style.height = '50px'`)}`) },
+    options: { clip: { x: 0, y: 0, width: 640, height: 481 } },
+    formats: ['png'],
+    fails: { code: 'CAPTURE_FAILED', message: /clip reaches to 640 × 481 px, and the page is 640 × 480 px/ },
+  },
+];
+
+const box = (colour: string, attributes = '') => `<div style="height:100px;background:${colour}" ${attributes}></div>`;
+
+const hiding: readonly HardPage[] = [
+  {
+    name: 'hide keeps the place, remove does not, of what comes later too, with all that is in it',
+    site: {
+      '/': html(
+        `${box('#ff0000', 'class="ad"')}
+         <div class="teaser" style="height:100px;background:#ff0000"><b style="visibility:visible;display:block;height:50px;background:#ff0000"></b></div>
+         ${box('#00aa00')}
+         <script>setTimeout(() => { document.body.innerHTML = \`${box('#ff0000', 'class="ad"')}\` + document.body.innerHTML }, 300)</script>`,
+      ),
+    },
+    options: { remove: ['.ad, .banner'], hide: ['.none', 'div.teaser'], delay: 800, isFullPage: true },
+    formats: ['png', 'pdf'],
+    check: (seen) => {
+      seen.expectColumn(300, [
+        [20, '#ffffff'],
+        [80, '#ffffff'],
+        [120, '#00aa00'],
+        [180, '#00aa00'],
+      ]);
+    },
+  },
+  {
+    name: 'hide and remove on a page that fights for its advertisements',
+    site: {
+      '/': html(
+        `<style>@layer first { .ad { display: block !important } .note { visibility: visible !important } }</style>
+         <div class="ad" style="height:100px;background:#ff0000"></div>
+         <div class="ad" style="height:100px;background:#ff0000;display:block!important"></div>
+         <div class="note" style="height:100px;background:#ff0000;transition:visibility 60s"></div>
+         ${box('#00aa00')}
+         <script>setInterval(() => { document.adoptedStyleSheets = [] }, 20); Array.prototype.includes = () => true</script>`,
+      ),
+    },
+    options: { remove: ['.ad'], hide: ['.note'] },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectColumn(300, [
+        [50, '#ffffff'],
+        [150, '#00aa00'],
+        [250, '#ffffff'],
+      ]);
+    },
+  },
+  {
+    name: 'remove a selector that the browser does not know',
+    site: { '/': html('<p>text') },
+    options: { remove: ['p', 'p:upside-down'] },
+    formats: ['png'],
+    fails: { code: 'CAPTURE_FAILED', message: /^remove "p:upside-down" is not a selector that the browser knows/ },
+  },
+];
+
+testCorpus([...waiting, ...elements, ...clips, ...hiding]);
