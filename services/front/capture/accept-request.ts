@@ -16,6 +16,7 @@ import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 import { cacheName } from './cache-key.ts';
 import { renderOptions } from './render-options.ts';
+import { brokenVisitorRules } from './visitor-rules.ts';
 
 /** What is to be captured, once every rule has been checked. */
 export interface AcceptedRequest {
@@ -151,6 +152,7 @@ function* brokenRules(request: CaptureRequest, { minRefreshSeconds }: RequestLim
   if (responseType === 'file' && background)
     yield 'responseType file needs background false: the file is not there yet';
   if (webhook !== undefined && !background) yield 'webhook needs background true';
+  yield* brokenVisitorRules(request);
   if (pdf !== undefined && format !== 'pdf') yield `pdf needs format pdf, not ${format}`;
   const { refreshInterval: seconds } = persistence;
   if (seconds !== 0 && seconds < minRefreshSeconds) {

@@ -12,6 +12,7 @@ import { MainDocument } from './main-document.ts';
 import { watchFirstContent } from './scripts/content.ts';
 import { interceptResizes } from './scripts/neutrality.ts';
 import { watchNetwork, type NetworkWatch } from './network.ts';
+import { emulateVisitor } from './visitor.ts';
 import { PageWorld } from './world.ts';
 
 /** A page of one capture, with all that its steps work with. */
@@ -36,7 +37,7 @@ const acquireTimeoutMs = 60_000;
 const setUpTimeoutMs = 10_000;
 
 /**
- * Takes a page and sets what it is seen with: viewport, scale, colour scheme. On a warm page that takes a few
+ * Takes a page and sets what it is seen with, and by whom: viewport, scale, colour scheme, visitor. On a warm page that takes a few
  * milliseconds, so that any size can be served from the same pool.
  *
  * @throws ServiceError CAPTURE_FAILED when there is no browser
@@ -82,6 +83,7 @@ export async function openPage(
       Promise.all([
         emulation.apply(),
         emulateFeatures(page, options),
+        emulateVisitor(page, options),
         // The viewport is going to grow.
         options.isFullPage ? world.runFirst(interceptResizes) : undefined,
         options.waitUntil === 'load' ? world.runFirst(watchFirstContent) : undefined,

@@ -3,6 +3,7 @@ import { regions } from '../runtime/regions.ts';
 import { formats } from './formats.ts';
 import { oneOf } from './one-of.ts';
 import { pageOptions } from './page-options.ts';
+import { visitorOptions } from './visitor-options.ts';
 
 /** Widths and heights in millimetres, upright. */
 export const paperMm: Readonly<Record<PdfOptions['paper'], readonly [width: number, height: number]>> = {
@@ -97,12 +98,12 @@ const pdfSchema = Type.Object(
 );
 
 /** Options that decide pixels and are absent where they are not asked for. */
-const addedOptions = { ...pageOptions } as const;
+const addedOptions = { ...pageOptions, ...visitorOptions } as const;
 export const addedOptionNames = Object.keys(addedOptions) as readonly (keyof typeof addedOptions)[];
 
 /**
  * The body of `POST /capture`: the only definition of its fields, bounds and defaults. A new field that decides pixels goes into
- * {@link pageOptions}; one that takes time, into `deadlineOf`, too.
+ * {@link pageOptions} or {@link visitorOptions}; one that takes time, into `deadlineOf`, too.
  */
 export const captureRequestSchema = Type.Object(
   {

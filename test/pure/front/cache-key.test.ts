@@ -39,6 +39,10 @@ test.each<Partial<RenderOptions>>([
   { block: { ...base.block, cookieBanners: true } },
   { media: 'print' },
   { reducedMotion: true },
+  { locale: 'de-DE' },
+  { timezone: 'Asia/Tokyo' },
+  { geolocation: { latitude: 0, longitude: 0, accuracy: 10 } },
+  { userAgent: 'Mozilla/5.0' },
 ])('%j makes another name', (changes) => {
   expect(name(changes)).not.toBe(name());
 });
