@@ -116,7 +116,9 @@ describe.each([false, true])('a visitor from elsewhere, with antiBot %s,', (anti
   let seen: Told;
   beforeAll(async () => {
     const geolocation = { latitude: 35.68, longitude: 139.76, accuracy: 25 };
-    seen = await visited({ antiBot, locale: 'de-DE', timezone: 'Asia/Tokyo', geolocation, userAgent: windows });
+    // Blocking prepares frames and workers, too.
+    const block = { ads: antiBot, trackers: false, media: false, cookieBanners: false };
+    seen = await visited({ antiBot, block, locale: 'de-DE', timezone: 'Asia/Tokyo', geolocation, userAgent: windows });
   });
 
   test.each([...everywhere, 'service-worker'])('has its language and time zone in the %s', (who) => {

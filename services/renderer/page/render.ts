@@ -9,7 +9,7 @@ import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { watchStalls } from '../egress/stalls.ts';
 import { CaptureDeadline } from './deadline.ts';
 import { assertWeb, navigate, throwIfLost, type RenderSource } from './navigate.ts';
-import { openPage, stopPage, type OpenPage } from './open.ts';
+import { asLaidOut, openPage, stopPage, type OpenPage } from './open.ts';
 import { prepareForPrint, printPdf } from './pdf.ts';
 import { describePage, uniqueTimeouts, type RenderReport } from './report.ts';
 import { encode, isBlank, shoot } from './screenshot.ts';
@@ -18,6 +18,7 @@ import { waitForScripts } from './scripts/content.ts';
 import { measurePage } from './scripts/measures.ts';
 import { settle, type Settled } from './settle.ts';
 import { maxCssHeight } from './size-limits.ts';
+import { emulateVisitor } from './visitor.ts';
 
 export interface RenderRequest {
   readonly source: RenderSource;
@@ -57,8 +58,9 @@ export interface RenderDeps {
  */
 const responseShare = 0.5;
 
-/** Setting up blocking takes milliseconds; a browser that takes this long is not well. */
+/** Setting up either takes milliseconds; a browser that takes this long is not well. */
 const blockingTimeoutMs = 5000;
+const visitorTimeoutMs = 5000;
 /** For a page to answer that is being stopped. */
 const stopTimeoutMs = 3000;
 
@@ -116,6 +118,8 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   const stalls = watchStalls(open.page, open.proxySession, { responseTimeoutMs, navigationTimeoutMs: options.timeout });
   open.onRelease(() => stalls.stop());
   if (options.format === 'pdf') await prepareForPrint(open, options);
+  // The last to open a session: in a new process Chromium sets them up in turn, and each of them resets the platform.
+  await open.deadline.run(emulateVisitor(open.page, options), visitorTimeoutMs, 'setting up the visitor');
   const late = await navigate(open, source, options);
   // It was reached, but only because something was given up.
   if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);
@@ -128,7 +132,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   described.catch(() => undefined);
   const picture = await (options.format === 'pdf'
     ? print(open, options, settled)
-    : takePicture(open, options, settled));
+    : takePicture(open, asLaidOut(open, options), settled));
   const page = await described;
   return {
     bytes: picture.bytes,
@@ -189,9 +193,10 @@ async function settleWhereItEnds(
       throwIfLost(open);
       return settled;
     } catch (error) {
-      if (error instanceof DeadlineError) return interrupt(open, options);
+      if (error instanceof DeadlineError) return interrupt(open, asLaidOut(open, options));
       if (!(error instanceof DocumentGoneError)) throw error;
       if (moves === maxMoves) return stopMoving(open, options);
+      await open.emulation.unflatten();
       await followMove(open, options);
     }
   }

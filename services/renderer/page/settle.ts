@@ -4,7 +4,7 @@ import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
 import { checkGrowth, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
-import type { OpenPage } from './open.ts';
+import { asLaidOut, keepMobileLayout, type OpenPage } from './open.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
 import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
@@ -87,10 +87,12 @@ export async function settle(
     });
   }
 
+  await keepMobileLayout(open);
+  const laidOut = asLaidOut(open, options);
   const paper = options.format === 'pdf';
   if (paper && options.isFullPage) await layOutForPrint(open, options);
   const frames = new FrameContent(open);
-  let whole = options.isFullPage ? await showFullPage(open, options) : undefined;
+  let whole = options.isFullPage ? await showFullPage(open, laidOut) : undefined;
   if (paper && !whole) {
     await bringAll(open, await layOutForPaper(open, options));
   }
@@ -104,7 +106,7 @@ export async function settle(
   });
   canvases.catch(() => undefined);
   await untilAtRest(open, whole !== undefined);
-  if (whole) whole = await checkGrowth(open, whole, options);
+  if (whole) whole = await checkGrowth(open, whole, laidOut);
   const [{ fontsPending, ...images }, , framesLoaded] = await Promise.all([
     world.call(waitForAssets, [scope, options.imageTimeout, fontTimeoutMs], {
       timeoutMs: assetsTimeoutMs + callTimeoutMs,
@@ -121,7 +123,7 @@ export async function settle(
   const finished = await world.call(finishAnimations, [], limit('finishing animations'));
   // What the page does at the end of an animation is to be seen. (The shot itself draws the page as it is.)
   if (finished > 0) await world.call(untilFrames, [2], limit('frames'));
-  if (whole) whole = await fitFullPage(open, whole, options);
+  if (whole) whole = await fitFullPage(open, whole, laidOut);
   return { images, softTimeouts, whole };
 }
 

@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { regions } from '../runtime/regions.ts';
+import type { Device } from './devices.ts';
 import { formats } from './formats.ts';
 import { oneOf } from './one-of.ts';
 import { pageOptions } from './page-options.ts';
-import { visitorOptions } from './visitor-options.ts';
+import { deviceOption, visitorOptions } from './visitor-options.ts';
 
 /** Widths and heights in millimetres, upright. */
 export const paperMm: Readonly<Record<PdfOptions['paper'], readonly [width: number, height: number]>> = {
@@ -229,6 +230,7 @@ export const captureRequestSchema = Type.Object(
     }),
     block: blockSchema,
     pdf: Type.Optional(pdfSchema),
+    device: deviceOption,
     ...addedOptions,
   },
   { additionalProperties: false },
@@ -271,4 +273,10 @@ export type RenderOptions = Readonly<
     | 'block'
     | keyof typeof addedOptions
   >
-> & { readonly pdf: PdfOptions };
+> & {
+  readonly pdf: PdfOptions;
+  /** Of a device: touched, and laid out as the page's viewport meta tag says. */
+  readonly isMobile?: true;
+  /** Of a device, in CSS pixels. */
+  readonly screen?: Device['screen'];
+};

@@ -48,3 +48,14 @@ export const visitorOptions = {
     }),
   ),
 } as const;
+
+/** Not among the {@link visitorOptions}: what it stands for is handed to the renderer, and makes the name of a cache entry. */
+export const deviceOption = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 64,
+    examples: ['iPhone 15'],
+    description:
+      'Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.',
+  }),
+);

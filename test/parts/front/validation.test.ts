@@ -69,6 +69,8 @@ describe('is accepted', () => {
     ['the south-western corner', { url, geolocation: { latitude: -90, longitude: -180, accuracy: 0 } }],
     ['the north-eastern corner', { url, geolocation: { latitude: 90, longitude: 180, accuracy: 100_000 } }],
     ['a place without its accuracy', { url, geolocation: { latitude: 1.5, longitude: 2.5 } }],
+    ['a device', { url, device: 'iPhone 15' }],
+    ['a device in a viewport of its own', { url, device: 'iPhone 15', viewport: { width: 7680 } }],
     ['quality that is not used', { url, format: 'png', quality: 50 }],
   ])('%s', async (_name, body) => {
     expect(await ask(body)).toMatchObject(accepted);
@@ -190,6 +192,22 @@ describe('is refused, and told why', () => {
     ],
     [{ url, userAgent: 'caf\u00e9' }, 'userAgent must have visible ASCII characters'],
     [{ url, userAgent: ' x' }, 'userAgent must have visible ASCII characters'],
+    [
+      { url, device: 'iphone15' },
+      'device must be a name that GET /devices lists, not "iphone15"; did you mean "iPhone 15" or "iPhone 15 Pro" or "iPhone 15 Plus"?',
+    ],
+    [{ url, device: 'Nokia 3310' }, 'device must be a name that GET /devices lists, not "Nokia 3310"'],
+    [{ url, device: '' }, 'device must be a string of 1 to 64 characters, not ""'],
+    [
+      { url, device: 'iPhone 15', viewport: { width: 15 } },
+      'viewport.width must be an integer from 16 to 7680, not 15',
+    ],
+    [{ url, device: 'iPhone 15', viewport: [] }, 'viewport must be an object'],
+    [
+      { url, device: 'iPhone 15', viewport: { width: 7680, height: 7680 } },
+      'viewport must hold at most 150 megapixels (width × height × deviceScaleFactor²), not 530.8',
+    ],
+    [{ url, isMobile: true }, 'isMobile is not a field of the request'],
     [{ url, colour: 1 }, 'colour is not a field of the request'],
     [{ url, fullPage: true }, 'fullPage is not a field of the request; did you mean isFullPage?'],
     [{ url, viewport: { widht: 800 } }, 'viewport.widht is not a field of the request; did you mean viewport.width?'],

@@ -43,6 +43,8 @@ test.each<Partial<RenderOptions>>([
   { timezone: 'Asia/Tokyo' },
   { geolocation: { latitude: 0, longitude: 0, accuracy: 10 } },
   { userAgent: 'Mozilla/5.0' },
+  { isMobile: true },
+  { screen: { width: 393, height: 852 } },
 ])('%j makes another name', (changes) => {
   expect(name(changes)).not.toBe(name());
 });
