@@ -1,7 +1,9 @@
-// `npm run docs`: writes the docs that are made of code, docs/configuration.md and the chart's VALUES.md. Tests
-// hold both against the code.
+// `npm run docs`: writes what is made of code: docs/configuration.md, the chart's VALUES.md, and the list of devices. Tests hold them
+// against what they are made of.
 import { writeFile } from 'node:fs/promises';
 import { configurationPage } from './configuration-page.ts';
+import { deviceListModule } from './device-list.ts';
 
 await writeFile(new URL('../../docs/configuration.md', import.meta.url), configurationPage());
+await writeFile(new URL('../../services/shared/api/device-list.ts', import.meta.url), deviceListModule());
 await import('../chart/readme.ts');

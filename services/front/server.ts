@@ -10,6 +10,7 @@ import { captureRoute, type CaptureRouteDeps } from './api/capture.ts';
 import { capturesRoutes, type CapturesDeps } from './api/captures.ts';
 import { filesRoutes, type FilesDeps } from './api/files.ts';
 import { parseJson } from './validation/input.ts';
+import { devicesRoute } from './api/devices.ts';
 import { keysRoutes, type KeysDeps } from './api/keys.ts';
 import { documentOptions, metaRoutes } from './api/meta.ts';
 import { statusRoutes } from './api/status.ts';
@@ -116,6 +117,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   usageRoute(app, deps.usage);
   await adminRoutes(app, deps.admin);
   statusRoutes(app, deps.status);
+  devicesRoute(app);
   await metaRoutes(app);
   // Without an admin token nothing is there, whatever the method.
   const isThere = (path: string) => deps.admin.adminToken !== undefined || !path.startsWith('/admin/');

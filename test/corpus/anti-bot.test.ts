@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { IncomingHttpHeaders } from 'node:http';
-import { html, sharedEngine, type TestEngine, TestSite } from '../harness/engine.ts';
+import { html, sharedEngine, type ShotOptions, type TestEngine, TestSite } from '../harness/engine.ts';
 import type { Inspection } from './probe/inspect-page.ts';
 import type { SelfPortrait } from './probe/portray-self.ts';
 import { startProbeSite, type Findings } from './probe/probe-site.ts';
@@ -12,10 +12,10 @@ beforeAll(async () => {
 });
 
 /** What a page finds out that is captured so. The page is at localhost: much is there in secure contexts only. */
-async function lookedOver(antiBot: boolean): Promise<Findings> {
+async function lookedOver(options: ShotOptions): Promise<Findings> {
   const { site, findings } = await startProbeSite();
   try {
-    const { report } = await engine.render(site.url('/', 'localhost'), { antiBot });
+    const { report } = await engine.render(site.url('/', 'localhost'), options);
     expect(report.softTimeouts).toEqual([]);
     return findings();
   } finally {
@@ -30,7 +30,7 @@ describe('with antiBot a page finds', () => {
   let headers: IncomingHttpHeaders;
 
   beforeAll(async () => {
-    found = await lookedOver(true);
+    found = await lookedOver({ antiBot: true });
     ({ page, inspection, headers } = found);
   });
 
@@ -148,8 +148,25 @@ describe('with antiBot a page finds', () => {
   });
 });
 
+test('with antiBot a visitor from elsewhere is no more of a bot than others', async () => {
+  const userAgent =
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36';
+  const place = { latitude: 52.5, longitude: 13.4, accuracy: 10 };
+  const options = { locale: 'de-DE', timezone: 'Europe/Berlin', geolocation: place, userAgent } as const;
+  const { alarms, verdict, page, worker, inspection, headers } = await lookedOver({ antiBot: true, ...options });
+  expect(alarms).toEqual([]);
+  expect(verdict).toEqual({ bot: false });
+  expect(worker).toEqual(page);
+  expect(page).toMatchObject({ userAgent, languages: ['de-DE', 'de'], locale: 'de-DE', timeZone: 'Europe/Berlin' });
+  expect(headers).toMatchObject({ 'user-agent': userAgent, 'accept-language': 'de-DE,de;q=0.9' });
+  const { altered, globals, ownOfNavigator, permissions, debugger: bait } = inspection;
+  expect({ altered, globals, ownOfNavigator }).toEqual({ altered: [], globals: [], ownOfNavigator: [] });
+  expect(permissions).toEqual(['default', 'prompt']);
+  expect(bait).toEqual({ formatted: false, read: false });
+});
+
 test('without antiBot BotD says bot', async () => {
-  const { verdict, alarms, inspection } = await lookedOver(false);
+  const { verdict, alarms, inspection } = await lookedOver({ antiBot: false });
   expect(verdict).toEqual({ bot: true, botKind: 'headless_chrome' });
   expect(alarms).toEqual(expect.arrayContaining(['detectUserAgent', 'detectWebDriver']));
   expect(inspection.plugins).toEqual([]);

@@ -105,6 +105,17 @@ describe.concurrent('viewport', () => {
     expect(picture.share('#00ff00')).toBe(1);
   });
 
+  test('is that of the device, but for what the request says of it; the visitor is one with that device, too', async () => {
+    const page = site().visit('/facts');
+    const options = { device: 'iPhone 15', viewport: { deviceScaleFactor: 1 }, locale: 'DE-de' };
+    const { data, picture } = await fleet().api.picture({ url: page.url, ...options });
+    expect(picture.size).toBe('393x659');
+    expect(data.metadata.viewport).toEqual({ width: 393, height: 659, deviceScaleFactor: 1 });
+    const { userAgent, languages } = await page.facts<BrowserFacts>();
+    expect(userAgent).toContain('iPhone');
+    expect(languages).toEqual(['de-DE', 'de']);
+  });
+
   test.for([2, 3, 1.5])('a scale of %d gives more pixels to the same page', async (deviceScaleFactor) => {
     const page = site().visit('/facts');
     const viewport = { width: 400, height: 300, deviceScaleFactor };

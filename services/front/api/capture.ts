@@ -7,6 +7,7 @@ import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { CapturePipeline } from '../capture/pipeline.ts';
+import { fillInDevice } from '../capture/visitor-rules.ts';
 import { clientGone, type RequestFacts } from '../http/request-facts.ts';
 import type { CaptureOutcomeLabel, FrontMetrics } from '../metrics.ts';
 import { explainErrors } from '../validation/explain-errors.ts';
@@ -31,6 +32,7 @@ export function captureRoute(app: FastifyInstance, { pipeline, store, metrics }:
   app.post<{ Body: CaptureRequest }>('/capture', {
     schema: { ...createCaptureDocument, body: captureRequestSchema },
     config: { requestExamples, shedsLoad: true },
+    preValidation: async ({ body }) => fillInDevice(body),
     schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, captureRequestSchema)),
     handler: async (request, reply) => {
       const { body, facts, headers, raw } = request;

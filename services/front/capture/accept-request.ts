@@ -17,6 +17,7 @@ import { describeValue } from '../validation/explain-errors.ts';
 import { cacheName } from './cache-key.ts';
 import { renderOptions } from './render-options.ts';
 import { brokenSelectors } from './selectors.ts';
+import { brokenVisitorRules } from './visitor-rules.ts';
 
 /** What is to be captured, once every rule has been checked. */
 export interface AcceptedRequest {
@@ -153,6 +154,7 @@ function* brokenRules(request: CaptureRequest, { minRefreshSeconds }: RequestLim
   if (responseType === 'file' && background)
     yield 'responseType file needs background false: the file is not there yet';
   if (webhook !== undefined && !background) yield 'webhook needs background true';
+  yield* brokenVisitorRules(request);
   if (pdf !== undefined && format !== 'pdf') yield `pdf needs format pdf, not ${format}`;
   if (waitFor !== undefined && (waitFor.selector === undefined) === (waitFor.text === undefined)) {
     yield 'waitFor needs exactly one of waitFor.selector and waitFor.text';

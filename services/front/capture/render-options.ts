@@ -10,6 +10,7 @@ import {
   type RenderOptions,
 } from '@webcapture/shared/api/capture-request.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { visitorOf } from './visitor-rules.ts';
 
 /** All that decides the pixels, out of a request that keeps the rules. Throws a VALIDATION_ERROR for a pdf without room. */
 export function renderOptions(request: CaptureRequest): RenderOptions {
@@ -29,6 +30,7 @@ export function renderOptions(request: CaptureRequest): RenderOptions {
     block: request.block,
     pdf,
     ...addedOptions(request),
+    ...visitorOf(request),
   };
 }
 

@@ -202,6 +202,19 @@ export function suggestField(root: JsonSchema, parent: readonly string[], unknow
 /** Letters and digits only, in lower case: `full_page`, `full-page` and `fullPage` are the same. */
 const plain = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
+/** Names that are offered for an unknown one. */
+const maxNearest = 3;
+
+/** The names that were probably meant by an unknown one: those of the same letters, then those that contain it, then slips of the pen. */
+export function nearestNames(names: readonly string[], unknown: string): string[] {
+  const name = plain(unknown);
+  const ranked = names
+    .map((each) => ({ each, distance: distanceOf(plain(each), name), isPart: isContained(name)(each) }))
+    .filter(({ distance, isPart }) => isPart || distance <= maxDistance)
+    .toSorted((a, b) => Number(b.isPart) - Number(a.isPart) || a.distance - b.distance);
+  return ranked.slice(0, maxNearest).map(({ each }) => each);
+}
+
 function closest(fields: readonly string[], name: string): string | undefined {
   const limit = name.length < 4 ? 1 : maxDistance;
   const ranked = fields

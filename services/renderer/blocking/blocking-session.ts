@@ -1,11 +1,12 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { Page } from 'playwright';
+import { TargetTree } from '../browser/target-tree.ts';
 import type { Blocker } from './blocker.ts';
 import { ConsentWatch } from './consent.ts';
 import { collapseFrames, hideLeftovers } from './hiding.ts';
 import { RequestGuard } from './requests.ts';
 import { unlockScrolling } from './scripts/hiding.ts';
-import { callInFrame, listFrames, TargetTree, type Frame } from './target-tree.ts';
+import { callInFrame, listFrames, type Frame } from './frames.ts';
 
 /** The most that a capture waits for consent dialogs to be answered; then they are hidden as they are. */
 const maxConsentMs = 3000;

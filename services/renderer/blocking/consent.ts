@@ -4,7 +4,8 @@ import { filterCompactRules } from '@duckduckgo/autoconsent';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { evaluate } from '../browser/isolated-world.ts';
 import { driveConsent, type ConsentAnswer, type ConsentMessage } from './scripts/consent.ts';
-import { blockingWorld, type Target, type TargetEvents } from './target-tree.ts';
+import type { Target, TargetEvents } from '../browser/target-tree.ts';
+import { blockingWorld } from './frames.ts';
 
 /** Name of the function by which a page's consent script talks to this process. */
 const consentBinding = 'webcaptureConsentSend';

@@ -4,7 +4,8 @@ import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Blocker } from './blocker.ts';
 import type { ListKind } from './filter-set.ts';
 import { applyHiding, collectFeatures, hideBanners, type PageFeatures } from './scripts/hiding.ts';
-import { callInFrame, type Frame, type Target } from './target-tree.ts';
+import type { Target } from '../browser/target-tree.ts';
+import { callInFrame, type Frame } from './frames.ts';
 
 /** How long one script may take in one frame. */
 const scriptTimeoutMs = 1500;

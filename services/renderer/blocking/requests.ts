@@ -2,7 +2,7 @@ import { Request, type FiltersEngine, type RequestType } from '@ghostery/adblock
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { Blocker } from './blocker.ts';
 import type { ListKind } from './filter-set.ts';
-import type { Target, TargetEvents } from './target-tree.ts';
+import type { Target, TargetEvents } from '../browser/target-tree.ts';
 
 type PausedRequest = TargetEvents['Fetch.requestPaused'];
 

@@ -134,10 +134,11 @@ async function refuseLogins(page: Page): Promise<void> {
 /** What this reads of Playwright's own objects, which are not part of its public interface. */
 interface Internals {
   readonly _connection?: {
-    toImpl?(page: Page): {
+    toImpl?(object: Page | BrowserContext): {
       readonly delegate?: {
         readonly _mainFrameSession?: { readonly _client?: { send(method: 'Runtime.disable'): Promise<unknown> } };
       };
+      readonly _options?: { locale?: string };
     };
   };
 }
@@ -152,6 +153,20 @@ interface Internals {
 async function stopListening(page: Page): Promise<void> {
   const impl = (page as unknown as Internals)._connection?.toImpl?.(page);
   await impl?.delegate?._mainFrameSession?._client?.send('Runtime.disable');
+}
+
+/**
+ * Sets the languages of workers, as in Accept-Language, for a context that has been nowhere yet. Chromium starts a worker when any
+ * session of it says so, and Playwright's says so at once: only what Playwright itself sends before that is there when the worker's
+ * script runs.
+ *
+ * Does nothing where Playwright is not built as it is now; a test holds this against the installed one.
+ */
+export function declareLanguages(context: BrowserContext, acceptLanguage: string): void {
+  const options = (context as unknown as Internals)._connection?.toImpl?.(context)._options;
+  // For a frame with a process of its own, Playwright also sets the locale, which a list is not: that fails, and what is set for the
+  // frame elsewhere holds.
+  if (options) options.locale = acceptLanguage;
 }
 
 /**

@@ -10,6 +10,7 @@ import type { ProxySession } from '../egress/proxy.ts';
 import type { CaptureDeadline } from './deadline.ts';
 import { MainDocument } from './main-document.ts';
 import { watchFirstContent } from './scripts/content.ts';
+import { readLayoutWidth } from './scripts/measures.ts';
 import { interceptResizes } from './scripts/neutrality.ts';
 import { watchNetwork, type NetworkWatch } from './network.ts';
 import { PageWorld } from './world.ts';
@@ -46,7 +47,7 @@ export async function openPage(
   { options, ownBrowser }: { readonly options: RenderOptions; readonly ownBrowser: boolean },
   deadline: CaptureDeadline,
 ): Promise<OpenPage> {
-  const { antiBot, viewport } = options;
+  const { antiBot } = options;
   const acquiring = browsers.acquire({ antiBot, ownBrowser });
   const acquired = await deadline.run(acquiring, acquireTimeoutMs, 'opening a page').catch((error: unknown) => {
     // It may still come: then nobody wants it.
@@ -59,8 +60,7 @@ export async function openPage(
   const document = new MainDocument(page, () => world.reset());
   const network = watchNetwork(page, proxySession);
   const cleanUps = [watch(acquired, deadline), () => document.stop(), () => network.stop()];
-  const window = antiBot ? browsers.stealth.window(viewport) : undefined;
-  const emulation = new ViewportEmulation({ cdp, deadline }, viewport, window);
+  const emulation = new ViewportEmulation({ cdp, deadline }, options, windowOf(options, browsers));
   const open: OpenPage = {
     page,
     cdp,
@@ -97,6 +97,18 @@ export async function openPage(
     if (error instanceof DeadlineError) throw browserLost(new BrowserLostError('the new page does not respond'));
     throw error;
   }
+}
+
+/** What is around the viewport; nothing, unless somebody looks for it. A phone shows its page on the whole of its screen. */
+function windowOf(options: RenderOptions, { stealth }: Browsers): Window | undefined {
+  const { antiBot, viewport, isMobile, screen = viewport } = options;
+  if (antiBot && isMobile !== true) return stealth.window(viewport);
+  if (options.screen === undefined) return undefined;
+  const { width, height } = viewport;
+  return {
+    screen: { width: Math.max(screen.width, width), height: Math.max(screen.height, height) },
+    outer: antiBot ? { width, height } : undefined,
+  };
 }
 
 /** What style sheets ask about; a fresh page is light and in motion already. */
@@ -137,25 +149,44 @@ const resizeTimeoutMs = 5000;
 
 type Viewport = RenderOptions['viewport'];
 
+/** In CSS pixels. */
+interface Window {
+  readonly screen: Size;
+  /** Undefined: as it is. */
+  readonly outer: Size | undefined;
+}
+
 /** What a page is seen in: its viewport, and the window and screen around that. */
 class ViewportEmulation {
-  readonly viewport: Viewport;
   readonly #cdp: CDPSession;
   readonly #deadline: CaptureDeadline;
-  readonly #window: { readonly screen: Size; readonly outer: Size } | undefined;
+  readonly #asked: Viewport;
+  readonly #window: Window | undefined;
+  readonly #isMobile: boolean;
+  #viewport: Viewport;
+  #emulatesMobile: boolean;
   #width: number;
 
   /** @param window around the viewport; without one there is nothing around it */
   constructor(
     { cdp, deadline }: { readonly cdp: CDPSession; readonly deadline: CaptureDeadline },
-    viewport: Viewport,
-    window?: { readonly screen: Size; readonly outer: Size },
+    { viewport, isMobile, format }: Pick<RenderOptions, 'viewport' | 'isMobile' | 'format'>,
+    window?: Window,
   ) {
     this.#cdp = cdp;
     this.#deadline = deadline;
-    this.viewport = viewport;
-    this.#width = viewport.width;
+    this.#asked = viewport;
     this.#window = window;
+    // Paper has a layout of its own.
+    this.#isMobile = isMobile === true && format !== 'pdf';
+    this.#viewport = viewport;
+    this.#emulatesMobile = this.#isMobile;
+    this.#width = viewport.width;
+  }
+
+  /** As asked for, or after {@link flatten} as the page has it. */
+  get viewport(): Viewport {
+    return this.#viewport;
   }
 
   /** The width that the page is laid out in, in CSS pixels. */
@@ -163,16 +194,53 @@ class ViewportEmulation {
     return this.#width;
   }
 
+  /** Whether pages decide by their viewport meta tag in which width they are laid out. */
+  get isMobile(): boolean {
+    return this.#emulatesMobile;
+  }
+
   /** Shows the page in the viewport; a warm page has the default one already. */
   async apply(): Promise<void> {
-    const { width, height, deviceScaleFactor } = this.viewport;
-    if (this.#window) {
+    const { width, height, deviceScaleFactor } = this.#viewport;
+    if (this.#window?.outer) {
       const { windowId } = await this.#cdp.send('Browser.getWindowForTarget');
       await this.#cdp.send('Browser.setWindowBounds', { windowId, bounds: this.#window.outer });
-    } else if (width === windowSize.width && height === windowSize.height && deviceScaleFactor === 1) {
+    } else if (
+      !this.#window &&
+      !this.#isMobile &&
+      width === windowSize.width &&
+      height === windowSize.height &&
+      deviceScaleFactor === 1
+    ) {
       return;
     }
-    await this.#override(this.viewport, false);
+    await this.#override(this.#viewport, false);
+  }
+
+  /**
+   * Shows a page that was loaded as on a phone in a window as wide as the phone has laid it out, at the scale that fits it onto the
+   * phone: its picture stays the same, but it can be measured and grow like any other page.
+   */
+  async flatten(layoutWidth: number): Promise<void> {
+    const { width, height, deviceScaleFactor } = this.#asked;
+    const zoom = width / layoutWidth;
+    this.#emulatesMobile = false;
+    this.#width = layoutWidth;
+    this.#viewport = {
+      width: layoutWidth,
+      height: Math.max(1, Math.round(height / zoom)),
+      deviceScaleFactor: deviceScaleFactor * zoom,
+    };
+    await this.#override(this.#viewport, false);
+  }
+
+  /** Undoes {@link flatten}, for the next page: it may be laid out in another width. */
+  async unflatten(): Promise<void> {
+    if (this.#emulatesMobile === this.#isMobile) return;
+    this.#emulatesMobile = this.#isMobile;
+    this.#viewport = this.#asked;
+    this.#width = this.#asked.width;
+    await this.#override(this.#viewport, false);
   }
 
   /**
@@ -186,26 +254,53 @@ class ViewportEmulation {
   }
 
   /** Lays the page out in another width from now on, by default in the height of the viewport. */
-  async layOutIn(width: number, height = this.viewport.height): Promise<void> {
+  async layOutIn(width: number, height = this.#viewport.height): Promise<void> {
     this.#width = width;
     await this.grow(height);
   }
 
   async #override({ width, height }: Size, dontSetVisibleSize: boolean): Promise<void> {
-    const { deviceScaleFactor } = this.viewport;
-    const screen = this.#window?.screen ?? this.viewport;
+    const { deviceScaleFactor } = this.#viewport;
+    const screen = this.#window?.screen ?? this.#asked;
     const resized = this.#cdp.send('Emulation.setDeviceMetricsOverride', {
       width,
       height,
       deviceScaleFactor,
-      mobile: false,
+      mobile: this.#emulatesMobile,
       screenWidth: screen.width,
       screenHeight: screen.height,
+      ...(this.#isMobile ? { screenOrientation: orientationOf(screen) } : {}),
       dontSetVisibleSize,
     });
     await this.#deadline.run(resized, resizeTimeoutMs, 'resizing');
   }
 }
+
+function orientationOf({ width, height }: Size) {
+  return width > height
+    ? ({ angle: 90, type: 'landscapePrimary' } as const)
+    : ({ angle: 0, type: 'portraitPrimary' } as const);
+}
+
+const layoutTimeoutMs = 3000;
+/** Phones enlarge a page no more than this, however narrow it says that it is. */
+const maxZoom = 5;
+
+/** Has a page that was loaded as on a phone laid out as it now is, for all that follows. Others stay as they are. */
+export async function keepMobileLayout({ world, emulation }: OpenPage): Promise<void> {
+  if (!emulation.isMobile) return;
+  const limit = { timeoutMs: layoutTimeoutMs, what: 'measuring' };
+  const width = await world.call(readLayoutWidth, [], limit).catch((error: unknown) => {
+    // It does not answer: the width of the phone is that of most pages.
+    if (error instanceof DeadlineError) return emulation.viewport.width;
+    throw error;
+  });
+  await emulation.flatten(Math.max(width, Math.ceil(emulation.viewport.width / maxZoom)));
+}
+
+/** The options with the viewport that the page has now, which for a page that was loaded as on a phone is another one. */
+export const asLaidOut = ({ emulation }: OpenPage, options: RenderOptions): RenderOptions =>
+  emulation.viewport === options.viewport ? options : { ...options, viewport: emulation.viewport };
 
 const stopTimeoutMs = 3000;
 

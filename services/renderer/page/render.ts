@@ -4,7 +4,7 @@ import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import type { Blocker } from '../blocking/blocker.ts';
 import { BlockingSession } from '../blocking/blocking-session.ts';
-import { TargetTree } from '../blocking/target-tree.ts';
+import { TargetTree } from '../browser/target-tree.ts';
 import type { Browsers } from '../browser/browsers.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { watchStalls } from '../egress/stalls.ts';
@@ -14,8 +14,8 @@ import { assertWanted, watchConsole } from './fail-on.ts';
 import { followMove } from './follow-move.ts';
 import { hideFirst, keepHidden } from './hiding.ts';
 import { assertWeb, navigate, throwIfLost, type RenderSource } from './navigate.ts';
+import { asLaidOut, openPage, stopPage, type OpenPage } from './open.ts';
 import { framePart } from './part.ts';
-import { openPage, stopPage, type OpenPage } from './open.ts';
 import { prepareForPrint, printPdf } from './pdf.ts';
 import { describePage, uniqueTimeouts, type RenderReport } from './report.ts';
 import { encode, isBlank, shoot } from './screenshot.ts';
@@ -24,6 +24,7 @@ import { waitForScripts } from './scripts/content.ts';
 import { measurePage } from './scripts/measures.ts';
 import { settle, type Settled } from './settle.ts';
 import { maxCssHeight } from './size-limits.ts';
+import { emulateVisitor } from './visitor.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface RenderRequest {
@@ -64,8 +65,9 @@ export interface RenderDeps {
  */
 const responseShare = 0.5;
 
-/** Setting up blocking takes milliseconds; a browser that takes this long is not well. */
+/** Setting up either takes milliseconds; a browser that takes this long is not well. */
 const blockingTimeoutMs = 5000;
+const visitorTimeoutMs = 5000;
 /** For a page to answer that is being stopped. */
 const stopTimeoutMs = 3000;
 
@@ -128,6 +130,8 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   }
   const errors = options.failOn?.consoleErrors === true ? await watchConsole(open) : undefined;
   await hideFirst(open, options);
+  // The last to open a session: in a new process Chromium sets them up in turn, and each of them resets the platform.
+  await open.deadline.run(emulateVisitor(open.page, options), visitorTimeoutMs, 'setting up the visitor');
   const late = await navigate(open, source, options);
   // It was reached, but only because something was given up.
   if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);
@@ -143,7 +147,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   described.catch(() => undefined);
   const picture = await (options.format === 'pdf'
     ? print(open, options, settled)
-    : takePicture(open, options, settled));
+    : takePicture(open, asLaidOut(open, options), settled));
   const page = await described;
   if (options.failOn) assertWanted(options.failOn, { ...page, blank: picture.blank }, errors);
   return {
@@ -216,9 +220,10 @@ async function settleWhereItEnds(
       throwIfLost(open);
       return settled;
     } catch (error) {
-      if (error instanceof DeadlineError) return interrupt(open, options);
+      if (error instanceof DeadlineError) return interrupt(open, asLaidOut(open, options));
       if (!(error instanceof DocumentGoneError)) throw error;
       if (moves === maxMoves) return stopMoving(open, options);
+      await open.emulation.unflatten();
       await followMove(open, options);
     }
   }

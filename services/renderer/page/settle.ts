@@ -5,7 +5,7 @@ import type { BlockingSession } from '../blocking/blocking-session.ts';
 import { checkGrowth, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
 import { keepHidden } from './hiding.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
-import type { OpenPage } from './open.ts';
+import { asLaidOut, keepMobileLayout, type OpenPage } from './open.ts';
 import { asksForPart, framePart, type Part, showPart } from './part.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
 import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
@@ -92,10 +92,12 @@ export async function settle(
     });
   }
 
+  await keepMobileLayout(open);
+  const laidOut = asLaidOut(open, options);
   const paper = options.format === 'pdf';
   if (paper && options.isFullPage) await layOutForPrint(open, options);
   const frames = new FrameContent(open);
-  let whole = options.isFullPage ? await showFullPage(open, options) : undefined;
+  let whole = options.isFullPage ? await showFullPage(open, laidOut) : undefined;
   if (paper && !whole) {
     await bringAll(open, await layOutForPaper(open, options));
   }
@@ -110,7 +112,7 @@ export async function settle(
   });
   canvases.catch(() => undefined);
   await untilAtRest(open, whole !== undefined);
-  if (whole) whole = await checkGrowth(open, whole, options);
+  if (whole) whole = await checkGrowth(open, whole, laidOut);
   const [{ fontsPending, ...images }, , framesLoaded] = await Promise.all([
     world.call(waitForAssets, [scope, options.imageTimeout, fontTimeoutMs], {
       timeoutMs: assetsTimeoutMs + callTimeoutMs,
@@ -128,7 +130,7 @@ export async function settle(
   const finished = await world.call(finishAnimations, [], limit('finishing animations'));
   // What the page does at the end of an animation is to be seen. (The shot itself draws the page as it is.)
   if (finished > 0) await world.call(untilFrames, [2], limit('frames'));
-  if (whole) whole = await fitFullPage(open, whole, options);
+  if (whole) whole = await fitFullPage(open, whole, laidOut);
   const part = asksForPart(options) ? await framePart(open, options) : undefined;
   return { images, softTimeouts, whole, part };
 }

@@ -1,8 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { regions } from '../runtime/regions.ts';
+import type { Device } from './devices.ts';
 import { formats } from './formats.ts';
 import { oneOf } from './one-of.ts';
 import { pageOptions } from './page-options.ts';
+import { deviceOption, visitorOptions } from './visitor-options.ts';
 
 /** Widths and heights in millimetres, upright. */
 export const paperMm: Readonly<Record<PdfOptions['paper'], readonly [width: number, height: number]>> = {
@@ -97,12 +99,12 @@ const pdfSchema = Type.Object(
 );
 
 /** Options that decide pixels and are absent where they are not asked for. */
-const addedOptions = { ...pageOptions } as const;
+const addedOptions = { ...pageOptions, ...visitorOptions } as const;
 export const addedOptionNames = Object.keys(addedOptions) as readonly (keyof typeof addedOptions)[];
 
 /**
  * The body of `POST /capture`: the only definition of its fields, bounds and defaults. A new field that decides pixels goes into
- * {@link pageOptions}; one that takes time, into `deadlineOf`, too.
+ * {@link pageOptions} or {@link visitorOptions}; one that takes time, into `deadlineOf`, too.
  */
 export const captureRequestSchema = Type.Object(
   {
@@ -228,6 +230,7 @@ export const captureRequestSchema = Type.Object(
     }),
     block: blockSchema,
     pdf: Type.Optional(pdfSchema),
+    device: deviceOption,
     ...addedOptions,
   },
   { additionalProperties: false },
@@ -270,4 +273,10 @@ export type RenderOptions = Readonly<
     | 'block'
     | keyof typeof addedOptions
   >
-> & { readonly pdf: PdfOptions };
+> & {
+  readonly pdf: PdfOptions;
+  /** Of a device: touched, and laid out as the page's viewport meta tag says. */
+  readonly isMobile?: true;
+  /** Of a device, in CSS pixels. */
+  readonly screen?: Device['screen'];
+};

@@ -72,6 +72,7 @@ test('it has every route', () => {
     'delete /admin/keys/{id}',
     'get /status',
     'get /status/engine',
+    'get /devices',
     'get /openapi.json',
     'get /healthz',
   ]);
@@ -81,7 +82,7 @@ test('it has every route', () => {
 
 test('only what needs a key, or the admin token, asks for one', () => {
   const open = operations().filter(({ operation }) => operation.security === undefined);
-  const isOpen = ({ path }: { path: string }) => /^\/(files|status|openapi|healthz)/.test(path);
+  const isOpen = ({ path }: { path: string }) => /^\/(files|status|devices|openapi|healthz)/.test(path);
   expect(open.map(({ path }) => path)).toEqual(
     operations()
       .filter(isOpen)
@@ -175,4 +176,23 @@ test('the Idempotency-Key header and that of a replayed answer are documented', 
   const operation = document.paths['/capture']?.['post'] as Operation & { readonly parameters?: readonly object[] };
   expect(operation.parameters).toContainEqual(expect.objectContaining({ in: 'header', name: 'idempotency-key' }));
   expect(operation.responses['200']).toHaveProperty(['headers', 'idempotent-replayed']);
+});
+
+test('the list of devices needs no key, may be kept by caches, and is what the document says', async () => {
+  const response = await app.inject('/devices');
+  expect(response.statusCode).toBe(200);
+  expect(response.headers).toMatchObject({
+    'cache-control': 'public, max-age=3600',
+    'access-control-allow-origin': '*',
+  });
+  const { content } = document.paths['/devices']?.['get']?.responses['200'] ?? {};
+  const body: { data: { devices: { name: string }[] } } = response.json();
+  expect(ajv.validate(content?.['application/json']?.schema ?? false, body), ajv.errorsText()).toBe(true);
+  expect(body.data.devices).toContainEqual({
+    name: 'Desktop Chrome',
+    viewport: { width: 1280, height: 720, deviceScaleFactor: 1 },
+    screen: { width: 1920, height: 1080 },
+    isMobile: false,
+    userAgent: expect.stringMatching(/Chrome/) as string,
+  });
 });

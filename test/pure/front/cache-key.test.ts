@@ -50,6 +50,12 @@ test.each<Partial<RenderOptions>>([
   { click: ['a'] },
   { failOn: { blank: true } },
   { waitFor: { selector: 'a', state: 'visible', timeout: 10_000, required: false } },
+  { locale: 'de-DE' },
+  { timezone: 'Asia/Tokyo' },
+  { geolocation: { latitude: 0, longitude: 0, accuracy: 10 } },
+  { userAgent: 'Mozilla/5.0' },
+  { isMobile: true },
+  { screen: { width: 393, height: 852 } },
 ])('%j makes another name', (changes) => {
   expect(name(changes)).not.toBe(name());
 });

@@ -40,6 +40,11 @@ export function measurePage(): PageMeasures {
   };
 }
 
+/** The width that the page is laid out in, in CSS pixels, whatever hangs out of it. */
+export function readLayoutWidth(): number {
+  return Math.max(1, (document.scrollingElement ?? document.documentElement).clientWidth);
+}
+
 /**
  * Waits until the page is no taller than `height`, with a `direction` of 1, or no shorter, with -1.
  *

@@ -1,8 +1,8 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { CDPSession } from 'playwright';
-import { callExpression, evaluate, openIsolatedWorld, type CommandTarget } from '../browser/isolated-world.ts';
+import type { CommandTarget } from './isolated-world.ts';
 
-/** The events that blocking listens to, as far as it reads them. */
+/** Events of a target, as far as they are read. */
 export interface TargetEvents {
   'Fetch.requestPaused': {
     requestId: string;
@@ -93,7 +93,7 @@ export class TargetTree {
     try {
       await withDeadline(preparing, prepareTimeoutMs, 'preparing a frame or worker');
     } catch {
-      // It went away, or runs without being blocked: no reason to hold it, or the capture, up.
+      // It went away, or runs without what it was to be prepared with: no reason to hold it, or the capture, up.
     } finally {
       await child.send('Runtime.runIfWaitingForDebugger').catch(() => undefined);
     }
@@ -159,55 +159,4 @@ class ChildTarget implements Target {
     for (const call of this.#calls.values()) call.reject(new Error('the frame is gone'));
     this.#calls.clear();
   }
-}
-
-/** The isolated world that blocking's scripts live in. */
-export const blockingWorld = 'webcapture-blocking';
-
-/** A frame, in the target that its document lives in. */
-export interface Frame {
-  readonly target: Target;
-  readonly frameId: string;
-  readonly url: string;
-}
-
-interface FrameTree {
-  readonly frame: { readonly id: string; readonly url: string };
-  readonly childFrames?: readonly FrameTree[];
-}
-
-/** The frames of the targets, parents before their children. A target that has gone away has none. */
-export async function listFrames(targets: readonly Target[], timeoutMs: number): Promise<Frame[]> {
-  const trees = await Promise.all(
-    targets.map(async (target): Promise<Frame[]> => {
-      try {
-        const { frameTree } = await withDeadline(target.send('Page.getFrameTree'), timeoutMs, 'listing the frames');
-        return flatten(frameTree).map(({ id, url }) => ({ target, frameId: id, url }));
-      } catch {
-        return [];
-      }
-    }),
-  );
-  return trees.flat();
-}
-
-function flatten(tree: FrameTree): FrameTree['frame'][] {
-  return [tree.frame, ...(tree.childFrames ?? []).flatMap(flatten)];
-}
-
-/**
- * Calls a function in blocking's world of a frame.
- *
- * @throws DocumentGoneError, DeadlineError, or what the function throws
- */
-export async function callInFrame<A extends readonly unknown[], R>(
-  { target, frameId }: Frame,
-  fn: (...args: A) => R,
-  args: A,
-  timeoutMs: number,
-): Promise<Awaited<R>> {
-  const called = openIsolatedWorld(target, frameId, blockingWorld).then((contextId) =>
-    evaluate(target, { contextId, expression: callExpression(fn, args) }),
-  );
-  return (await withDeadline(called, timeoutMs, `${fn.name} in a frame`)) as Awaited<R>;
 }

@@ -1,0 +1,82 @@
+import type { CaptureRequest, RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { type Device, devices } from '@webcapture/shared/api/devices.ts';
+import { describeValue, nearestNames } from '../validation/explain-errors.ts';
+
+type VisitorRequest = Pick<CaptureRequest, 'locale' | 'timezone' | 'userAgent' | 'device'>;
+
+/** What is wrong with the values that say who looks at the page, as far as no schema can say it. */
+export function* brokenVisitorRules({ locale, timezone, userAgent, device }: VisitorRequest): Generator<string> {
+  if (device !== undefined && !devices.has(device)) yield explainDevice(device);
+  if (locale !== undefined && canonicalLocale(locale) === undefined) {
+    yield `locale must be a language tag (BCP 47) without extensions like "de-DE", not ${describeValue(locale)}`;
+  }
+  if (timezone !== undefined && canonicalTimezone(timezone) === undefined) {
+    yield `timezone must be a name of the IANA time zone database like "Europe/Berlin", not ${describeValue(timezone)}`;
+  }
+  if (userAgent !== undefined && !/^[!-~](?:[ -~]*[!-~])?$/.test(userAgent)) {
+    yield `userAgent must have visible ASCII characters, and spaces between them, not ${describeValue(userAgent)}`;
+  }
+}
+
+function explainDevice(device: string): string {
+  const near = nearestNames([...devices.keys()], device);
+  const meant = near.length === 0 ? '' : `; did you mean ${near.map((name) => JSON.stringify(name)).join(' or ')}?`;
+  return `device must be a name that GET /devices lists, not ${describeValue(device)}${meant}`;
+}
+
+/**
+ * What the renderer is handed of them: the values under the names that all their spellings share, and what the device stands for, so
+ * that equal captures meet in the cache. Of a request that keeps {@link brokenVisitorRules}; what is absent stays absent.
+ */
+export function visitorOf({
+  locale,
+  timezone,
+  userAgent,
+  device,
+}: VisitorRequest): Pick<RenderOptions, 'locale' | 'timezone' | 'userAgent' | 'isMobile' | 'screen'> {
+  const known = device === undefined ? undefined : devices.get(device);
+  const agent = userAgent ?? known?.userAgent;
+  return {
+    ...(locale === undefined ? {} : { locale: canonicalLocale(locale) ?? locale }),
+    ...(timezone === undefined ? {} : { timezone: canonicalTimezone(timezone) ?? timezone }),
+    ...(agent === undefined ? {} : { userAgent: agent }),
+    ...(known?.isMobile ? { isMobile: true } : {}),
+    ...(known === undefined ? {} : { screen: known.screen }),
+  };
+}
+
+/**
+ * Puts the viewport of the device that a body names in place of the default one: afterwards nobody could tell which of its fields the
+ * client has sent. A body that is not valid is left as it is.
+ */
+export function fillInDevice(body: unknown): void {
+  if (!isObject(body)) return;
+  const { device, viewport = {} } = body;
+  const known: Device | undefined = typeof device === 'string' ? devices.get(device) : undefined;
+  if (known !== undefined && isObject(viewport)) body['viewport'] = { ...known.viewport, ...viewport };
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Undefined of what is no language tag, or one with extensions: those say how to format, and no browser sends them. */
+function canonicalLocale(tag: string): string | undefined {
+  try {
+    const { baseName, language } = new Intl.Locale(tag);
+    const [canonical = ''] = Intl.getCanonicalLocales(tag);
+    // Chromium refuses the longer names that the standard sets aside for the future.
+    return canonical === baseName && language.length <= 3 ? canonical : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined of an unknown one. Offsets like +01:00 are none: they know no summer time. */
+function canonicalTimezone(name: string): string | undefined {
+  if (/^[+-]/.test(name)) return undefined;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
+}

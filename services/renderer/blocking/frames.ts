@@ -1,0 +1,54 @@
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import { callExpression, evaluate, openIsolatedWorld } from '../browser/isolated-world.ts';
+import type { Target } from '../browser/target-tree.ts';
+
+/** The isolated world that blocking's scripts live in. */
+export const blockingWorld = 'webcapture-blocking';
+
+/** A frame, in the target that its document lives in. */
+export interface Frame {
+  readonly target: Target;
+  readonly frameId: string;
+  readonly url: string;
+}
+
+interface FrameTree {
+  readonly frame: { readonly id: string; readonly url: string };
+  readonly childFrames?: readonly FrameTree[];
+}
+
+/** The frames of the targets, parents before their children. A target that has gone away has none. */
+export async function listFrames(targets: readonly Target[], timeoutMs: number): Promise<Frame[]> {
+  const trees = await Promise.all(
+    targets.map(async (target): Promise<Frame[]> => {
+      try {
+        const { frameTree } = await withDeadline(target.send('Page.getFrameTree'), timeoutMs, 'listing the frames');
+        return flatten(frameTree).map(({ id, url }) => ({ target, frameId: id, url }));
+      } catch {
+        return [];
+      }
+    }),
+  );
+  return trees.flat();
+}
+
+function flatten(tree: FrameTree): FrameTree['frame'][] {
+  return [tree.frame, ...(tree.childFrames ?? []).flatMap(flatten)];
+}
+
+/**
+ * Calls a function in blocking's world of a frame.
+ *
+ * @throws DocumentGoneError, DeadlineError, or what the function throws
+ */
+export async function callInFrame<A extends readonly unknown[], R>(
+  { target, frameId }: Frame,
+  fn: (...args: A) => R,
+  args: A,
+  timeoutMs: number,
+): Promise<Awaited<R>> {
+  const called = openIsolatedWorld(target, frameId, blockingWorld).then((contextId) =>
+    evaluate(target, { contextId, expression: callExpression(fn, args) }),
+  );
+  return (await withDeadline(called, timeoutMs, `${fn.name} in a frame`)) as Awaited<R>;
+}

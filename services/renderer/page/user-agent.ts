@@ -1,0 +1,126 @@
+/** What a browser with some user agent says of itself elsewhere, in the shape of `Emulation.setUserAgentOverride`. */
+export interface UserAgentFacts {
+  /** `navigator.platform` */
+  readonly platform: string;
+  /** Client hints; undefined of a browser that has none, which is every one but those made of Chromium. */
+  readonly userAgentMetadata: UserAgentMetadata | undefined;
+}
+
+interface UserAgentMetadata {
+  readonly brands: Brand[];
+  readonly fullVersionList: Brand[];
+  readonly fullVersion: string;
+  readonly platform: string;
+  readonly platformVersion: string;
+  readonly architecture: string;
+  readonly bitness: string;
+  readonly model: string;
+  readonly mobile: boolean;
+  readonly wow64: boolean;
+  readonly formFactors: string[];
+}
+
+interface Brand {
+  readonly brand: string;
+  readonly version: string;
+}
+
+interface System {
+  readonly pattern: RegExp;
+  /** `navigator.platform` */
+  readonly platform: string;
+  /** As client hints name it; undefined where no browser sends any. */
+  readonly hint?: string;
+  readonly architecture?: 'x86' | 'arm';
+  /** For client hints, where the user agent does not tell it; else the group of the pattern. */
+  readonly version?: string;
+}
+
+/** The first one that fits: iPads and Androids name other systems, too. */
+const systems: readonly System[] = [
+  { pattern: /iPhone/, platform: 'iPhone' },
+  { pattern: /iPad/, platform: 'iPad' },
+  { pattern: /Android(?: (\d+(?:\.\d+)*))?/, platform: 'Linux armv81', hint: 'Android' },
+  { pattern: /Windows/, platform: 'Win32', hint: 'Windows', architecture: 'x86', version: '10.0.0' },
+  { pattern: /Mac OS X(?: (\d+(?:_\d+)*))?/, platform: 'MacIntel', hint: 'macOS', architecture: 'arm' },
+  { pattern: /CrOS/, platform: 'Linux x86_64', hint: 'Chrome OS', architecture: 'x86' },
+];
+const linux: System = { pattern: /^/, platform: 'Linux x86_64', hint: 'Linux', architecture: 'x86' };
+
+/** Browsers made of Chromium that name themselves beside it. */
+const brandTokens: readonly (readonly [token: RegExp, brand: string])[] = [
+  [/\bEdgA?\/([\d.]+)/, 'Microsoft Edge'],
+  [/\bOPR\/([\d.]+)/, 'Opera'],
+  [/\bSamsungBrowser\/([\d.]+)/, 'Samsung Internet'],
+];
+
+/** What a browser with this user agent says of itself, as far as the user agent tells. */
+export function describeUserAgent(userAgent: string): UserAgentFacts {
+  const system = systems.find(({ pattern }) => pattern.test(userAgent)) ?? linux;
+  const chromium = /\bChrome\/(\d[\d.]*)/.exec(userAgent)?.[1];
+  const { platform, hint, architecture } = system;
+  if (chromium === undefined || hint === undefined) return { platform, userAgentMetadata: undefined };
+  const [, brand = 'Google Chrome', version = chromium] = brandOf(userAgent);
+  const isMobile = /\bMobile\b/.test(userAgent);
+  const fullVersionList = brandList(chromium, { brand, version });
+  return {
+    platform,
+    userAgentMetadata: {
+      brands: fullVersionList.map((each) => ({ brand: each.brand, version: majorOf(each.version) })),
+      fullVersionList,
+      fullVersion: version,
+      platform: hint,
+      platformVersion: system.version ?? threeNumbers(system.pattern.exec(userAgent)?.[1]),
+      architecture: architecture ?? '',
+      bitness: architecture === undefined ? '' : '64',
+      model: hint === 'Android' ? (/Android [^;)]*; ([^;)]+?)(?: Build\/[^;)]*)?[;)]/.exec(userAgent)?.[1] ?? '') : '',
+      mobile: isMobile,
+      wow64: false,
+      formFactors: [isMobile ? 'Mobile' : hint === 'Android' ? 'Tablet' : 'Desktop'],
+    },
+  };
+}
+
+function brandOf(userAgent: string): readonly string[] {
+  for (const [token, brand] of brandTokens) {
+    const version = token.exec(userAgent)?.[1];
+    if (version !== undefined) return ['', brand, version];
+  }
+  return [];
+}
+
+/** `10_15_7` as 10.15.7, 14 as 14.0.0. */
+const threeNumbers = (version: string | undefined) =>
+  version === undefined ? '' : [...version.split(/[._]/), '0', '0'].slice(0, 3).join('.');
+
+const majorOf = (version: string) => version.split('.')[0] ?? '';
+
+const greaseCharacters = [' ', '(', ':', '-', '.', '/', ')', ';', '=', '?', '_'];
+const greaseVersions = ['8.0.0.0', '99.0.0.0', '24.0.0.0'];
+const orders = [
+  [0, 1, 2],
+  [0, 2, 1],
+  [1, 0, 2],
+  [1, 2, 0],
+  [2, 0, 1],
+  [2, 1, 0],
+] as const;
+
+/**
+ * The brands of a version, with the made-up one that keeps sites from counting on them, in the order in which Chromium has them
+ * (`GenerateBrandVersionList` in components/embedder_support/user_agent_utils.cc).
+ */
+function brandList(chromium: string, brand: Brand): Brand[] {
+  const seed = Number(majorOf(chromium));
+  const at = <T>(list: readonly T[], index: number) => list[index % list.length] as T;
+  const grease = {
+    brand: `Not${at(greaseCharacters, seed)}A${at(greaseCharacters, seed + 1)}Brand`,
+    version: at(greaseVersions, seed),
+  };
+  const list: Brand[] = [];
+  const order = at(orders, seed);
+  for (const [index, each] of [grease, { brand: 'Chromium', version: chromium }, brand].entries()) {
+    list[order[index] ?? 0] = each;
+  }
+  return list;
+}

@@ -1,0 +1,64 @@
+import { readFile } from 'node:fs/promises';
+import { devices as installed } from 'playwright';
+import { expect, test } from 'vitest';
+import { devices } from '@webcapture/shared/api/devices.ts';
+import { fillInDevice, visitorOf } from '../../../services/front/capture/visitor-rules.ts';
+import { nearestNames } from '../../../services/front/validation/explain-errors.ts';
+import { deviceListModule } from '../../../deploy/docs/device-list.ts';
+
+test('the list is that of the installed Playwright (npm run docs writes it)', async () => {
+  const file = new URL('../../../services/shared/api/device-list.ts', import.meta.url);
+  expect(await readFile(file, 'utf8')).toBe(deviceListModule());
+  expect([...devices.keys()]).toEqual(Object.keys(installed));
+});
+
+test('what is touched is mobile, and the reverse: the list has one word for both', () => {
+  for (const { isMobile, hasTouch } of Object.values(installed)) expect(hasTouch).toBe(isMobile);
+});
+
+test('a device is as Playwright has it, but for scales that no request may have', () => {
+  const { viewport, deviceScaleFactor, userAgent } = installed['iPhone 15'];
+  expect(devices.get('iPhone 15')).toEqual({
+    name: 'iPhone 15',
+    viewport: { ...viewport, deviceScaleFactor },
+    screen: { width: 393, height: 852 },
+    isMobile: true,
+    userAgent,
+  });
+  expect(installed['Pixel 7 Pro'].deviceScaleFactor).toBe(3.5);
+  expect(devices.get('Pixel 7 Pro')?.viewport.deviceScaleFactor).toBe(3);
+});
+
+test('a device stands for a viewport, a screen and a user agent; those of the request win', () => {
+  const body = { url: 'x', device: 'iPhone 15', viewport: { width: 500 } };
+  fillInDevice(body);
+  expect(body.viewport).toEqual({ width: 500, height: 659, deviceScaleFactor: 3 });
+  const { userAgent } = installed['iPhone 15'];
+  const screen = { width: 393, height: 852 };
+  expect(visitorOf({ device: 'iPhone 15' })).toStrictEqual({ userAgent, isMobile: true, screen });
+  expect(visitorOf({ device: 'iPhone 15', userAgent: 'x' })).toMatchObject({ userAgent: 'x' });
+  expect(visitorOf({ device: 'Desktop Chrome' })).not.toHaveProperty('isMobile');
+});
+
+test.each([null, 'text', [], {}, { device: 7 }, { device: 'no such' }, { device: 'iPhone 15', viewport: null }])(
+  'the body %j stays as it is',
+  (body) => {
+    const copy = structuredClone(body);
+    fillInDevice(copy);
+    expect(copy).toStrictEqual(body);
+  },
+);
+
+test.each([
+  ['iphone-15-pro', 'iPhone 15 Pro'],
+  ['Pixel 7a ', 'Pixel 7a'],
+  ['ipad', 'iPad (gen 5)'],
+  ['iphon 15', 'iPhone 15'],
+])('for %s, %s is among the nearest', (unknown, meant) => {
+  expect(nearestNames([...devices.keys()], unknown)).toContain(meant);
+});
+
+test('nothing is near to what is nothing like a device', () => {
+  expect(nearestNames([...devices.keys()], 'toaster')).toEqual([]);
+  expect(nearestNames([...devices.keys()], '')).toEqual([]);
+});

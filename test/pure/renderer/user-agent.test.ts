@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { describeUserAgent } from '../../../services/renderer/page/user-agent.ts';
+
+const chrome = (system: string, rest = '') =>
+  `Mozilla/5.0 (${system}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/151.0.0.0 ${rest}Safari/537.36`;
+
+test.each([
+  [
+    'Windows',
+    chrome('Windows NT 10.0; Win64; x64'),
+    'Win32',
+    { platform: 'Windows', platformVersion: '10.0.0', architecture: 'x86' },
+  ],
+  [
+    'a Mac',
+    chrome('Macintosh; Intel Mac OS X 10_15_7'),
+    'MacIntel',
+    { platform: 'macOS', platformVersion: '10.15.7', architecture: 'arm' },
+  ],
+  [
+    'Linux',
+    chrome('X11; Linux x86_64'),
+    'Linux x86_64',
+    { platform: 'Linux', platformVersion: '', model: '', formFactors: ['Desktop'] },
+  ],
+  ['a Chromebook', chrome('X11; CrOS x86_64 14541.0.0'), 'Linux x86_64', { platform: 'Chrome OS' }],
+  [
+    'a phone',
+    chrome('Linux; Android 14; Pixel 7 Build/UQ1A.240105', 'Mobile '),
+    'Linux armv81',
+    {
+      platform: 'Android',
+      platformVersion: '14.0.0',
+      model: 'Pixel 7',
+      mobile: true,
+      architecture: '',
+      formFactors: ['Mobile'],
+    },
+  ],
+  [
+    'a tablet',
+    chrome('Linux; Android 13; SM-X710'),
+    'Linux armv81',
+    { model: 'SM-X710', mobile: false, formFactors: ['Tablet'] },
+  ],
+])('client hints agree with %s', (_name, userAgent, platform, hints) => {
+  expect(describeUserAgent(userAgent)).toMatchObject({ platform, userAgentMetadata: hints });
+});
+
+test('brands are in the order of the version, with the made-up one of it', () => {
+  const brandsOf = (version: number) =>
+    describeUserAgent(`Mozilla/5.0 (X11; Linux x86_64) Chrome/${version}.0.0.0 Safari/537.36`).userAgentMetadata
+      ?.brands;
+  // As these two were released.
+  expect(brandsOf(124)).toEqual([
+    { brand: 'Chromium', version: '124' },
+    { brand: 'Google Chrome', version: '124' },
+    { brand: 'Not-A.Brand', version: '99' },
+  ]);
+  expect(brandsOf(126)).toEqual([
+    { brand: 'Not/A)Brand', version: '8' },
+    { brand: 'Chromium', version: '126' },
+    { brand: 'Google Chrome', version: '126' },
+  ]);
+});
+
+test('a browser that names itself beside Chrome has its own brand', () => {
+  const { brands, fullVersionList } =
+    describeUserAgent(`${chrome('Windows NT 10.0')} Edg/150.0.3.4`).userAgentMetadata ?? {};
+  expect(brands).toContainEqual({ brand: 'Microsoft Edge', version: '150' });
+  expect(fullVersionList).toContainEqual({ brand: 'Microsoft Edge', version: '150.0.3.4' });
+  expect(JSON.stringify(brands)).not.toContain('Google');
+});
+
+test.each([
+  [
+    'Safari',
+    'Mozilla/5.0 (iPad; CPU OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Safari/604.1',
+    'iPad',
+  ],
+  [
+    'Chrome on an iPhone',
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 CriOS/151.0 Mobile/15E148',
+    'iPhone',
+  ],
+  ['Firefox', 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Linux x86_64'],
+  ['a program', 'curl/8.0', 'Linux x86_64'],
+])('%s has no client hints', (_name, userAgent, platform) => {
+  expect(describeUserAgent(userAgent)).toEqual({ platform, userAgentMetadata: undefined });
+});
