@@ -155,9 +155,13 @@ async function listConsumers(
 async function consumerNames({ nc, apiPrefix }: NatsSession, stream: string): Promise<readonly string[]> {
   const names: string[] = [];
   for (;;) {
-    const message = await nc.request(`${apiPrefix}.CONSUMER.NAMES.${stream}`, JSON.stringify({ offset: names.length }), {
-      timeout: defaultTimeoutMs,
-    });
+    const message = await nc.request(
+      `${apiPrefix}.CONSUMER.NAMES.${stream}`,
+      JSON.stringify({ offset: names.length }),
+      {
+        timeout: defaultTimeoutMs,
+      },
+    );
     const reply = message.json<{ total: number; consumers: string[] | null } | { error: ApiError }>();
     if ('error' in reply) {
       const error = new JetStreamApiError(reply.error);
