@@ -20,7 +20,8 @@ function expectStripes(picture: Picture, from: number, to: number): void {
 describe.concurrent('whole pages', () => {
   test('lazy pictures are loaded, all of them', async () => {
     const visit = site().visit('/lazy', { n: 20 });
-    const { data, picture } = await fleet().api.picture({ url: visit.url, isFullPage: true });
+    // A busy machine takes longer for twenty of them than the default.
+    const { data, picture } = await fleet().api.picture({ url: visit.url, isFullPage: true, imageTimeout: 15_000 });
     expect(picture.size).toBe('1280x10000');
     for (let n = 0; n < 20; n++) expect([n, picture.at(640, n * 500 + 150)]).toEqual([n, '#0000ff']);
     expect(visit.seen('/asset/image')).toHaveLength(20);
