@@ -62,7 +62,7 @@ const pages: readonly HardPage[] = [
     isHostile: true,
     site: {
       '/': html(
-        `<p>text<script>console.error('x'.repeat(1e6)); setInterval(() => { for (let i = 0; i < 1000; i++) { console.log(i); console.error(i) } }, 1)</script>`,
+        `<p>text<script>console.error('x'.repeat(1e6)); setInterval(() => { for (let i = 0; i < 20; i++) { console.log(i); console.error(i) } }, 10)</script>`,
       ),
     },
     options: { failOn: all },
