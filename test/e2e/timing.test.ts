@@ -181,7 +181,7 @@ describe.concurrent('delay', () => {
     expect(picture.share(colour)).toBe(1);
     expect(data.report.timings.settleMs).toBeGreaterThanOrEqual(delay);
     expect(data.processingTimeMs).toBeGreaterThanOrEqual(delay);
-    expect(data.processingTimeMs).toBeLessThan(delay + 10_000);
+    expect(data.processingTimeMs).toBeLessThan(delay + 30_000);
   });
 });
 
