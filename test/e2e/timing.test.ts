@@ -83,7 +83,7 @@ describe.concurrent('waitUntil', () => {
   );
 
   test('networkidle waits for a slow answer to a script for as long as the timeout allows', async () => {
-    const body = { url: site().url('/slow-answer', { delay: 12_000 }), waitUntil: 'networkidle' };
+    const body = { url: site().url('/slow-answer', { delay: 12_000 }), waitUntil: 'networkidle', timeout: 60_000 };
     const { data } = await fleet().api.picture(body);
     expect(data.report.title).toBe('it came');
     expect(data.report.softTimeouts).toEqual([]);
