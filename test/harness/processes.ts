@@ -18,12 +18,17 @@ export async function descendantsOf(pid: number): Promise<ProcessInfo[]> {
   return found;
 }
 
-/** Main processes of the browsers that a process has started, not those that each browser has for its parts. */
+/**
+ * Main processes of the browsers that a process has started, not those that each browser has for its parts. A part bears
+ * the command of its browser from its fork until its own program begins.
+ */
 export async function browsersOf(pid: number): Promise<number[]> {
   const all = await descendantsOf(pid);
-  return all
-    .filter(({ command }) => /^\S*(chrom|headless)/.test(command) && !command.includes('--type='))
-    .map((browser) => browser.pid);
+  const likeBrowsers = all.filter(
+    ({ command }) => /^\S*(chrom|headless)/.test(command) && !command.includes('--type='),
+  );
+  const pids = new Set(likeBrowsers.map((browser) => browser.pid));
+  return likeBrowsers.filter(({ parent }) => !pids.has(parent)).map((browser) => browser.pid);
 }
 
 /** Whether a process runs. One that has ended, but whose parent has not looked yet, does not. */
