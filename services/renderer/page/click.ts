@@ -1,6 +1,6 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { clickTimeoutMs } from '@webcapture/shared/captures/times.ts';
-import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
+import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { followMove } from './follow-move.ts';
@@ -8,11 +8,9 @@ import type { OpenPage } from './open.ts';
 import { pointToClick } from './scripts/clicking.ts';
 import { isVisible } from './scripts/finding.ts';
 import { untilFrames } from './scripts/waits.ts';
-import { find, missedInSilence, refusedSelector } from './wait-for.ts';
+import { find, inAnyDocument, missedInSilence, refusedSelector } from './wait-for.ts';
 
 const callTimeoutMs = 5000;
-/** A page that moves on is asked again after so long. */
-const moveDelayMs = 20;
 
 /**
  * Clicks elements as a person does, one after the other, each once it can be clicked. A navigation that follows a click is
@@ -54,17 +52,14 @@ async function click(open: OpenPage, selector: string): Promise<void> {
 }
 
 async function pointOf({ world }: OpenPage, selector: string, end: number) {
-  for (;;) {
-    const left = Math.max(0, end - performance.now());
-    try {
+  try {
+    return await inAnyDocument(end, (left) => {
       const limit = { timeoutMs: left + callTimeoutMs, what: 'the point to click' };
-      return await world.call(pointToClick, [selector, left], limit, [isVisible]);
-    } catch (error) {
-      if (error instanceof DeadlineError) return null;
-      if (!(error instanceof DocumentGoneError)) throw error;
-      if (left === 0) return null;
-      await delay(moveDelayMs);
-    }
+      return world.call(pointToClick, [selector, left], limit, [isVisible]);
+    });
+  } catch (error) {
+    if (error instanceof DeadlineError) return null;
+    throw error;
   }
 }
 

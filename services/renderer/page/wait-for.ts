@@ -38,16 +38,24 @@ export async function find(
   target: Pick<WaitFor, 'selector' | 'text' | 'state'>,
   timeoutMs: number,
 ): Promise<Found> {
-  const end = performance.now() + timeoutMs;
+  const look = (left: number) =>
+    world.call(untilFound, [target, left], { timeoutMs: left + callTimeoutMs, what: 'waitFor' }, [isVisible]);
+  return (await inAnyDocument(performance.now() + timeoutMs, look)) ?? 'missed';
+}
+
+/**
+ * What a call into the page brings, in whatever document the page moves on to meanwhile; null when it still moves on at the end.
+ *
+ * @param end by `performance.now()`
+ * @param call is told how many milliseconds are left
+ */
+export async function inAnyDocument<T>(end: number, call: (leftMs: number) => Promise<T>): Promise<T | null> {
   for (;;) {
-    const left = Math.max(0, end - performance.now());
     try {
-      return await world.call(untilFound, [target, left], { timeoutMs: left + callTimeoutMs, what: 'waitFor' }, [
-        isVisible,
-      ]);
+      return await call(Math.max(0, end - performance.now()));
     } catch (error) {
       if (!(error instanceof DocumentGoneError)) throw error;
-      if (performance.now() >= end) return 'missed';
+      if (performance.now() >= end) return null;
       await delay(moveDelayMs);
     }
   }
