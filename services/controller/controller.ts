@@ -13,7 +13,7 @@ import {
   regionsText,
   storageText,
 } from '@webcapture/shared/queue/fleet-config.ts';
-import { delay } from '@webcapture/shared/runtime/deadline.ts';
+import { delay, onAbort } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
 import type { Shutdown } from '@webcapture/shared/runtime/shutdown.ts';
@@ -237,10 +237,7 @@ async function untilProvisioned({ provisioner, log }: ControllerParts, signal: A
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  return new Promise((resolve) => void onAbort(signal, resolve));
 }
 
 /** What every controller reads, whether it leads or not. */

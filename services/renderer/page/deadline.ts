@@ -1,4 +1,4 @@
-import { DeadlineError, untilAborted, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import { DeadlineError, onAbort, untilAborted, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
 /**
@@ -15,12 +15,10 @@ export class CaptureDeadline {
   constructor(timeoutMs: number, signal: AbortSignal) {
     this.#timeoutMs = timeoutMs;
     this.#end = performance.now() + timeoutMs;
-    const cancel = () =>
-      this.abort(new ServiceError('CAPTURE_FAILED', 'The capture was cancelled.', { cause: signal.reason }));
-    if (signal.aborted) cancel();
-    else signal.addEventListener('abort', cancel, { once: true });
     // The signal may outlive many captures.
-    this.#release = () => signal.removeEventListener('abort', cancel);
+    this.#release = onAbort(signal, () =>
+      this.abort(new ServiceError('CAPTURE_FAILED', 'The capture was cancelled.', { cause: signal.reason })),
+    );
   }
 
   /** Milliseconds until the deadline; never less than 0. */

@@ -1,6 +1,6 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
+import { DeadlineError, onAbort } from '@webcapture/shared/runtime/deadline.ts';
 import type { CDPSession, Page } from 'playwright';
 import type { Browsers } from '../browser/browsers.ts';
 import { BrowserLostError, type CapturePage } from '../browser/page.ts';
@@ -131,12 +131,10 @@ function watch({ page, exceeded }: CapturePage, deadline: CaptureDeadline): () =
   // It cannot close itself, and hears of the end of its browser before the browser's own object does.
   const onClose = () => deadline.abort(browserLost(new BrowserLostError()));
   page.on('crash', onCrash).on('close', onClose);
-  const onExceeded = () => deadline.abort(exceeded.reason as ServiceError);
-  exceeded.addEventListener('abort', onExceeded, { once: true });
-  if (exceeded.aborted) onExceeded();
+  const stopListening = onAbort(exceeded, () => deadline.abort(exceeded.reason as ServiceError));
   return () => {
     page.off('crash', onCrash).off('close', onClose);
-    exceeded.removeEventListener('abort', onExceeded);
+    stopListening();
   };
 }
 

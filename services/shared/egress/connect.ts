@@ -1,4 +1,5 @@
 import { connect as open, type Socket } from 'node:net';
+import { onAbort } from '../runtime/deadline.ts';
 import type { ResolvedAddress } from './lookup.ts';
 import { pageSourceFor } from './page-source.ts';
 import { EgressFailure } from './policy.ts';
@@ -44,14 +45,13 @@ function connectOnce(to: ResolvedAddress, port: number, timeoutMs: number, signa
     autoSelectFamily: false,
     ...(localAddress !== undefined && { localAddress }),
   });
-  const abort = () => socket.destroy(new EgressFailure('closed', 'the request was given up'));
   const timer = setTimeout(
     () => socket.destroy(new EgressFailure('connect-timeout', `no connection within ${Math.round(timeoutMs)} ms`)),
     timeoutMs,
   );
   const stopWaiting = () => {
     clearTimeout(timer);
-    signal.removeEventListener('abort', abort);
+    stopListening();
     socket.off('error', fail).off('connect', succeed);
   };
   const fail = (error: Error) => {
@@ -67,7 +67,6 @@ function connectOnce(to: ResolvedAddress, port: number, timeoutMs: number, signa
     resolve(socket);
   };
   socket.on('error', fail).on('connect', succeed);
-  signal.addEventListener('abort', abort, { once: true });
-  if (signal.aborted) abort();
+  const stopListening = onAbort(signal, () => socket.destroy(new EgressFailure('closed', 'the request was given up')));
   return promise;
 }

@@ -1,5 +1,5 @@
 import { type KvEntry, Kvm } from '@nats-io/kv';
-import { backoffMs, delay, withDeadline } from '../runtime/deadline.ts';
+import { backoffMs, delay, onAbort, withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { NatsSession } from './connect.ts';
 
@@ -43,10 +43,8 @@ export async function watchKeys<T>(
       const timer = setInterval(() => {
         if (connectionId(session) !== connection || isSilent()) watch.stop();
       }, checkIntervalMs);
-      const stop = () => watch.stop();
-      signal.addEventListener('abort', stop, { once: true });
-      // It may have aborted while the watch was being set up: then no event comes any more.
-      if (signal.aborted) stop();
+      // It may have aborted while the watch was being set up.
+      const stopListening = onAbort(signal, () => watch.stop());
       try {
         on.reset();
         attempt = 1;
@@ -58,7 +56,7 @@ export async function watchKeys<T>(
         }
       } finally {
         clearInterval(timer);
-        signal.removeEventListener('abort', stop);
+        stopListening();
       }
     } catch (error) {
       log.warn({ err: error, bucket, filter }, 'a watch of a key-value bucket broke; starting it again');

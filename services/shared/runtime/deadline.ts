@@ -44,17 +44,24 @@ export function backoffMs(attempt: number, baseMs: number, maxMs: number, random
 }
 
 /**
+ * Calls `act` when the signal aborts, and at once where it has: then no event comes any more. Returns the way to stop that.
+ */
+export function onAbort(signal: AbortSignal, act: () => void): () => void {
+  if (signal.aborted) act();
+  else signal.addEventListener('abort', act, { once: true });
+  return () => signal.removeEventListener('abort', act);
+}
+
+/**
  * The promise's result, or the signal's reason once that aborts. The work itself goes on; a late rejection is swallowed.
  */
 export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason as Error);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
+  const stopListening = onAbort(signal, () => aborted.reject(signal.reason as Error));
   try {
     return await Promise.race([promise, aborted.promise]);
   } finally {
-    signal.removeEventListener('abort', abort);
+    stopListening();
   }
 }
 
