@@ -1,5 +1,6 @@
 import { mimeTypes, type MimeType } from '@webcapture/shared/api/formats.ts';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import type { Blocker } from '../blocking/blocker.ts';
@@ -30,6 +31,8 @@ import { waitFor } from './wait-for.ts';
 export interface RenderRequest {
   readonly source: RenderSource;
   readonly options: RenderOptions;
+  /** In the clear. */
+  readonly secrets?: CaptureSecrets;
   /** In a browser of its own: for an account that shares none, and a capture that may have brought down a shared one. */
   readonly ownBrowser: boolean;
   /** Aborts when the capture is cancelled, or when the renderer stops and cannot wait for it. */

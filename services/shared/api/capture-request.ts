@@ -4,6 +4,7 @@ import type { Device } from './devices.ts';
 import { formats } from './formats.ts';
 import { oneOf } from './one-of.ts';
 import { pageOptions } from './page-options.ts';
+import { type SecretNames, secretOptions } from './secret-options.ts';
 import { deviceOption, visitorOptions } from './visitor-options.ts';
 
 /** Widths and heights in millimetres, upright. */
@@ -232,6 +233,7 @@ export const captureRequestSchema = Type.Object(
     pdf: Type.Optional(pdfSchema),
     device: deviceOption,
     ...addedOptions,
+    ...secretOptions,
   },
   { additionalProperties: false },
 );
@@ -279,4 +281,6 @@ export type RenderOptions = Readonly<
   readonly isMobile?: true;
   /** Of a device, in CSS pixels. */
   readonly screen?: Device['screen'];
+  /** Which secrets go with the capture; their values are never among the options. */
+  readonly secrets?: SecretNames;
 };

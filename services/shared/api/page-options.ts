@@ -144,4 +144,10 @@ export const pageOptions = {
   ),
   resize: Type.Optional(resizeSchema),
   failOn: Type.Optional(failOnSchema),
+  headersFor: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 2048, examples: ['https://cdn.example.com'] }), {
+      maxItems: 20,
+      description: 'Other origins that are sent the headers of the request, such as https://cdn.example.com.',
+    }),
+  ),
 } as const;

@@ -1,0 +1,107 @@
+import { type Static, Type } from 'typebox';
+
+const kibibyte = 1024;
+
+/** The most bytes of `css` and of `script`, in UTF-8. */
+export const maxCodeBytes = 64 * kibibyte;
+
+/** The most bytes of `headers`, `cookies` and `auth` together, in UTF-8. Servers accept less. */
+export const maxCredentialBytes = 32 * kibibyte;
+
+/** How long `script` may take, in milliseconds. */
+export const scriptTimeoutMs = 5000;
+
+const cookieSchema = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 256 }),
+    value: Type.String({ maxLength: 4096 }),
+    url: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 2048,
+        description: 'http or https URL whose host gets the cookie, and no other host. Excludes domain and path.',
+      }),
+    ),
+    domain: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 253,
+        description: 'Domain that gets the cookie, with its subdomains. Without domain and url: the host of the page.',
+      }),
+    ),
+    path: Type.Optional(Type.String({ minLength: 1, maxLength: 1024, description: 'Path of the cookie; / if not set.' })),
+    secure: Type.Optional(Type.Boolean({ description: 'Send the cookie over https only.' })),
+    httpOnly: Type.Optional(Type.Boolean({ description: 'Hide the cookie from scripts.' })),
+    sameSite: Type.Optional(
+      Type.Unsafe<'Strict' | 'Lax' | 'None'>({
+        type: 'string',
+        enum: ['Strict', 'Lax', 'None'],
+        description: 'None requires secure.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const authSchema = Type.Object(
+  {
+    username: Type.String({ minLength: 1, maxLength: 1024 }),
+    password: Type.String({ maxLength: 1024 }),
+  },
+  {
+    additionalProperties: false,
+    description: 'User name and password for HTTP basic and digest authentication. Sent to the origin of the page only.',
+  },
+);
+
+/**
+ * Options of `POST /capture` whose values are secret. As with {@link pageOptions}, none has a default, and validation, types and
+ * OpenAPI follow from this list. Their values are kept sealed, and shown nowhere; see `docs/secrets.md`.
+ */
+export const secretOptions = {
+  headers: Type.Optional(
+    Type.Unsafe<Readonly<Record<string, string>>>({
+      type: 'object',
+      maxProperties: 50,
+      additionalProperties: { type: 'string', maxLength: 8192 },
+      examples: [{ Authorization: 'Bearer …' }],
+      description:
+        'HTTP request headers. Sent to the origin of the page only, and to the origins of headersFor. Not allowed: Host, Cookie, User-Agent, and headers that concern the connection.',
+    }),
+  ),
+  cookies: Type.Optional(
+    Type.Array(cookieSchema, { maxItems: 100, description: 'Cookies that are set before the page is opened.' }),
+  ),
+  auth: Type.Optional(authSchema),
+  css: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: maxCodeBytes,
+      description: 'Style sheet that is added to the page: up to 64 KiB.',
+    }),
+  ),
+  script: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: maxCodeBytes,
+      description:
+        'JavaScript that runs in the page after load, and before click and waitFor: up to 64 KiB. It is the body of an async function and may take up to 5 seconds. Its error is in report.scriptError.',
+    }),
+  ),
+} as const;
+
+type Optional<T> = { readonly [name in keyof T]?: T[name] };
+
+/** The secrets of a capture; what was not asked for is absent. */
+export type CaptureSecrets = Optional<Readonly<Static<ReturnType<typeof secretsObject>>>>;
+
+const secretsObject = () => Type.Object(secretOptions);
+
+/** What is told of the secrets of a capture: the names of headers and cookies, and which of the others there are. */
+export interface SecretNames {
+  readonly headers?: readonly string[];
+  readonly cookies?: readonly string[];
+  readonly auth?: true;
+  readonly css?: true;
+  readonly script?: true;
+}
