@@ -4,7 +4,7 @@ import { Sequencer } from './test/harness/sequencer.ts';
 /**
  * Two groups, one after the other: what is quick, then what has whole services of real processes, and of that what kills
  * them last, so that no time limit is missed for want of a processor. Four files at a time suit two cores, since many of them
- * wait for most of their time; the sequencer says in which order they begin.
+ * wait for most of their time, and three of those that start whole fleets; the sequencer says in which order they begin.
  * The end-to-end tests keep files in a bucket, as production does, the chaos tests in the embedded store;
  * WEBCAPTURE_TEST_STORE (gcs or embedded) decides for both.
  */
@@ -13,9 +13,9 @@ export default defineConfig({
     globalSetup: 'test/harness/global-setup.ts',
     sequence: { sequencer: Sequencer },
     // What is waited for ends with its coming: the limits are for what never comes, also on a machine that stalls for a while.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 60_000 } },
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 150_000 } },
     // Files of a project load the same modules, which keep nothing from one file to the next but what they mean to share.
     isolate: false,
     environment: './test/harness/environment.ts',
@@ -45,7 +45,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           env: { WEBCAPTURE_TEST_STORE: process.env['WEBCAPTURE_TEST_STORE'] ?? 'gcs' },
-          maxWorkers: 4,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
@@ -54,7 +54,7 @@ export default defineConfig({
         test: {
           name: 'kube',
           include: ['test/kube/**/*.test.ts'],
-          maxWorkers: 4,
+          maxWorkers: 3,
           // Before the first start of a control plane its programs may have to be built.
           hookTimeout: 30 * 60_000,
           sequence: { groupOrder: 1 },
@@ -66,7 +66,7 @@ export default defineConfig({
           name: 'chaos',
           include: ['test/chaos/**/*.test.ts'],
           env: { WEBCAPTURE_TEST_STORE: process.env['WEBCAPTURE_TEST_STORE'] ?? 'embedded' },
-          maxWorkers: 4,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },

@@ -161,9 +161,7 @@ async function assemble(
   const url = urls[0] ?? '';
   const check = once(() => AnswerCheck.load(`${url}/openapi.json`));
   const serving = async (region: Region, count: number) => {
-    await until(`${count} renderers of ${region} to take captures`, () => books.serving(region).length === count, {
-      deadlineMs: 45_000,
-    });
+    await until(`${count} renderers of ${region} to take captures`, () => books.serving(region).length === count);
   };
   for (const { region, count } of wanted) if (count > 0) await serving(region, count);
 
@@ -189,7 +187,6 @@ async function assemble(
     serving,
     operational: async () => {
       await until('GET /status to say operational', async () => (await fetch(`${url}/status`)).status === 200, {
-        deadlineMs: 60_000,
         intervalMs: 100,
       });
     },

@@ -106,7 +106,7 @@ export class ServicePart {
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<ProcessExit> {
     const { pid } = this;
     this.#process?.kill(signal);
-    return until(`${this.name} (pid ${pid}) to end by ${signal}`, () => this.#exit, { deadlineMs: 30_000 });
+    return until(`${this.name} (pid ${pid}) to end by ${signal}`, () => this.#exit);
   }
 
   /** Sends a signal without waiting, e.g. SIGSTOP. */

@@ -10,7 +10,7 @@ export async function until<T>(
   check: () => Promise<T> | T,
   options: { deadlineMs?: number; intervalMs?: number } = {},
 ): Promise<NonNullable<Exclude<T, false>>> {
-  const { deadlineMs = 60_000, intervalMs = 25 } = options;
+  const { deadlineMs = 150_000, intervalMs = 25 } = options;
   const end = performance.now() + deadlineMs;
   let cause: unknown;
   for (;;) {

@@ -6,6 +6,9 @@ import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
+/** After one that got lost, so soon that fronts do not count the renderer as dead: a call that failed took its interval already. */
+const retryDelayMs = 200;
+
 /** Publishes every two seconds that this renderer lives and what it does, and withdraws that at the end. */
 export class Heartbeat {
   readonly #live: Entries;
@@ -28,18 +31,24 @@ export class Heartbeat {
     await withdrawHeartbeat(this.#live, region, pod);
   }
 
-  /** Publishes a heartbeat outside of the interval: what a front must know soon, e.g. that a drain has begun. */
-  async publishNow(): Promise<void> {
+  /**
+   * Publishes a heartbeat outside of the interval: what a front must know soon, e.g. that a drain has begun. Returns whether it
+   * was stored.
+   */
+  async publishNow(): Promise<boolean> {
     try {
       await withDeadline(publishHeartbeat(this.#live, this.#read()), heartbeatIntervalMs, 'publishing a heartbeat');
+      return true;
     } catch (error) {
       this.#log.warn({ err: error }, 'publishing a heartbeat failed');
+      return false;
     }
   }
 
   async #run(): Promise<void> {
-    do await this.publishNow();
-    while (await delay(heartbeatIntervalMs, this.#stop.signal));
+    let stored: boolean;
+    do stored = await this.publishNow();
+    while (await delay(stored ? heartbeatIntervalMs : retryDelayMs, this.#stop.signal));
   }
 }
 

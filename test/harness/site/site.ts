@@ -51,7 +51,7 @@ export class Visit {
 
   /** Waits until a path has been asked for so many times. */
   async reached(path: string, times = 1): Promise<void> {
-    await until(`${times} requests of ${path}`, () => this.seen(path).length >= times, { deadlineMs: 20_000 });
+    await until(`${times} requests of ${path}`, () => this.seen(path).length >= times);
   }
 
   /**
