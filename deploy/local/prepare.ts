@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { banner } from './banner.ts';
 import { bucketAddress, checkBucket } from './check-bucket.ts';
 import { chooseSandbox } from './chromium-sandbox.ts';
-import { demoKey } from './demo-key.ts';
+import { demoKey, keptSecretsKey } from './kept-keys.ts';
 import { natsLogEntry } from './nats-log.ts';
 import { createNatsUsers } from './nats-users.ts';
 import { freePort, isPortTaken } from './ports.ts';
@@ -40,6 +40,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const sandbox = settings.sandbox ?? (await chooseAndSay(tools.headlessShell, note, signal));
   if (settings.bucket !== undefined) await checkBucket(settings.bucket, note, signal);
   const apiKey = settings.apiKey ?? (await demoKey(settings.dataDir));
+  const secretsKey = env['WEBCAPTURE_SECRETS_KEY'] || (await keptSecretsKey(settings.dataDir));
 
   let natsUrl = settings.natsUrl ?? '';
   // For this start only: what was seen of an earlier one opens nothing.
@@ -65,6 +66,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
     settings,
     port,
     apiKey,
+    secretsKey,
     natsUrl: () => natsUrl,
     natsUsers,
     headlessShellPath: tools.headlessShell,

@@ -13,6 +13,8 @@ export interface ServiceContext {
   readonly settings: StartSettings;
   readonly port: number;
   readonly apiKey: string;
+  /** That of `WEBCAPTURE_SECRETS_KEY`, for those that seal and open secrets. */
+  readonly secretsKey: string;
   readonly natsUrl: () => string;
   /** Of the private server; undefined with an existing one, to which services sign in as the environment says. */
   readonly natsUsers: NatsUsers | undefined;
@@ -24,8 +26,8 @@ export interface ServiceContext {
   readonly output: (name: string, line: string) => void;
 }
 
-/** Only the front may know them: a renderer hands its environment on to the browser. */
-const frontOnly = ['WEBCAPTURE_API_KEY', 'WEBCAPTURE_ADMIN_TOKEN'];
+/** Of the environment, not for every service. */
+const notForAll = ['WEBCAPTURE_API_KEY', 'WEBCAPTURE_ADMIN_TOKEN', 'WEBCAPTURE_SECRETS_KEY'];
 
 /** A first start waits for the streams and for a browser on a cold disk. */
 const readyDeadlineMs = 120_000;
@@ -69,6 +71,7 @@ export function serviceSpecs(context: ServiceContext): readonly ProcessSpec[] {
           ...withoutSecrets(env),
           WEBCAPTURE_REGION: region,
           WEBCAPTURE_POD: `${region}-${index}`,
+          WEBCAPTURE_SECRETS_KEY: context.secretsKey,
           WEBCAPTURE_HEADLESS_SHELL_PATH: context.headlessShellPath,
           WEBCAPTURE_CHROMIUM_PATH: context.chromiumPath,
           WEBCAPTURE_CHROMIUM_SANDBOX: context.sandbox,
@@ -99,6 +102,7 @@ export function serviceSpecs(context: ServiceContext): readonly ProcessSpec[] {
       WEBCAPTURE_POD: 'front',
       WEBCAPTURE_HOST: settings.host,
       WEBCAPTURE_API_KEY: context.apiKey,
+      WEBCAPTURE_SECRETS_KEY: context.secretsKey,
       WEBCAPTURE_HOME_REGION: settings.homeRegion,
     }),
   });
@@ -149,5 +153,5 @@ function serviceSpec(context: ServiceContext, { service, name, stopStage, login,
 }
 
 function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !frontOnly.includes(name)));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !notForAll.includes(name)));
 }

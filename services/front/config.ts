@@ -1,5 +1,6 @@
 import { defaultLimitVariables, readDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
 import { maxLifetimeSeconds } from '@webcapture/shared/api/capture-request.ts';
+import { secretsVariable } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/egress/policy.ts';
 import {
   addressVariables,
@@ -103,6 +104,7 @@ export const frontVariables: readonly Variable[] = [
   ...Object.values(egressVariables),
   ...Object.values(storageVariables),
   ...Object.values(defaultLimitVariables),
+  secretsVariable,
   ...Object.values(variables),
 ];
 
@@ -142,6 +144,8 @@ export function readFrontConfig(environment: Environment) {
       egressAllow: readEgressAllow(env),
       egressDeny: readEgressDeny(env),
       queueTimeoutMs: 1000 * variables.queueTimeout.read(env),
+      /** The first one seals the secrets of captures; undefined: they cannot be kept. */
+      secretsKeys: secretsVariable.read(env),
       minRefreshSeconds: variables.minRefreshInterval.read(env),
       persistenceSeconds: 86_400 * variables.persistenceDays.read(env),
       drainDelayMs: 1000 * variables.drainDelay.read(env),

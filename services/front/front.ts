@@ -10,6 +10,7 @@ import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
 import { IdempotencyKeys } from './capture/idempotency-keys.ts';
 import { CaptureList } from './capture/capture-list.ts';
+import { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { begin } from '@webcapture/shared/captures/transitions.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
@@ -121,11 +122,13 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     statusAgeMs: () => board.ageMs(),
     components: () => overlayStatus(board.view()).components ?? [],
   });
+  const secretsKeys = SecretsKeys.of(config.secretsKeys);
   const settlements = new Settlements({
     captures,
     store,
     cache,
     tickets,
+    secretsKeys,
     onSettled: (settled) => frontMetrics.settled(settled),
     log,
   });
@@ -201,6 +204,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const { minRefreshSeconds, persistenceSeconds, adminToken, defaultLimits } = config;
   const pipeline = new CapturePipeline({
     limits: { minRefreshSeconds, persistenceSeconds },
+    secretsKeys,
     policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
     cdnUrl,
     authenticator,

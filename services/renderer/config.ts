@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { secretsVariable } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/egress/policy.ts';
 import {
   type CommonConfig,
@@ -20,6 +21,8 @@ import {
 
 export interface RendererConfig extends CommonConfig {
   readonly storage: StorageConfig;
+  /** With which secrets of captures may be sealed. */
+  readonly secretsKeys: readonly string[] | undefined;
   readonly region: Region;
   /** Captures at a time. */
   readonly slots: number;
@@ -172,6 +175,7 @@ export const rendererVariables: readonly Variable[] = [
   ...Object.values(commonVariables),
   ...Object.values(egressVariables),
   ...Object.values(storageVariables),
+  secretsVariable,
   ...Object.values(variables),
 ];
 
@@ -187,6 +191,7 @@ export function readRendererConfig(environment: Environment): RendererConfig {
   return env.finish(() => ({
     ...common,
     storage: readStorage(env),
+    secretsKeys: secretsVariable.read(env),
     region,
     slots,
     headlessShellPath: variables.headlessShellPath.read(env),

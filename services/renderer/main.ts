@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
+import { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { openUploader } from '@webcapture/shared/files/open-store.ts';
 import { readHtml } from '@webcapture/shared/files/stored-html.ts';
@@ -84,6 +85,7 @@ await runService({
       engine,
       uploader: files,
       results: new ResultPublisher(session, config.pod),
+      secretsKeys: SecretsKeys.of(config.secretsKeys),
       readHtml: (name) => readHtml(session, { region: config.region, name }, 'by-subject'),
       clock: session.clock,
       onEnd: (end) => {

@@ -16,7 +16,7 @@ const readyDeadlineMs = 45_000;
 export class ServicePart {
   readonly name: string;
   readonly #service: ServiceName;
-  readonly #env: NodeJS.ProcessEnv;
+  #env: NodeJS.ProcessEnv;
   readonly #opsUrl: string;
   readonly #lines: string[] = [];
   #process: GuardedProcess | undefined;
@@ -50,6 +50,13 @@ export class ServicePart {
   /** How it ended; undefined while it runs. */
   get exit(): ProcessExit | undefined {
     return this.#exit;
+  }
+
+  /** Ends the process in order, and starts it with other variables. */
+  async restartWith(changes: NodeJS.ProcessEnv): Promise<void> {
+    await this.stop();
+    this.#env = { ...this.#env, ...changes };
+    await this.start();
   }
 
   /** Starts the process and waits until it says that it is ready; throws with its last log lines. */

@@ -4,8 +4,10 @@ import {
   type RenderOptions,
   tokenCost,
 } from '@webcapture/shared/api/capture-request.ts';
+import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import type { Isolation } from '@webcapture/shared/api/account.ts';
 import type { CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { deadlineOf } from '@webcapture/shared/captures/times.ts';
 import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
@@ -17,12 +19,15 @@ import { describeValue } from '../validation/explain-errors.ts';
 import { cacheName } from './cache-key.ts';
 import { renderOptions } from './render-options.ts';
 import { brokenSelectors } from './selectors.ts';
+import { brokenSecretRules, hashSecrets, secretsOf } from './secret-rules.ts';
 import { brokenVisitorRules } from './visitor-rules.ts';
 
 /** What is to be captured, once every rule has been checked. */
 export interface AcceptedRequest {
   readonly source: { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string };
   readonly options: RenderOptions;
+  /** In the clear: for the job alone, and only where there is nothing to seal them with. */
+  readonly secrets?: CaptureSecrets | undefined;
   readonly region: 'auto' | Region;
   readonly priority: Priority;
   readonly tokenCost: number;
@@ -37,6 +42,8 @@ export interface AcceptedRequest {
 
 export interface AcceptDeps {
   readonly limits: RequestLimits;
+  /** Without them, secrets cannot be kept. */
+  readonly secretsKeys?: SecretsKeys | undefined;
   readonly policy: Pick<EgressPolicy, 'checkLiteral'>;
 }
 
@@ -54,7 +61,7 @@ interface RequestLimits {
  * @throws ServiceError VALIDATION_ERROR or URL_BLOCKED
  */
 export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): AcceptedRequest {
-  const broken = [...brokenRules(request, deps.limits)];
+  const broken = [...brokenRules(request, deps)];
   if (broken.length > 0) throw new ServiceError('VALIDATION_ERROR', broken.join('; '));
   checkWebhook(request.webhook, deps.policy);
   const options = renderOptions(request);
@@ -63,9 +70,12 @@ export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): Accept
     html === undefined ? { kind: 'url', url } : { kind: 'html', html: decodeHtml(html) };
   const kept = persistence.enabled ? { refreshIntervalMs: persistence.refreshInterval * 1000 } : undefined;
   if (source.kind === 'url') deps.policy.checkLiteral(new URL(source.url));
+  const secrets = secretsOf(request);
+  const secretsHash = secrets && hashSecrets(secrets, deps.secretsKeys);
   return {
     source,
     options,
+    secrets,
     region: request.region,
     priority: request.background ? 'background' : 'interactive',
     tokenCost: tokenCost(request),
@@ -73,7 +83,7 @@ export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): Accept
     persistence: kept,
     webhookUrl: request.webhook?.url,
     cacheKey: responseCache.enabled
-      ? { name: cacheName(source, options, request.region, kept), ttl: responseCache.ttl }
+      ? { name: cacheName(source, options, request.region, { persistence: kept, secretsHash }), ttl: responseCache.ttl }
       : undefined,
   };
 }
@@ -87,6 +97,8 @@ export interface NewCapture {
   readonly isolation?: Isolation | undefined;
   /** Under which it answers for equal requests. */
   readonly cacheKey?: CacheKey | undefined;
+  /** Seals its secrets, if it has any. */
+  readonly secretsKeys?: SecretsKeys | undefined;
 }
 
 /**
@@ -96,10 +108,11 @@ export interface NewCapture {
  */
 export function newRecord(
   request: AcceptedRequest,
-  { uuid, account, isolation, cacheKey }: NewCapture,
+  { uuid, account, isolation, cacheKey, secretsKeys }: NewCapture,
   { region, waitMs }: { readonly region: Region; readonly waitMs: number },
 ): CaptureRecord {
-  const { source, options, lifetimeMs, persistence, webhookUrl } = request;
+  const { source, options, secrets, lifetimeMs, persistence, webhookUrl } = request;
+  const sealed = secrets && secretsKeys?.seal(secrets, { account, uuid });
   const acceptedAt = timeOfUuid(uuid) ?? 0;
   const startBy = acceptedAt + waitMs;
   return {
@@ -110,6 +123,7 @@ export function newRecord(
     url: source.kind === 'url' ? source.url : 'about:blank',
     ...(keepsHtml(request) ? { html: uuid } : {}),
     options,
+    ...(sealed === undefined ? {} : { secrets: sealed }),
     tokenCost: request.tokenCost,
     fileName: newFileName(uuid, options.format),
     askedRegion: request.region,
@@ -132,7 +146,7 @@ function keepsHtml({ source, priority, persistence }: AcceptedRequest): boolean 
 }
 
 /** What is wrong with a request by the rules that no schema can say. */
-function* brokenRules(request: CaptureRequest, { minRefreshSeconds }: RequestLimits): Generator<string> {
+function* brokenRules(request: CaptureRequest, { limits, secretsKeys }: AcceptDeps): Generator<string> {
   const { url, html, viewport, responseType, background, webhook, format, pdf, persistence, waitFor, isFullPage } =
     request;
   if (url !== undefined && html !== undefined) yield 'url and html exclude each other: send one of them';
@@ -178,7 +192,9 @@ function* brokenRules(request: CaptureRequest, { minRefreshSeconds }: RequestLim
   }
   if (resize !== undefined && format === 'pdf') yield 'resize needs format png, jpeg or webp, not pdf';
   if (request.elementPadding !== undefined && request.selector === undefined) yield 'elementPadding needs selector';
+  yield* brokenSecretRules(request, { canSeal: secretsKeys !== undefined });
   const { refreshInterval: seconds } = persistence;
+  const { minRefreshSeconds } = limits;
   if (seconds !== 0 && seconds < minRefreshSeconds) {
     yield `persistence.refreshInterval must be 0 (never) or at least ${minRefreshSeconds} seconds, not ${seconds}`;
   }

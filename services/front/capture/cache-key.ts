@@ -5,6 +5,12 @@ import type { Region } from '@webcapture/shared/runtime/regions.ts';
 /** Part of every name: another number leaves all entries behind, when equal requests no longer make equal pictures. */
 const nameVersion = 1;
 
+interface CacheNameExtras {
+  readonly persistence?: { readonly refreshIntervalMs: number } | undefined;
+  /** Keyed: see `SecretsKeys`. */
+  readonly secretsHash?: string | undefined;
+}
+
 /**
  * The name under which equal captures of an account meet: made of the page and every option that can change a pixel,
  * after defaults, with the region as asked. Who asks for a capture that is kept, and refreshed, is not answered with one
@@ -14,11 +20,12 @@ export function cacheName(
   source: { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string },
   options: RenderOptions,
   region: Region | 'auto',
-  persistence?: { readonly refreshIntervalMs: number },
+  { persistence, secretsHash }: CacheNameExtras = {},
 ): string {
   const page = source.kind === 'url' ? ['url', new URL(source.url).href] : ['html', sha256(source.html)];
   const kept = persistence === undefined ? [] : [persistence];
-  return sha256(canonical([nameVersion, page, region, withoutIdle(options), ...kept]));
+  const secret = secretsHash === undefined ? [] : [{ secrets: secretsHash }];
+  return sha256(canonical([nameVersion, page, region, withoutIdle(options), ...kept, ...secret]));
 }
 
 /** Options that the format has no use for do not part captures that are equal. */

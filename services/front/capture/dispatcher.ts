@@ -1,4 +1,5 @@
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { maxSecretsBytes } from '@webcapture/shared/api/secret-options.ts';
 import { deadlineOf } from '@webcapture/shared/captures/times.ts';
 import { fail, isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
@@ -26,6 +27,9 @@ export interface DispatchOptions extends NewCapture {
 
 /** What a job needs beside its html, with room to spare. */
 const jobOverheadBytes = 16 * 1024;
+
+/** Sealed secrets are in the job as base64, and in the draft of its ticket, which is base64 as a whole. */
+const maxSealedBytes = Math.ceil(maxSecretsBytes * (4 / 3 + 16 / 9));
 
 /** Sends captures that a client waits for to a region. */
 export class Dispatcher {
@@ -58,9 +62,12 @@ export class Dispatcher {
     };
     try {
       const record = newRecord(request, options, { region, waitMs: queueTimeoutMs });
-      const source = record.html === undefined ? this.#sourceFor(request.source, record) : undefined;
+      const source = record.html === undefined ? this.#sourceFor(request, record) : undefined;
       const job = jobOf(record, 0, {
         ...(source === undefined ? {} : { source }),
+        ...(request.secrets === undefined || record.secrets !== undefined
+          ? {}
+          : { secrets: { clear: request.secrets } }),
         reply: { subject: inbox.subjectOf(region, uuid), wants: options.wantsBytes ? 'bytes' : 'result' },
       });
       if (job.source.kind === 'stored-html') await putHtml(parcels, job.source.fileName, request, record);
@@ -72,9 +79,10 @@ export class Dispatcher {
   }
 
   /** As it is, or as a parcel of its own when the message would be too large. */
-  #sourceFor(source: AcceptedRequest['source'], { uuid, region }: CaptureRecord): CaptureSource {
+  #sourceFor({ source, secrets }: AcceptedRequest, { uuid, region }: CaptureRecord): CaptureSource {
     if (source.kind === 'url') return source;
-    const room = this.#deps.maxPayload() - jobOverheadBytes;
+    const secretsBytes = secrets === undefined ? 0 : maxSealedBytes;
+    const room = this.#deps.maxPayload() - jobOverheadBytes - secretsBytes;
     // As JSON a character takes six bytes at most.
     const fits = source.html.length * 6 <= room || Buffer.byteLength(JSON.stringify(source.html)) <= room;
     return fits ? source : { kind: 'stored-html', fileName: uuid, region };

@@ -1,5 +1,6 @@
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
+import { secretOptionNames } from '@webcapture/shared/api/secret-options.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Account } from '@webcapture/shared/accounts/accounts.ts';
 import { reservationMs } from '@webcapture/shared/captures/times.ts';
@@ -18,6 +19,7 @@ import type { BackgroundQueue } from './background-queue.ts';
 import type { ReadStateDeps } from './capture-state.ts';
 import type { Dispatch, Dispatcher } from './dispatcher.ts';
 import type { RegionBoard } from './regions.ts';
+import { hashSecrets } from './secret-rules.ts';
 
 export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps {
   readonly cdnUrl: string;
@@ -84,7 +86,14 @@ export class CapturePipeline {
 
     // Idempotency: an earlier request has answered, or this one gets the lease to do so.
     const view = { wantsFile: body.responseType === 'file', cdnUrl, startedAt: facts.startedAt, now };
-    const wanted = { account: account.id, key, body, view, clientGone, wait: facts.wait };
+    const wanted = {
+      account: account.id,
+      key,
+      body: withoutSecrets(body, accepted, this.#deps),
+      view,
+      clientGone,
+      wait: facts.wait,
+    };
     const turn = await idempotency.acquire(wanted);
     if (turn.kind === 'client-gone') return null;
     if (turn.kind === 'answered') {
@@ -111,7 +120,7 @@ export class CapturePipeline {
 
   /** The capture is waited for: that of an equal request, or one that is rendered now. Null when the client has gone. */
   async #render(order: Order, { clientGone }: CaptureCall, facts: RequestFacts): Promise<CaptureAnswer | null> {
-    const { responseCache, admission, dispatcher, now } = this.#deps;
+    const { responseCache, admission, dispatcher, secretsKeys, now } = this.#deps;
     const { accepted, account, candidate, lease, view } = order;
     const { cacheKey, tokenCost: tokens } = accepted;
     const { wantsFile } = view;
@@ -142,7 +151,7 @@ export class CapturePipeline {
 
       // Dispatch. A front that dies before the capture is named leaves nothing that others would have to wait for.
       const { id, isolation } = account;
-      const options = { uuid, account: id, isolation, wantsBytes: wantsFile, cacheKey: cacheLease?.key };
+      const options = { uuid, account: id, isolation, wantsBytes: wantsFile, cacheKey: cacheLease?.key, secretsKeys };
       dispatch = await dispatcher.prepare(accepted, options);
       const lastsMs = dispatcher.deadlineOf(accepted, 0);
       await lease.nameCapture({ uuid, lastsMs });
@@ -172,7 +181,7 @@ export class CapturePipeline {
    * not wait for the background.
    */
   async #enqueue(order: Order, facts: RequestFacts): Promise<CaptureAnswer> {
-    const { responseCache, admission, backgroundQueue, regions, now } = this.#deps;
+    const { responseCache, admission, backgroundQueue, regions, secretsKeys, now } = this.#deps;
     const { accepted, account, candidate, lease, view } = order;
 
     // The cache: a capture that is there answers.
@@ -194,7 +203,8 @@ export class CapturePipeline {
 
     // Dispatch, and respond.
     try {
-      const capture = { uuid, account: account.id, isolation: account.isolation, cacheKey: accepted.cacheKey };
+      const { id, isolation } = account;
+      const capture = { uuid, account: id, isolation, cacheKey: accepted.cacheKey, secretsKeys };
       const record = await backgroundQueue.enqueue(accepted, capture);
       facts.record = record;
       return queuedAnswer(record, view, regions.estimatedWaitSeconds(record.region));
@@ -204,6 +214,20 @@ export class CapturePipeline {
       await reservation.release();
     }
   }
+}
+
+/**
+ * A body by which equal ones are told from others, without its secrets: the hash of it is kept. Where there is no key to hash them
+ * with, the same secrets are taken for granted.
+ */
+function withoutSecrets(
+  body: CaptureRequest,
+  { options, secrets }: AcceptedRequest,
+  { secretsKeys }: AcceptDeps,
+): object {
+  if (secrets === undefined) return body;
+  const told = secretsKeys === undefined ? options.secrets : hashSecrets(secrets, secretsKeys);
+  return { ...body, ...Object.fromEntries(secretOptionNames.map((name) => [name, undefined])), secrets: told };
 }
 
 /** @throws ServiceError the failure of a capture that failed */

@@ -10,6 +10,7 @@ import {
   type RenderOptions,
 } from '@webcapture/shared/api/capture-request.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { tellableSecretsOf } from './secret-rules.ts';
 import { visitorOf } from './visitor-rules.ts';
 
 /** All that decides the pixels, out of a request that keeps the rules. Throws a VALIDATION_ERROR for a pdf without room. */
@@ -31,6 +32,7 @@ export function renderOptions(request: CaptureRequest): RenderOptions {
     pdf,
     ...addedOptions(request),
     ...visitorOf(request),
+    ...tellableSecretsOf(request),
   };
 }
 

@@ -65,7 +65,7 @@ export async function requestRefresh(
   }
 }
 
-function assertHasFile({ status, expiresAt, url, persistence }: CaptureRecord, now: number): void {
+function assertHasFile({ status, expiresAt, url, persistence, options, secrets }: CaptureRecord, now: number): void {
   if (status !== 'completed' || expiresAt <= now) {
     const state = status === 'completed' ? 'expired' : status;
     throw new ServiceError('CONFLICT', `Only a completed capture can be refreshed; this one is ${state}.`);
@@ -75,6 +75,12 @@ function assertHasFile({ status, expiresAt, url, persistence }: CaptureRecord, n
     throw new ServiceError(
       'CONFLICT',
       'The html of this capture was not kept, so it cannot be captured again. Ask for persistence when you capture html that is to be refreshed.',
+    );
+  }
+  if (options.secrets !== undefined && secrets === undefined) {
+    throw new ServiceError(
+      'CONFLICT',
+      'The headers, cookies, auth, css or script of this capture were not kept, since the operator had set no WEBCAPTURE_SECRETS_KEY, so it cannot be captured again.',
     );
   }
 }

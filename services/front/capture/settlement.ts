@@ -4,6 +4,7 @@ import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import type { Cache } from '@webcapture/shared/captures/cache.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import type { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { complete, fail, failureOf, isOpen, type Transition } from '@webcapture/shared/captures/transitions.ts';
 import type { FileStore, StoredFile, Upload } from '@webcapture/shared/files/file-store.ts';
 import { UploadRejectedError } from '@webcapture/shared/files/upload.ts';
@@ -69,6 +70,7 @@ interface SettlementDeps {
   readonly store: Pick<FileStore, 'accept' | 'discard' | 'remove'>;
   readonly cache: Pick<Cache, 'fill' | 'release' | 'drop'>;
   readonly tickets: Pick<Tickets, 'open'>;
+  readonly secretsKeys?: SecretsKeys | undefined;
   /** Told of each result that was looked at; `tokens`: what it charged. */
   readonly onSettled: (settled: { outcome: SettlementOutcome; region: Region; tokens: number }) => void;
   readonly log: Logger;
@@ -178,7 +180,8 @@ export class Settlements {
         object: upload.object,
         report: withQueueMs(report, context.at - result.elapsedMs - turn.acceptedAt),
       };
-      return { ...(await this.#write(ticket, result, complete(ticket.revision, shown, file.expiresAt))), file };
+      const completed = complete(ticket.revision, shown, file.expiresAt);
+      return { ...(await this.#write(ticket, result, this.#resealing(completed))), file };
     } catch (error) {
       if (!(error instanceof UploadRejectedError)) throw error;
       if (error.reason === 'missing') {
@@ -194,6 +197,16 @@ export class Settlements {
       );
       return { ...(await this.#write(ticket, result, fail(ticket.revision, rejected))), outcome: 'rejected' };
     }
+  }
+
+  /** Secrets of a former key are kept under the present one from now on: a refresh that opened them is the moment for it. */
+  #resealing(transition: Transition): Transition {
+    const { secretsKeys } = this.#deps;
+    return (record, now) => {
+      const next = transition(record, now);
+      if (next?.secrets === undefined || secretsKeys === undefined) return next;
+      return { ...next, secrets: secretsKeys.reseal(next.secrets, next) };
+    };
   }
 
   async #write(ticket: Ticket, result: JobResult, transition: Transition): Promise<Settlement> {

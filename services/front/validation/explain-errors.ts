@@ -46,7 +46,8 @@ function explain(error: SchemaError, root: JsonSchema): string {
     default: {
       const rule = describeSchema(error.parentSchema ?? {});
       if (path.length === 0) return `the body must be a JSON object, not ${describeValue(error.data)}`;
-      return `${path.join('.')} must be ${rule}, not ${describeValue(error.data)}`;
+      const given = isSecret(path, root) ? describeKind(error.data) : describeValue(error.data);
+      return `${path.join('.')} must be ${rule}, not ${given}`;
     }
   }
 }
@@ -110,6 +111,7 @@ export interface JsonSchema {
   readonly maxItems?: number;
   readonly anyOf?: readonly JsonSchema[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly writeOnly?: boolean;
 }
 
 /** What a value of the schema is, as the end of a sentence: "an integer from 1 to 100", "one of png, jpeg". */
@@ -144,6 +146,16 @@ export function describeValue(value: unknown): string {
   if (value.length <= 60) return JSON.stringify(value);
   if (value.length > maxCountedUnits) return `a string of more than ${maxCountedUnits / 2} characters`;
   return `a string of ${countCharacters(value)} characters`;
+}
+
+/** Whether a field is one whose values must not be shown: `writeOnly`, as OpenAPI calls it. */
+const isSecret = ([field = '']: readonly string[], { properties }: JsonSchema) =>
+  properties?.[field]?.writeOnly === true;
+
+/** A value as the end of a sentence, without anything of it. */
+function describeKind(value: unknown): string {
+  if (typeof value === 'object') return value === null ? 'null' : describeValue(value);
+  return typeof value === 'string' ? `a string of ${value.length} characters` : `a ${typeof value}`;
 }
 
 /** Units of UTF-16 of a string whose characters are counted: twice what the longest field may have. */

@@ -1,3 +1,5 @@
+import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
+import { type SecretsKeys, SecretsLockedError } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { deadlineOf } from '@webcapture/shared/captures/times.ts';
 import type { FileUploader, Upload } from '@webcapture/shared/files/file-store.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
@@ -42,6 +44,7 @@ export interface JobDeps {
   readonly engine: RenderEngine;
   readonly uploader: Pick<FileUploader, 'upload'>;
   readonly results: ResultPublisher;
+  readonly secretsKeys?: SecretsKeys | undefined;
   /** Html that was too large for the message. */
   readonly readHtml: (name: string) => Promise<string>;
   /** The server's; this process's own while that is not known. */
@@ -159,9 +162,11 @@ async function capture(
   let latest: NodeJS.Timeout | undefined;
   try {
     const source = await loadSource(job, deps);
+    const secrets = openSecrets(job, deps);
     const rendering = await engine.render({
       source,
       options: job.options,
+      ...(secrets === undefined ? {} : { secrets }),
       // On a second delivery because what its first browser had done before may be to blame.
       ownBrowser: job.isolation === 'browser' || delivery > 1,
       signal,
@@ -189,6 +194,23 @@ async function capture(
   } finally {
     clearTimeout(latest);
     answered.resolve();
+  }
+}
+
+/** In the clear; undefined where there are none. */
+function openSecrets({ secrets, account, uuid }: CaptureJob, { secretsKeys }: JobDeps): CaptureSecrets | undefined {
+  if (secrets === undefined) return undefined;
+  if ('clear' in secrets) return secrets.clear;
+  try {
+    if (secretsKeys === undefined) throw new SecretsLockedError('WEBCAPTURE_SECRETS_KEY is not set');
+    return secretsKeys.open(secrets, { account, uuid });
+  } catch (cause) {
+    if (!(cause instanceof SecretsLockedError)) throw cause;
+    throw new ServiceError(
+      'CAPTURE_FAILED',
+      'The headers, cookies, auth, css or script of this capture cannot be opened any more: the operator has given up the key that they were sealed with. Capture the page again with them.',
+      { cause },
+    );
   }
 }
 

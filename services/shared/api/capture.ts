@@ -94,6 +94,19 @@ const webhookSchema = Type.Object({
   nextAttemptAt: date('Time of the next delivery attempt.'),
 });
 
+/** Which secrets a capture has; there when it has any. */
+const secretsSchema = Type.Object(
+  {
+    headers: Type.Array(Type.String(), { description: 'Names of the headers.' }),
+    cookies: Type.Array(Type.String(), { description: 'Names of the cookies.' }),
+    auth: Type.Boolean(),
+    css: Type.Boolean(),
+    script: Type.Boolean(),
+  },
+  { description: 'Names of the headers and cookies of the request, and whether it had auth, css and script.' },
+);
+
+export type SecretsView = Static<typeof secretsSchema>;
 export type RefreshView = Static<typeof refreshSchema>;
 export type WebhookView = Static<typeof webhookSchema>;
 
@@ -139,6 +152,7 @@ export const captureResultSchema = Type.Object({
       deviceScaleFactor: Type.Number(),
     }),
     fullPage: Type.Boolean(),
+    secrets: Type.Optional(secretsSchema),
     expiresAt: Type.String({ format: 'date-time', description: 'Time at which the file expires.' }),
   }),
   report: reportSchema,
@@ -158,6 +172,7 @@ const askedSchema = Type.Object({
     deviceScaleFactor: Type.Number(),
   }),
   fullPage: Type.Boolean(),
+  secrets: Type.Optional(secretsSchema),
 });
 
 /** The `data` of a capture that has still to end. */

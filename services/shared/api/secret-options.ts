@@ -8,6 +8,9 @@ export const maxCodeBytes = 64 * kibibyte;
 /** The most bytes of `headers`, `cookies` and `auth` together, in UTF-8. Servers accept less. */
 export const maxCredentialBytes = 32 * kibibyte;
 
+/** The most bytes of all secrets of a capture together, as JSON in UTF-8: sealed, they go along with a job. */
+export const maxSecretsBytes = 192 * kibibyte;
+
 /** How long `script` may take, in milliseconds. */
 export const scriptTimeoutMs = 5000;
 
@@ -29,7 +32,9 @@ const cookieSchema = Type.Object(
         description: 'Domain that gets the cookie, with its subdomains. Without domain and url: the host of the page.',
       }),
     ),
-    path: Type.Optional(Type.String({ minLength: 1, maxLength: 1024, description: 'Path of the cookie; / if not set.' })),
+    path: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 1024, description: 'Path of the cookie; / if not set.' }),
+    ),
     secure: Type.Optional(Type.Boolean({ description: 'Send the cookie over https only.' })),
     httpOnly: Type.Optional(Type.Boolean({ description: 'Hide the cookie from scripts.' })),
     sameSite: Type.Optional(
@@ -50,18 +55,22 @@ const authSchema = Type.Object(
   },
   {
     additionalProperties: false,
-    description: 'User name and password for HTTP basic and digest authentication. Sent to the origin of the page only.',
+    writeOnly: true,
+    description:
+      'User name and password for HTTP basic and digest authentication. Sent to the origin of the page only.',
   },
 );
 
 /**
  * Options of `POST /capture` whose values are secret. As with {@link pageOptions}, none has a default, and validation, types and
- * OpenAPI follow from this list. Their values are kept sealed, and shown nowhere; see `docs/secrets.md`.
+ * OpenAPI follow from this list. Their values are kept sealed, and shown nowhere; see `docs/operations.md`. `writeOnly` keeps them out of
+ * messages about what is wrong with a request.
  */
 export const secretOptions = {
   headers: Type.Optional(
     Type.Unsafe<Readonly<Record<string, string>>>({
       type: 'object',
+      writeOnly: true,
       maxProperties: 50,
       additionalProperties: { type: 'string', maxLength: 8192 },
       examples: [{ Authorization: 'Bearer …' }],
@@ -70,13 +79,18 @@ export const secretOptions = {
     }),
   ),
   cookies: Type.Optional(
-    Type.Array(cookieSchema, { maxItems: 100, description: 'Cookies that are set before the page is opened.' }),
+    Type.Array(cookieSchema, {
+      maxItems: 100,
+      writeOnly: true,
+      description: 'Cookies that are set before the page is opened.',
+    }),
   ),
   auth: Type.Optional(authSchema),
   css: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: maxCodeBytes,
+      writeOnly: true,
       description: 'Style sheet that is added to the page: up to 64 KiB.',
     }),
   ),
@@ -84,11 +98,14 @@ export const secretOptions = {
     Type.String({
       minLength: 1,
       maxLength: maxCodeBytes,
+      writeOnly: true,
       description:
         'JavaScript that runs in the page after load, and before click and waitFor: up to 64 KiB. It is the body of an async function and may take up to 5 seconds. Its error is in report.scriptError.',
     }),
   ),
 } as const;
+
+export const secretOptionNames = Object.keys(secretOptions) as readonly (keyof typeof secretOptions)[];
 
 type Optional<T> = { readonly [name in keyof T]?: T[name] };
 

@@ -6,6 +6,7 @@ import type { Isolation } from '../api/account.ts';
 import type { Region } from '../runtime/regions.ts';
 import type { RenderOptions } from '../api/capture-request.ts';
 import type { WebhookEvent, WebhookState } from '../api/webhook.ts';
+import type { SealedSecrets } from './sealed-secrets.ts';
 
 /** Where a completed capture answers for equal requests, and for how many seconds after it was taken. */
 export interface CacheKey {
@@ -86,6 +87,8 @@ export interface CaptureRecord {
   /** Name of the parcel in which supplied html is kept: to be rendered later, or again. */
   readonly html?: string;
   readonly options: RenderOptions;
+  /** Absent, with `options.secrets`: they were not kept, so that it cannot be rendered again. */
+  readonly secrets?: SealedSecrets;
   /** What completing it charges, and each refresh of it. */
   readonly tokenCost: number;
   readonly fileName: string;

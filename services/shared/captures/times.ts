@@ -1,4 +1,5 @@
 import type { RenderOptions } from '../api/capture-request.ts';
+import { scriptTimeoutMs } from '../api/secret-options.ts';
 
 /** Rendering a background capture, or a refresh, must have begun within so long: 24 hours. */
 export const backgroundWaitMs = 86_400_000;
@@ -23,10 +24,11 @@ export const clickTimeoutMs = 5000;
 
 /** When a capture that may be begun until `startBy` must have ended; Unix milliseconds. */
 export function deadlineOf(options: RenderOptions, startBy: number): number {
-  const { timeout, imageTimeout, delay, waitFor, click = [] } = options;
-  // What the clicks lead to has as long as the page itself.
+  const { timeout, imageTimeout, delay, waitFor, click = [], secrets } = options;
+  // What the clicks, or the script, lead to has as long as the page itself.
   const clicksMs = click.length === 0 ? 0 : timeout + click.length * clickTimeoutMs;
-  return startBy + timeout + clicksMs + (waitFor?.timeout ?? 0) + imageTimeout + delay + marginMs;
+  const scriptMs = secrets?.script ? timeout + scriptTimeoutMs : 0;
+  return startBy + timeout + scriptMs + clicksMs + (waitFor?.timeout ?? 0) + imageTimeout + delay + marginMs;
 }
 
 /** `yyyymm` in UTC. */

@@ -6,6 +6,7 @@ import type {
   FailedCapture,
   PendingCapture,
   RefreshView,
+  SecretsView,
   WebhookView,
 } from '../api/capture.ts';
 import type { CaptureRecord } from './capture-record.ts';
@@ -65,6 +66,7 @@ export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: 
       height,
       viewport: record.options.viewport,
       fullPage: record.options.isFullPage,
+      ...secretsView(record),
       expiresAt: new Date(record.expiresAt).toISOString(),
     },
     report: outcome.report,
@@ -103,14 +105,23 @@ const deletedView = (record: CaptureRecord): DeletedCapture => ({
 });
 
 /** What is told of every capture that has no file to show. */
-function withoutResult({ uuid, region, acceptedAt, url, options: { format, viewport, isFullPage } }: CaptureRecord) {
+function withoutResult(record: CaptureRecord) {
+  const { uuid, region, acceptedAt, url, options } = record;
+  const { format, viewport, isFullPage } = options;
   return {
     uuid,
     fromCache: false,
     region,
     acceptedAt: new Date(acceptedAt).toISOString(),
-    metadata: { url, format, viewport, fullPage: isFullPage },
+    metadata: { url, format, viewport, fullPage: isFullPage, ...secretsView(record) },
   } as const;
+}
+
+/** Their names; the values are shown to nobody. */
+function secretsView({ options: { secrets } }: CaptureRecord): { readonly secrets?: SecretsView } {
+  if (secrets === undefined) return {};
+  const { headers = [], cookies = [], auth = false, css = false, script = false } = secrets;
+  return { secrets: { headers: [...headers], cookies: [...cookies], auth, css, script } };
 }
 
 function refreshView(record: CaptureRecord): { readonly refresh?: RefreshView } {

@@ -1,6 +1,8 @@
 import type { Isolation } from '../api/account.ts';
 import type { RenderOptions } from '../api/capture-request.ts';
+import type { CaptureSecrets } from '../api/secret-options.ts';
 import type { CaptureRecord } from '../captures/capture-record.ts';
+import type { SealedSecrets } from '../captures/sealed-secrets.ts';
 import { newFileName } from '../files/file-name.ts';
 import { type Priority, replySubject, sharedInbox } from '../nats/streams.ts';
 import type { Region } from '../runtime/regions.ts';
@@ -17,6 +19,9 @@ export type CaptureSource =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'html'; readonly html: string }
   | { readonly kind: 'stored-html'; readonly fileName: string; readonly region: Region };
+
+/** Sealed as in the record, or in the clear: of a capture that a client waits for, where there is no key to seal them with. */
+export type JobSecrets = SealedSecrets | { readonly clear: CaptureSecrets };
 
 /** Where a front listens for what becomes of a job (core NATS, so a message may get lost), and for what. */
 export interface JobReply {
@@ -56,6 +61,7 @@ export interface CaptureJob extends JobEnvelope {
   readonly file: JobFile;
   readonly source: CaptureSource;
   readonly options: RenderOptions;
+  readonly secrets?: JobSecrets;
   /** Absent: `context`. */
   readonly isolation?: Isolation;
 }
@@ -80,6 +86,8 @@ export interface JobDelivery {
   readonly reply?: JobReply;
   /** Html that is kept nowhere else. */
   readonly source?: CaptureSource;
+  /** Secrets that are kept nowhere. */
+  readonly secrets?: JobSecrets;
   /** As in `Ticket`. */
   readonly attempt?: number;
 }
@@ -97,7 +105,7 @@ export type UnsignedJob = Omit<CaptureJob, 'ticket'> & { readonly ticket: Ticket
 export function jobOf(
   record: CaptureRecord,
   refreshNumber = 0,
-  { source, reply, attempt }: JobDelivery = {},
+  { source, secrets = record.secrets, reply, attempt }: JobDelivery = {},
 ): UnsignedJob {
   const { uuid, account, refresh, options } = record;
   const turn = refreshNumber === 0 ? record : refresh;
@@ -132,6 +140,7 @@ export function jobOf(
     file,
     source: source ?? sourceOf(record),
     options,
+    ...(secrets === undefined ? {} : { secrets }),
     ...(turn.isolation === undefined ? {} : { isolation: turn.isolation }),
   };
 }

@@ -52,7 +52,8 @@ test(
     await run(['install', 'wc', await previousChart(), ...values, '--no-hooks']);
     const before = await statefulSet();
     await Promise.all([run(['upgrade', 'wc', chartFolder, ...values]), actAsKubelet(api, namespace, plane)]);
-    expect(await dataOf('wc-webcapture-auth')).toEqual({ 'admin-token': password });
+    const added = { 'secrets-key': expect.stringMatching(/^[A-Za-z\d+/]{40,}=*$/) as string };
+    expect(await dataOf('wc-webcapture-auth')).toEqual({ 'admin-token': password, ...added });
     const passwords = await dataOf('wc-webcapture-nats-auth');
     expect(passwords).toMatchObject({ 'front-password': password });
     expect(Object.keys(passwords)).toHaveLength(9);
@@ -64,7 +65,7 @@ test(
 
     // Somebody goes back: by a rollback, or by an upgrade to the chart before after an installation of this one.
     await run(['rollback', 'wc', '1', '--no-hooks']);
-    expect(await dataOf('wc-webcapture-auth')).toEqual({ 'admin-token': password });
+    expect(await dataOf('wc-webcapture-auth')).toMatchObject({ 'admin-token': password });
     expect(await dataOf('wc-webcapture-nats-auth')).toMatchObject({ 'front-password': password });
     expect((await statefulSet()).metadata.uid).toBe(before.metadata.uid);
     await run(['uninstall', 'wc', '--no-hooks']);

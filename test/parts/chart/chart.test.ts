@@ -189,8 +189,10 @@ describe('the users of NATS', () => {
     expect(generated?.keys.toSorted()).toEqual(Object.values(keys).toSorted());
     for (const region of ['us-east', 'eu-west']) {
       const env = podOf(find(defaults, 'Deployment', `wc-webcapture-renderer-${region}`))?.containers[0]?.env ?? [];
-      const secret = { name: 'wc-webcapture-nats-auth', key: `renderer-${region}-password` };
-      expect(env.flatMap((it) => secretKeyOf(it) ?? [])).toEqual([secret]);
+      expect(env.flatMap((it) => secretKeyOf(it) ?? [])).toEqual([
+        { name: 'wc-webcapture-nats-auth', key: `renderer-${region}-password` },
+        { name: 'wc-webcapture-auth', key: 'secrets-key', optional: true },
+      ]);
     }
   });
 

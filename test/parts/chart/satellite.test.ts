@@ -120,6 +120,7 @@ describe('a satellite', () => {
     expect(keys).toEqual([
       { name: 'nats', key: 'satellite-asia-southeast-password' },
       { name: 'nats', key: 'renderer-asia-east-password' },
+      { name: 'wc-webcapture-auth', key: 'secrets-key', optional: true },
     ]);
     for (const name of ['controller', 'renderer-asia-east']) {
       expect(podOf(find(objects, 'Deployment', `wc-webcapture-${name}`))?.volumes).toContainEqual({

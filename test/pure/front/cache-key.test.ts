@@ -56,6 +56,7 @@ test.each<Partial<RenderOptions>>([
   { userAgent: 'Mozilla/5.0' },
   { isMobile: true },
   { screen: { width: 393, height: 852 } },
+  { headersFor: ['https://cdn.example.com'] },
 ])('%j makes another name', (changes) => {
   expect(name(changes)).not.toBe(name());
 });
@@ -81,6 +82,17 @@ test('options that the format has no use for make no other name', () => {
   expect(pdf({ scale: 2 }, true)).not.toBe(pdf({}, true));
 });
 
+test('secrets are told by their names and a keyed hash', () => {
+  const options = { ...base, secrets: { headers: ['x-a'] } };
+  const of = (secretsHash?: string) => cacheName(page, options, 'auto', { secretsHash });
+  expect(new Set([of('a'), of('b'), of(), name()]).size).toBe(4);
+  expect(of('a')).toBe(of('a'));
+});
+
+test('the name of a capture without any of the later options is what it has always been', () => {
+  expect(cacheName(page, base, 'auto')).toBe('6160a3bb5a1fa51976298e17182b7217d6f336f1c20e3b60b4f40570ac2fc86a');
+});
+
 test('addresses meet as they are parsed, the fragment included', () => {
   const of = (text: string) => cacheName(url(text), base, 'auto');
   expect(of('HTTPS://EXAMPLE.com:443')).toBe(of('https://example.com/'));
@@ -103,7 +115,7 @@ test('html, addresses and regions make names of their own', () => {
 
 test('a capture that is kept is not equal to one that is not, or that is refreshed at another interval', () => {
   const kept = [undefined, 0, 3_600_000].map((refreshIntervalMs) =>
-    cacheName(page, base, 'auto', refreshIntervalMs === undefined ? undefined : { refreshIntervalMs }),
+    cacheName(page, base, 'auto', refreshIntervalMs === undefined ? {} : { persistence: { refreshIntervalMs } }),
   );
   expect(new Set(kept).size).toBe(3);
   expect(kept[0]).toBe(name());

@@ -43,6 +43,16 @@ test('the job of an interactive capture carries the record that it will have', (
   expect(jobOf({ ...record, lane: 'background' }).ticket).not.toHaveProperty('draft');
 });
 
+test('secrets go along as they are kept, or where they are not, in the clear', () => {
+  const secrets = { key: 'a', sealed: 'b' };
+  expect(jobOf(newRecord({ secrets })).secrets).toEqual(secrets);
+  expect(jobOf(newRecord({ secrets, refresh }), 2).secrets).toEqual(secrets);
+  const clear = { css: 'p {}' };
+  const job = jobOf(newRecord(), 0, { secrets: { clear } });
+  expect(job.secrets).toEqual({ clear });
+  expect(JSON.stringify(job.ticket)).not.toContain('p {}');
+});
+
 test('made twice, also out of what was stored, it is the same, but for the object of a refresh', () => {
   const record = newRecord({ html: 'a-parcel', refresh });
   const stored = JSON.parse(JSON.stringify(record)) as typeof record;

@@ -4,7 +4,7 @@
 {{- $owner := dict "app.kubernetes.io/managed-by" .Release.Service -}}
 {{- if not (or .Values.auth.existingSecret (include "webcapture.satellite" .)) -}}
 {{- $labels := merge (include "webcapture.selector" (dict "root" .) | fromYaml) $owner -}}
-{{- $secrets = append $secrets (dict "name" (include "webcapture.authSecret" .) "labels" $labels "keys" (list "admin-token")) -}}
+{{- $secrets = append $secrets (dict "name" (include "webcapture.authSecret" .) "labels" $labels "keys" (list "admin-token" "secrets-key")) -}}
 {{- end -}}
 {{- $statefulSet := "" -}}
 {{- if include "webcapture.embeddedNats" . -}}

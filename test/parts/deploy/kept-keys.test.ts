@@ -1,7 +1,7 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { demoKey } from '../../../deploy/local/demo-key.ts';
+import { demoKey, keptSecretsKey } from '../../../deploy/local/kept-keys.ts';
 import { tempDir } from './support.ts';
 
 test('the demo key is made once, for its owner only', async () => {
@@ -11,6 +11,14 @@ test('the demo key is made once, for its owner only', async () => {
   expect(await demoKey(join(folder, 'data'))).toBe(key);
   expect(await demoKey(join(folder, 'other'))).not.toBe(key);
   expect((await stat(join(folder, 'data', 'demo-key'))).mode & 0o777).toBe(0o600);
+});
+
+test('what secrets are sealed with is made once, for its owner only', async () => {
+  const folder = await tempDir();
+  const key = await keptSecretsKey(folder);
+  expect(Buffer.from(key, 'base64url')).toHaveLength(32);
+  expect(await keptSecretsKey(folder)).toBe(key);
+  expect((await stat(join(folder, 'secrets-key'))).mode & 0o777).toBe(0o600);
 });
 
 test('a spoilt file is replaced', async () => {

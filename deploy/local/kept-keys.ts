@@ -1,0 +1,27 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newApiKey } from '../../services/front/auth/keys.ts';
+
+/** The key of the demo account: made at the first start, and the same at every later one in the same data folder. */
+export function demoKey(dataDir: string): Promise<string> {
+  return kept(dataDir, 'demo-key', /^wc_live_\w{16,}$/, newApiKey);
+}
+
+/** What the secrets of captures are sealed with, likewise. */
+export function keptSecretsKey(dataDir: string): Promise<string> {
+  return kept(dataDir, 'secrets-key', /^[\w-]{32,}$/, () => randomBytes(32).toString('base64url'));
+}
+
+async function kept(dataDir: string, name: string, form: RegExp, make: () => string): Promise<string> {
+  const path = join(dataDir, name);
+  const found = await readFile(path, 'utf8').then(
+    (text) => text.trim(),
+    () => '',
+  );
+  if (form.test(found)) return found;
+  const key = make();
+  await mkdir(dataDir, { recursive: true });
+  await writeFile(path, `${key}\n`, { mode: 0o600 });
+  return key;
+}

@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto';
+import type { CaptureRequest, RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import {
+  type CaptureSecrets,
+  maxCodeBytes,
+  maxCredentialBytes,
+  maxSecretsBytes,
+  type SecretNames,
+  secretOptionNames,
+} from '@webcapture/shared/api/secret-options.ts';
+
+import { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
+import { canonical } from './cache-key.ts';
+
+type SecretRequest = Pick<
+  CaptureRequest,
+  keyof CaptureSecrets | 'headersFor' | 'javaScript' | 'background' | 'persistence' | 'html' | 'url'
+>;
+
+/** Headers that only the browser can send rightly, with the option that does what they are meant to do. */
+const refusedHeaders = new Map([
+  ['host', 'it follows from url'],
+  ['cookie', 'use cookies'],
+  ['user-agent', 'use userAgent'],
+  ['accept-language', 'use locale'],
+  ['content-length', 'the browser sends it'],
+  ['connection', 'it concerns the connection'],
+  ['keep-alive', 'it concerns the connection'],
+  ['te', 'it concerns the connection'],
+  ['trailer', 'it concerns the connection'],
+  ['transfer-encoding', 'it concerns the connection'],
+  ['upgrade', 'it concerns the connection'],
+  ['expect', 'it concerns the connection'],
+]);
+
+/** RFC 9110, sections 5.6.2 and 5.5; no more than ASCII, of which servers do not differ in their reading. */
+const headerName = /^[!#$%&'*+.^_`|~\w-]{1,256}$/;
+const headerValue = /^(?:[!-~](?:[\t -~]*[!-~])?)?$/;
+
+/** RFC 6265, section 4.1.1. */
+const cookieName = /^[!#$%&'*+.^_`|~\w-]+$/;
+const cookieValue = /^[!#-+\--:<-[\]-~]*$/;
+const cookieDomain = /^\.?[a-z\d](?:[a-z\d.-]*[a-z\d])?$/i;
+
+/** What is wrong with the secrets of a request, as far as no schema can say it. No message shows a value. */
+export function* brokenSecretRules(
+  request: SecretRequest,
+  { canSeal }: { readonly canSeal: boolean },
+): Generator<string> {
+  const { headers = {}, headersFor, cookies = [], auth, css, script } = request;
+  yield* brokenHeaders(headers);
+  if (headersFor !== undefined) {
+    if (request.headers === undefined) yield 'headersFor needs headers';
+    for (const [index, origin] of headersFor.entries()) {
+      if (originOf(origin) === undefined) {
+        yield `headersFor.${index} must be an http or https origin like "https://cdn.example.com", without a path`;
+      }
+    }
+  }
+  for (const [index, cookie] of cookies.entries()) yield* brokenCookie(cookie, `cookies.${index}`, request);
+  if (auth !== undefined && request.url === undefined)
+    yield 'auth needs url: supplied html has no origin that could ask for it';
+  if (auth?.username.includes(':')) yield 'auth.username must not contain a colon';
+  for (const [name, code] of Object.entries({ css, script })) {
+    if (code !== undefined && Buffer.byteLength(code) > maxCodeBytes) {
+      yield `${name} must have at most ${maxCodeBytes} bytes in UTF-8`;
+    }
+  }
+  if (script !== undefined && request.javaScript === false) yield 'script needs javaScript true';
+  const credentials = JSON.stringify([headers, cookies, auth ?? null]);
+  if (Buffer.byteLength(credentials) > maxCredentialBytes) {
+    yield `headers, cookies and auth must have at most ${maxCredentialBytes} bytes together, as JSON`;
+  }
+  const secrets = secretsOf(request);
+  if (secrets === undefined) return;
+  if (Buffer.byteLength(JSON.stringify(secrets)) > maxSecretsBytes) {
+    yield `${secretOptionNames.join(', ')} must have at most ${maxSecretsBytes} bytes together, as JSON`;
+  }
+  const kept = request.background ? 'background' : request.persistence.enabled ? 'persistence' : undefined;
+  if (!canSeal && kept !== undefined) {
+    yield `${Object.keys(secrets).join(', ')} cannot be combined with ${kept} here: they would have to be kept, and the operator has set no WEBCAPTURE_SECRETS_KEY to seal them with`;
+  }
+}
+
+function* brokenHeaders(headers: Readonly<Record<string, string>>): Generator<string> {
+  const seen = new Set<string>();
+  for (const [name, value] of Object.entries(headers)) {
+    if (!headerName.test(name)) {
+      yield `headers: ${JSON.stringify(name.slice(0, 60))} is not a name of a header`;
+      continue;
+    }
+    const lower = name.toLowerCase();
+    const why = refusedHeaders.get(lower) ?? (lower.startsWith('proxy-') ? 'it concerns the connection' : undefined);
+    if (why !== undefined) yield `headers.${name} cannot be set: ${why}`;
+    if (seen.has(lower)) yield `headers.${name} is there twice`;
+    seen.add(lower);
+    if (!headerValue.test(value)) {
+      yield `headers.${name} must have visible ASCII characters, and spaces and tabs between them`;
+    }
+  }
+}
+
+type Cookie = NonNullable<CaptureSecrets['cookies']>[number];
+
+function* brokenCookie(cookie: Cookie, path: string, { url }: SecretRequest): Generator<string> {
+  const { name, value, domain, secure, sameSite } = cookie;
+  if (!cookieName.test(name)) yield `${path}.name must be a name of a cookie (RFC 6265)`;
+  if (!cookieValue.test(value)) {
+    yield `${path}.value must not contain spaces, quotes, commas, semicolons, backslashes, or characters beyond ASCII: encode them`;
+  }
+  if (cookie.path !== undefined && !/^\/[ -:<-~]*$/.test(cookie.path)) {
+    yield `${path}.path must begin with a slash, and have ASCII characters but for semicolons`;
+  }
+  if (cookie.url !== undefined) {
+    if (domain !== undefined || cookie.path !== undefined) yield `${path}: url excludes domain and path`;
+    if (originOf(cookie.url, { path: true }) === undefined)
+      yield `${path}.url must be an absolute http or https address`;
+  } else if (domain === undefined && url === undefined) {
+    yield `${path} needs url or domain: supplied html has no host`;
+  }
+  if (domain !== undefined && !cookieDomain.test(domain)) yield `${path}.domain must be a host name`;
+  if (sameSite === 'None' && secure !== true) yield `${path}: sameSite None needs secure true`;
+  // RFC 6265bis, section 4.1.3.
+  if (/^__Secure-/i.test(name) && secure !== true) yield `${path}: a name that begins with __Secure- needs secure true`;
+  if (/^__Host-/i.test(name) && (secure !== true || domain !== undefined || (cookie.path ?? '/') !== '/')) {
+    yield `${path}: a name that begins with __Host- needs secure true, no domain, and the path /`;
+  }
+}
+
+/** The origin of an address; undefined of what is none. Without `path`, of a whole address, too. */
+function originOf(text: string, { path = false } = {}): string | undefined {
+  if (!/^https?:\/\/[^/\\]/i.test(text)) return undefined;
+  const url = URL.parse(text);
+  if (url === null || url.username !== '' || url.password !== '') return undefined;
+  return path || (url.pathname === '/' && url.search === '' && url.hash === '') ? url.origin : undefined;
+}
+
+/** The secrets of a request; undefined when it has none. */
+export function secretsOf(request: Pick<CaptureRequest, keyof CaptureSecrets>): CaptureSecrets | undefined {
+  const names = secretOptionNames.filter((name) => request[name] !== undefined);
+  if (names.length === 0) return undefined;
+  return Object.fromEntries(names.map((name) => [name, request[name]]));
+}
+
+/** What the renderer is handed in the clear of them, so that equal captures meet in the cache. */
+export function tellableSecretsOf(
+  request: Pick<CaptureRequest, keyof CaptureSecrets | 'headersFor'>,
+): Pick<RenderOptions, 'secrets' | 'headersFor'> {
+  const secrets = secretsOf(request);
+  const { headersFor } = request;
+  return {
+    ...(headersFor === undefined
+      ? {}
+      : { headersFor: headersFor.map((origin) => originOf(origin) ?? origin).toSorted() }),
+    ...(secrets === undefined ? {} : { secrets: namesOf(secrets) }),
+  };
+}
+
+function namesOf({ headers, cookies, auth, css, script }: CaptureSecrets): SecretNames {
+  return {
+    ...(headers === undefined ? {} : { headers: Object.keys(headers).toSorted() }),
+    ...(cookies === undefined ? {} : { cookies: cookies.map(({ name }) => name) }),
+    ...(auth === undefined ? {} : { auth: true }),
+    ...(css === undefined ? {} : { css: true }),
+    ...(script === undefined ? {} : { script: true }),
+  };
+}
+
+/** Of a front that has none configured. Its cached captures with secrets are then found by itself alone, until it restarts. */
+const ownKeys = new SecretsKeys([randomBytes(32).toString('hex')]);
+
+/** By which equal secrets are told from others; nothing can be learnt of them from it. */
+export function hashSecrets(secrets: CaptureSecrets, keys: SecretsKeys = ownKeys): string {
+  return keys.hash(canonical(secrets));
+}

@@ -1,0 +1,206 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CaptureResult } from '@webcapture/shared/api/capture.ts';
+import { Picture } from '../harness/picture.ts';
+import { until } from '../harness/until.ts';
+import { useFleet } from '../harness/use.ts';
+
+const [firstKey, secondKey] = ['the-first-key-of-32-or-more-characters', 'the-second-key-of-32-or-more-characters'];
+const fleet = useFleet({
+  slots: 2,
+  env: { WEBCAPTURE_SECRETS_KEY: firstKey, WEBCAPTURE_MIN_REFRESH_INTERVAL: '1', WEBCAPTURE_CANARY_INTERVAL: '0' },
+});
+const withoutKey = useFleet();
+
+const password = 'hunter2-of-the-page';
+const bearer = `Bearer ${password}`;
+const basic = `Basic ${Buffer.from(`ann:${password}`).toString('base64')}`;
+
+const requests: IncomingMessage[] = [];
+let site: Server;
+let images: Server;
+beforeAll(async () => {
+  images = await listening((request) => requests.push(request));
+  site = await listening((request) => requests.push(request));
+});
+afterAll(() => {
+  for (const server of [site, images]) server.close().closeAllConnections();
+});
+
+/** Each page is green for whoever is let in, and has a picture of another origin. */
+async function listening(onRequest: (request: IncomingMessage) => void): Promise<Server> {
+  const server = createServer((request, response) => {
+    onRequest(request);
+    const { authorization, cookie = '' } = request.headers;
+    const isIn = {
+      '/cookie': cookie.includes(`sid=${password}`),
+      '/basic': authorization === basic,
+      '/bearer': authorization === bearer,
+    }[request.url ?? ''];
+    if (isIn === undefined) return response.writeHead(404).end();
+    const headers = {
+      'content-type': 'text/html',
+      ...(request.url === '/basic' ? { 'www-authenticate': 'Basic' } : {}),
+    };
+    return response
+      .writeHead(isIn ? 200 : 401, headers)
+      .end(`<html style="background: ${isIn ? '#00aa00' : '#ff0000'}"><img src="${addressOf(images)}/image">`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+const addressOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const seen = (path: string) => requests.filter(({ url }) => url === path);
+
+const logins = {
+  '/cookie': { cookies: [{ name: 'sid', value: password, httpOnly: true }] },
+  '/basic': { auth: { username: 'ann', password } },
+  '/bearer': { headers: { Authorization: bearer } },
+} as const;
+
+async function expectIn(path: keyof typeof logins, body: object = {}): Promise<CaptureResult> {
+  const { data, picture } = await fleet().api.picture({ url: addressOf(site) + path, ...logins[path], ...body });
+  expect(data.report.httpStatus).toBe(200);
+  expect(picture.share('#00aa00')).toBeGreaterThan(0.9);
+  return data;
+}
+
+test.each(['/cookie', '/basic', '/bearer'] as const)('a page at %s lets the capture in', async (path) => {
+  const { uuid, metadata } = await expectIn(path);
+  const { api, books } = fleet();
+  const names = { headers: [] as string[], cookies: [] as string[], auth: false, css: false, script: false };
+  const expected = {
+    '/cookie': { ...names, cookies: ['sid'] },
+    '/basic': { ...names, auth: true },
+    '/bearer': { ...names, headers: ['Authorization'] },
+  }[path];
+  expect(metadata.secrets).toEqual(expected);
+  for (const place of [`/captures/${uuid}`, '/captures']) {
+    const text = await (await api.get(place)).text();
+    expect(text).toContain(uuid);
+    expect(text).not.toContain(password);
+  }
+  const record = await books.record(uuid);
+  expect(record?.secrets?.sealed).toMatch(/^[\w+/]{40,}=*$/);
+  expect(JSON.stringify(record)).not.toContain(password);
+});
+
+test('without it the page stays closed', async () => {
+  const { data } = await fleet().api.picture({ url: `${addressOf(site)}/bearer` });
+  expect(data.report.httpStatus).toBe(401);
+  expect(data.metadata).not.toHaveProperty('secrets');
+});
+
+test('the host of its pictures learns nothing', () => {
+  const images = seen('/image');
+  expect(images.length).toBeGreaterThan(2);
+  for (const { headers } of images) expect(headers).not.toHaveProperty('authorization');
+});
+
+test('equal captures meet in the cache, and those with other secrets do not', async () => {
+  const { api } = fleet();
+  const responseCache = { enabled: true };
+  const first = await expectIn('/bearer', { responseCache });
+  expect((await expectIn('/bearer', { responseCache })).uuid).toBe(first.uuid);
+  const headers = { Authorization: 'Bearer of-somebody-else' };
+  const other = await api.captured({ url: `${addressOf(site)}/bearer`, headers, responseCache });
+  expect(other).toMatchObject({ fromCache: false, report: { httpStatus: 401 } });
+});
+
+test('a request with the same Idempotency-Key and other secrets is another one', async () => {
+  const { api } = fleet();
+  const body = { url: `${addressOf(site)}/bearer`, ...logins['/bearer'] };
+  const options = { headers: { 'idempotency-key': 'of-a-login' } };
+  const first = await api.captured(body, options);
+  expect((await api.captured(body, options)).uuid).toBe(first.uuid);
+  const refusal = await api.refused({ ...body, headers: { Authorization: 'Bearer of-somebody-else' } }, options);
+  expect(refusal.message).toContain('This Idempotency-Key was sent with another body');
+});
+
+test('a background capture is let in', async () => {
+  const { api } = fleet();
+  const { uuid } = await api.captured({ url: `${addressOf(site)}/bearer`, ...logins['/bearer'], background: true });
+  const data = await until('its end', async () => {
+    const answer = (await (await api.get(`/captures/${uuid}`)).json()) as { data: CaptureResult };
+    return answer.data.status === 'completed' && answer.data;
+  });
+  expect(data.report.httpStatus).toBe(200);
+});
+
+describe('a capture that is kept', () => {
+  let kept: CaptureResult;
+
+  const refreshes = async () => (await fleet().books.record(kept.uuid))?.refresh?.revision ?? 0;
+  const expectGreen = async () => {
+    const { api, books } = fleet();
+    expect((await books.record(kept.uuid))?.outcome?.report.httpStatus).toBe(200);
+    const picture = await Picture.of(Buffer.from(await (await api.request(kept.fileUrl)).arrayBuffer()));
+    expect(picture.share('#00aa00')).toBeGreaterThan(0.9);
+  };
+  const refreshed = async () => {
+    const before = await refreshes();
+    await fleet().api.request(`/captures/${kept.uuid}/refresh`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${fleet().key}` },
+    });
+    return until('the refresh to end', async () => {
+      const { refresh } = (await fleet().books.record(kept.uuid)) ?? {};
+      return refresh !== undefined && refresh.revision > before && refresh.endedAt !== undefined && refresh;
+    });
+  };
+  const restartWith = async (key: string) => {
+    const { fronts, renderers, serving } = fleet();
+    for (const part of [...renderers, ...fronts]) await part.restartWith({ WEBCAPTURE_SECRETS_KEY: key });
+    await serving('us-east', 1);
+  };
+
+  test('gets in again whenever it is refreshed', async () => {
+    kept = await expectIn('/bearer', { persistence: { enabled: true, refreshInterval: 1 } });
+    await until('two refreshes', async () => (await refreshes()) > 2);
+    await expectGreen();
+  });
+
+  test('still does when the key has been rotated, and is kept under the new one from then on', async () => {
+    const old = (await fleet().books.record(kept.uuid))?.secrets?.key;
+    await restartWith(`${secondKey},${firstKey}`);
+    expect(await refreshed()).toMatchObject({ state: 'completed' });
+    expect((await fleet().books.record(kept.uuid))?.secrets?.key).not.toBe(old);
+    await restartWith(secondKey);
+    expect(await refreshed()).toMatchObject({ state: 'completed' });
+    await expectGreen();
+  });
+
+  test('keeps its file when the key is gone, and says why it is not refreshed', async () => {
+    await restartWith('a-third-key-that-nobody-sealed-with');
+    const { state, failure } = await refreshed();
+    expect(state).toBe('failed');
+    expect(failure?.message).toContain('the operator has given up the key that they were sealed with');
+    await expectGreen();
+  });
+});
+
+test('no log line of any process has a value', () => {
+  const { fronts, renderers, controller } = fleet();
+  for (const part of [...fronts, ...renderers, controller]) {
+    expect(part.logs()).not.toContain(password);
+    expect(part.logs()).not.toContain(basic);
+  }
+});
+
+describe('where the operator has set no key', () => {
+  test('a capture is let in, and cannot be refreshed', async () => {
+    const { api, books } = withoutKey();
+    const url = `${addressOf(site)}/bearer`;
+    const { uuid, report } = await api.captured({ url, ...logins['/bearer'] });
+    expect(report.httpStatus).toBe(200);
+    expect(await books.record(uuid)).not.toHaveProperty('secrets');
+    const response = await api.request(`/captures/${uuid}/refresh`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${withoutKey().key}` },
+    });
+    expect(response.status).toBe(409);
+    expect(await response.text()).toContain('were not kept');
+  });
+});
