@@ -8,7 +8,6 @@ import {
   type SecretNames,
   secretOptionNames,
 } from '@webcapture/shared/api/secret-options.ts';
-
 import { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { canonical } from './cache-key.ts';
 
