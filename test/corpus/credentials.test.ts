@@ -51,9 +51,9 @@ type Sites = Awaited<ReturnType<typeof startSites>>;
 const capture = (url: string, secrets: CaptureSecrets, options: ShotOptions = {}) =>
   engine.render(url, { format: 'png', ...options }, { secrets });
 
-/** Blocking reads requests, too. */
-const blocking = { ads: true, trackers: false, media: false, cookieBanners: false };
-const browsers = [{ antiBot: false }, { antiBot: true, block: blocking }] satisfies ShotOptions[];
+/** Blocking pauses requests as well, and another language changes their headers. */
+const others = { block: { ads: true, trackers: false, media: false, cookieBanners: false }, locale: 'de-DE' };
+const browsers: readonly ShotOptions[] = [{ antiBot: false }, { antiBot: true, ...others }];
 
 describe.each(browsers)('headers, with antiBot $antiBot', (options) => {
   const headers = { Authorization: 'Bearer secret', 'X-Secret': 'secret', ACCEPT: 'text/own' };
@@ -147,6 +147,16 @@ describe.each(browsers)('headers, with antiBot $antiBot', (options) => {
     for (const received of sites.sent.get(key) ?? []) {
       expect(received).toMatchObject({ authorization: 'Bearer secret', 'x-secret': 'secret', accept: 'text/own' });
     }
+  });
+
+  test('leave the others as they are', () => {
+    const language = options.locale === undefined ? {} : { 'accept-language': 'de-DE,de;q=0.9' };
+    const [img] = sites.sent.get('own /img') ?? [];
+    expect(img).toMatchObject({
+      ...language,
+      referer: `${sites.own}/?hop`,
+      'user-agent': expect.any(String) as string,
+    });
   });
 
   test('reach no other origin', () => {

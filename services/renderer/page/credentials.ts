@@ -96,7 +96,8 @@ async function continueRequest(
 }
 
 function mergeHeaders(theirs: Readonly<Record<string, string>>, ours: Readonly<Record<string, string>>) {
-  const names = new Set(Object.keys(ours).map((name) => name.toLowerCase()));
+  // Of the cookies the protocol names only some. Where it is given none, the browser sends all that belong there.
+  const names = new Set(['cookie', ...Object.keys(ours).map((name) => name.toLowerCase())]);
   const kept = Object.entries(theirs).filter(([name]) => !names.has(name.toLowerCase()));
   return [...kept, ...Object.entries(ours)].map(([name, value]) => ({ name, value }));
 }
