@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
-import { answer } from './answers.ts';
+import { answer, held, hold } from './answers.ts';
 import { testCorpus, type HardPage, type Seen } from './corpus.ts';
 
 const red = '<style>html { background: #ff0000 }</style>';
@@ -26,6 +26,7 @@ const fails = (name: string, script: string, error: RegExp): HardPage => ({
   check: (seen) => {
     seen.expectColour(300, 300, '#00aa00');
     expect(seen.report.scriptError).toMatch(error);
+    expect(seen.report.softTimeouts).toEqual([]);
   },
 });
 
@@ -72,6 +73,19 @@ testCorpus([
     formats: ['png'],
     check: isGreen,
   })),
+  {
+    name: 'css: is there before the page has loaded',
+    site: {
+      ...held(),
+      '/': html(`<p>text</p>${hold}<script>
+        const look = () => getComputedStyle(document.querySelector('p')).display === 'none' ? fetch('/release') : setTimeout(look, 5);
+        look();
+      </script>`),
+    },
+    secrets: { css: `${green} p { display: none }` },
+    formats: ['png'],
+    check: isGreen,
+  },
   {
     name: 'css: on the pages that redirects, scripts and clicks lead to',
     site: {
