@@ -146,19 +146,21 @@ testCorpus([
     check: isGreen,
   },
   {
-    name: 'script: a navigation that it starts is followed, however long it takes',
+    name: 'script: a navigation that it starts is followed before anything is clicked',
     site: {
-      '/': html('', red),
+      '/': html('<a href="/wrong">go</a>', red),
       '/next': (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/html' });
-        setTimeout(() => response.end(html(`<style>${green}</style>`)), 800);
+        setTimeout(() => response.end(html('<a href="/end">go</a>', red)), 800);
       },
+      '/end': html(`<style>${green}</style>`),
     },
+    options: { click: ['a'] },
     secrets: { script: `location.href = '/next';` },
     formats: ['png'],
     check: (seen) => {
       isGreen(seen);
-      expect(new URL(seen.report.finalUrl).pathname).toBe('/next');
+      expect(new URL(seen.report.finalUrl).pathname).toBe('/end');
     },
   },
   {
