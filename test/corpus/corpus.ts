@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Format } from '@webcapture/shared/api/formats.ts';
+import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { Rendering, RenderEngineConfig } from '../../services/renderer/page/engine.ts';
 import { sharedEngine, TestEngine, TestSite, type Handler, type ShotOptions } from '../harness/engine.ts';
@@ -21,6 +22,7 @@ export interface HardPage {
   /** A made-up host under .test in place of 127.0.0.1. */
   readonly host?: string;
   readonly options?: ShotOptions;
+  readonly secrets?: CaptureSecrets;
   /** All four with isFullPage, else those of images: paper shows another layout. */
   readonly formats?: readonly Format[];
   /** After it, a simple page is captured, and has to be right. */
@@ -126,7 +128,7 @@ export function testCorpus(pages: readonly HardPage[], config?: Partial<RenderEn
       site.hits.length = 0;
       const url = site.url(page.path ?? '/', page.host);
       const pdf = { margin: noMargin, ...options.pdf };
-      const rendered = engine.render(url, { ...options, pdf, format });
+      const rendered = engine.render(url, { ...options, pdf, format }, page.secrets && { secrets: page.secrets });
       if (page.fails) {
         const { code, message = /./ } = page.fails;
         await expect(rendered).rejects.toMatchObject({ code, message: expect.stringMatching(message) });

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inject } from 'vitest';
+import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import { createSystemLookup, type Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
@@ -95,11 +96,12 @@ export class TestEngine {
   render(
     source: RenderSource | string,
     options: ShotOptions = {},
-    request: { ownBrowser?: boolean; signal?: AbortSignal; deadlineMs?: number } = {},
+    request: { ownBrowser?: boolean; signal?: AbortSignal; deadlineMs?: number; secrets?: CaptureSecrets } = {},
   ): Promise<Rendering> {
     return this.engine.render({
       source: typeof source === 'string' ? { kind: 'url', url: source } : source,
       options: renderOptions(options),
+      ...(request.secrets && { secrets: request.secrets }),
       ownBrowser: request.ownBrowser ?? false,
       signal: request.signal ?? new AbortController().signal,
       deadline: Date.now() + (request.deadlineMs ?? 60_000),

@@ -30,9 +30,19 @@ export interface WarmPage {
   readonly proxySession: ProxySession;
   /** Of its main frame, in the protocol; it stays the same wherever the page goes. */
   readonly frameId: string;
+  /** Has sites answered that ask for a name and a password, where the browser would ask somebody; until then the answer is no. */
+  readonly answerLogins: (answer: LoginAnswer) => void;
   /** Whether its process is gone: it can open nothing any more. */
   crashed(): boolean;
 }
+
+/** What a site that asks for a name and a password is answered. The id is that of the request, in one session. */
+export type LoginAnswer = (asked: {
+  readonly requestId: string;
+  readonly authChallenge: { readonly source?: 'Server' | 'Proxy'; readonly origin: string };
+}) =>
+  | { readonly response: 'CancelAuth' }
+  | { readonly response: 'ProvideCredentials'; readonly username: string; readonly password: string };
 
 const openTimeoutMs = 20_000;
 const closeTimeoutMs = 5000;
@@ -62,6 +72,7 @@ export async function openWarmPage(
     }));
     const page = await opened.newPage();
     let crashed = false;
+    let answerLogin: LoginAnswer = () => ({ response: 'CancelAuth' });
     page.once('crash', () => (crashed = true));
     const openSession = async () => {
       const session = await opened.newCDPSession(page);
@@ -70,12 +81,13 @@ export async function openWarmPage(
     const [{ session: cdp, frameId }] = await Promise.all([
       openSession(),
       ...(setup?.initScripts ?? [keepOpenScript]).map((content) => page.addInitScript({ content })),
-      ...(setup ? [refuseLogins(page)] : []),
+      ...(setup ? [watchLogins(page, (asked) => answerLogin(asked))] : []),
       stopListening(page),
     ]);
     // What still opens a window (a link with a target, clicked by a script) opens it for nobody.
     opened.on('page', (popup) => void popup.close().catch(() => undefined));
-    return { context: opened, page, cdp, proxySession, frameId, crashed: () => crashed };
+    const answerLogins = (answer: LoginAnswer) => void (answerLogin = answer);
+    return { context: opened, page, cdp, proxySession, frameId, answerLogins, crashed: () => crashed };
   };
   try {
     return await withDeadline(open(), openTimeoutMs, 'opening a page');
@@ -114,18 +126,18 @@ export interface CapturePage extends WarmPage {
 }
 
 /**
- * Answers no to every site that asks for a name and a password. The full browser would show a prompt and hold the answer
- * back until somebody fills it in; the page is then what comes with the refusal, as in the headless shell.
+ * Answers every site that asks for a name and a password. The full browser would show a prompt and hold the answer
+ * back until somebody fills it in; after a no the page is what comes with the refusal, as in the headless shell.
  */
-async function refuseLogins(page: Page): Promise<void> {
+async function watchLogins(page: Page, answer: LoginAnswer): Promise<void> {
   // A session of its own: what captures do with theirs does not end it.
   const session = await page.context().newCDPSession(page);
   // Rejections: the page or the request went away meanwhile.
   session.on('Fetch.requestPaused', ({ requestId }) => {
     session.send('Fetch.continueRequest', { requestId }).catch(() => undefined);
   });
-  session.on('Fetch.authRequired', ({ requestId }) => {
-    const authChallengeResponse = { response: 'CancelAuth' } as const;
+  session.on('Fetch.authRequired', ({ requestId, authChallenge }) => {
+    const authChallengeResponse = answer({ requestId, authChallenge });
     session.send('Fetch.continueWithAuth', { requestId, authChallengeResponse }).catch(() => undefined);
   });
   await session.send('Fetch.enable', { handleAuthRequests: true });

@@ -4,9 +4,10 @@ import type { CommandTarget } from './isolated-world.ts';
 
 /** Events of a target, as far as they are read. */
 export interface TargetEvents {
+  'Fetch.authRequired': { requestId: string; authChallenge: { source?: 'Server' | 'Proxy'; origin: string } };
   'Fetch.requestPaused': {
     requestId: string;
-    request: { url: string };
+    request: { url: string; headers: Record<string, string> };
     frameId: string;
     resourceType: string;
     responseErrorReason?: string;

@@ -2,12 +2,10 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { clickTimeoutMs } from '@webcapture/shared/captures/times.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { DocumentGoneError } from '../browser/isolated-world.ts';
-import { followMove } from './follow-move.ts';
+import { followMove, hasMoved } from './follow-move.ts';
 import type { OpenPage } from './open.ts';
 import { pointToClick } from './scripts/clicking.ts';
 import { isVisible } from './scripts/finding.ts';
-import { untilFrames } from './scripts/waits.ts';
 import { find, inAnyDocument, missedInSilence, refusedSelector } from './wait-for.ts';
 
 const callTimeoutMs = 5000;
@@ -59,18 +57,6 @@ async function pointOf({ world }: OpenPage, selector: string, end: number) {
     });
   } catch (error) {
     if (error instanceof DeadlineError) return null;
-    throw error;
-  }
-}
-
-/** Whether a click has begun a navigation; the page tells of that within two frames. */
-async function hasMoved({ world, document }: OpenPage): Promise<boolean> {
-  try {
-    await world.call(untilFrames, [2], { timeoutMs: callTimeoutMs, what: 'frames' });
-    return document.moving;
-  } catch (error) {
-    if (error instanceof DocumentGoneError) return true;
-    if (error instanceof DeadlineError) return document.moving;
     throw error;
   }
 }

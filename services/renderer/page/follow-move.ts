@@ -1,6 +1,23 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { DocumentGoneError } from '../browser/isolated-world.ts';
 import type { OpenPage } from './open.ts';
+import { untilFrames } from './scripts/waits.ts';
+
+const callTimeoutMs = 5000;
+
+/** Whether what was done to the page has begun a navigation; the page tells of that within two frames. */
+export async function hasMoved({ world, document }: OpenPage): Promise<boolean> {
+  try {
+    await world.call(untilFrames, [2], { timeoutMs: callTimeoutMs, what: 'frames' });
+    return document.moving;
+  } catch (error) {
+    if (error instanceof DocumentGoneError) return true;
+    if (error instanceof DeadlineError) return document.moving;
+    throw error;
+  }
+}
 
 /** Waits for the document that the page moves on to, as far as `waitUntil` says; one that does not get there is taken as it stands. */
 export async function followMove(

@@ -6,7 +6,6 @@ import type { Browsers } from '../browser/browsers.ts';
 import { BrowserLostError, type CapturePage } from '../browser/page.ts';
 import type { Size } from '../browser/stealth.ts';
 import { windowSize } from '../browser/switches.ts';
-import type { ProxySession } from '../egress/proxy.ts';
 import type { CaptureDeadline } from './deadline.ts';
 import { MainDocument } from './main-document.ts';
 import { watchFirstContent } from './scripts/content.ts';
@@ -16,10 +15,7 @@ import { watchNetwork, type NetworkWatch } from './network.ts';
 import { PageWorld } from './world.ts';
 
 /** A page of one capture, with all that its steps work with. */
-export interface OpenPage {
-  readonly page: Page;
-  readonly cdp: CDPSession;
-  readonly proxySession: ProxySession;
+export interface OpenPage extends Pick<CapturePage, 'page' | 'cdp' | 'proxySession' | 'frameId' | 'answerLogins'> {
   readonly deadline: CaptureDeadline;
   readonly document: MainDocument;
   readonly world: PageWorld;
@@ -55,7 +51,7 @@ export async function openPage(
     if (error instanceof BrowserLostError) throw browserLost(error);
     throw error;
   });
-  const { page, cdp, proxySession, frameId } = acquired;
+  const { page, cdp, proxySession, frameId, answerLogins } = acquired;
   const world = new PageWorld(cdp, frameId, deadline);
   const document = new MainDocument(page, () => world.reset());
   const network = watchNetwork(page, proxySession);
@@ -65,6 +61,8 @@ export async function openPage(
     page,
     cdp,
     proxySession,
+    frameId,
+    answerLogins,
     deadline,
     document,
     world,

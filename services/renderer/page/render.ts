@@ -11,6 +11,8 @@ import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { watchStalls } from '../egress/stalls.ts';
 import { CaptureDeadline } from './deadline.ts';
 import { clickAll } from './click.ts';
+import { type AddedStyle, addStyle, runScript } from './client-code.ts';
+import { setCredentials } from './credentials.ts';
 import { assertWanted, watchConsole } from './fail-on.ts';
 import { followMove } from './follow-move.ts';
 import { hideFirst, keepHidden } from './hiding.ts';
@@ -23,7 +25,7 @@ import { encode, isBlank, shoot } from './screenshot.ts';
 import { countImages } from './scripts/assets.ts';
 import { waitForScripts } from './scripts/content.ts';
 import { measurePage } from './scripts/measures.ts';
-import { settle, type Settled } from './settle.ts';
+import { settle, type SettleState, type Settled } from './settle.ts';
 import { maxCssHeight } from './size-limits.ts';
 import { emulateVisitor } from './visitor.ts';
 import { waitFor } from './wait-for.ts';
@@ -68,9 +70,10 @@ export interface RenderDeps {
  */
 const responseShare = 0.5;
 
-/** Setting up either takes milliseconds; a browser that takes this long is not well. */
+/** Setting up any of them takes milliseconds; a browser that takes this long is not well. */
 const blockingTimeoutMs = 5000;
 const visitorTimeoutMs = 5000;
+const secretsTimeoutMs = 5000;
 /** For a page to answer that is being stopped. */
 const stopTimeoutMs = 3000;
 
@@ -121,7 +124,8 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
   }
 }
 
-async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps: RenderDeps): Promise<Rendering> {
+async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps): Promise<Rendering> {
+  const { source, options, secrets } = request;
   const elapsed = stopwatch();
   const blocking = Object.values(options.block).some(Boolean) ? await startBlocking(open, options, deps) : undefined;
   const responseTimeoutMs = deps.responseTimeoutMs ?? responseShare * options.timeout;
@@ -133,6 +137,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   }
   const errors = options.failOn?.consoleErrors === true ? await watchConsole(open) : undefined;
   await hideFirst(open, options);
+  const style = secrets && (await setSecrets(open, request, secrets));
   // The last to open a session: in a new process Chromium sets them up in turn, and each of them resets the platform.
   await open.deadline.run(emulateVisitor(open.page, options), visitorTimeoutMs, 'setting up the visitor');
   const late = await navigate(open, source, options);
@@ -140,9 +145,10 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);
   const navigateMs = elapsed();
   const loaded = late.length === 0;
+  const scriptError = secrets?.script === undefined ? undefined : await runScript(open, secrets.script, options);
   if (options.click) await clickAll(open, options.click, options);
   if (options.waitFor) late.push(...(await waitFor(open, options.waitFor)));
-  const settled = await settleWhereItEnds(open, options, { blocking, loaded });
+  const settled = await settleWhereItEnds(open, options, { blocking, style, loaded });
   const settleMs = elapsed();
 
   const described = describePage(open);
@@ -165,6 +171,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
       softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts, ...picture.softTimeouts]),
       strategy: settled.whole?.strategy ?? 'single',
       ...('originalSize' in picture ? { originalSize: picture.originalSize } : {}),
+      ...(scriptError === undefined ? {} : { scriptError }),
       truncated: settled.whole?.truncated ?? false,
       blank: picture.blank,
       timings: { navigateMs, settleMs, shootMs: elapsed() },
@@ -180,6 +187,30 @@ async function disableScripts({ page, world }: OpenPage): Promise<void> {
     worker: () => Promise.resolve(),
   });
   await Promise.all([world.disableScripts(), frames.attach(await page.context().newCDPSession(page))]);
+}
+
+/**
+ * Gives the page what it needs of the secrets before it is opened. Errors of the driver quote what it was called with: none of
+ * them is passed on.
+ */
+async function setSecrets(
+  open: OpenPage,
+  request: RenderRequest,
+  secrets: CaptureSecrets,
+): Promise<AddedStyle | undefined> {
+  const { css } = secrets;
+  const set = Promise.all([
+    css === undefined ? undefined : addStyle(open, css),
+    setCredentials(open, request, secrets),
+  ]);
+  try {
+    return (await open.deadline.run(set, secretsTimeoutMs, 'setting the secrets'))[0];
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    const message =
+      'The browser did not take the headers, cookies, auth or css of the capture. Send the request again.';
+    throw new ServiceError('CAPTURE_FAILED', message, error instanceof DeadlineError ? { cause: error } : {});
+  }
 }
 
 function startBlocking({ page, deadline }: OpenPage, { block }: RenderOptions, { blocker }: RenderDeps) {
@@ -211,11 +242,7 @@ async function print(open: OpenPage, options: RenderOptions, { whole }: Settled)
 }
 
 /** A page may move on at any moment; the document that it ends at is the one to settle. */
-async function settleWhereItEnds(
-  open: OpenPage,
-  options: RenderOptions,
-  state: { readonly blocking: BlockingSession | undefined; readonly loaded: boolean },
-): Promise<Settled> {
+async function settleWhereItEnds(open: OpenPage, options: RenderOptions, state: SettleState): Promise<Settled> {
   for (let moves = 0; ; moves += 1) {
     try {
       throwIfLost(open);
@@ -223,9 +250,9 @@ async function settleWhereItEnds(
       throwIfLost(open);
       return settled;
     } catch (error) {
-      if (error instanceof DeadlineError) return interrupt(open, asLaidOut(open, options));
+      if (error instanceof DeadlineError) return interrupt(open, asLaidOut(open, options), state.style);
       if (!(error instanceof DocumentGoneError)) throw error;
-      if (moves === maxMoves) return stopMoving(open, options);
+      if (moves === maxMoves) return stopMoving(open, options, state.style);
       await open.emulation.unflatten();
       await followMove(open, options);
     }
@@ -233,7 +260,7 @@ async function settleWhereItEnds(
 }
 
 /** The next document comes without its scripts, so that it stays. */
-async function stopMoving(open: OpenPage, options: RenderOptions): Promise<Settled> {
+async function stopMoving(open: OpenPage, options: RenderOptions, style?: AddedStyle): Promise<Settled> {
   const { cdp, deadline } = open;
   await deadline.run(
     cdp.send('Emulation.setScriptExecutionDisabled', { value: true }),
@@ -241,7 +268,7 @@ async function stopMoving(open: OpenPage, options: RenderOptions): Promise<Settl
     'stopping the scripts',
   );
   await followMove(open, options);
-  return interrupt(open, options);
+  return interrupt(open, options, style);
 }
 
 /**
@@ -250,9 +277,10 @@ async function stopMoving(open: OpenPage, options: RenderOptions): Promise<Settl
  *
  * @throws DeadlineError when the page does not answer even so
  */
-async function interrupt(open: OpenPage, options: RenderOptions): Promise<Settled> {
+async function interrupt(open: OpenPage, options: RenderOptions, style?: AddedStyle): Promise<Settled> {
   const { world, emulation } = open;
   await stopPage(open);
+  await style?.keep();
   await keepHidden(open, options);
   // Nothing that waits runs in such a page any more, not even of ours.
   const { height: whole, left } = await world.callInAny(measurePage, [], {

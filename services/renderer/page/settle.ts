@@ -2,6 +2,7 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
+import type { AddedStyle } from './client-code.ts';
 import { checkGrowth, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
 import { keepHidden } from './hiding.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
@@ -17,6 +18,16 @@ import { hasPainted, measurePage } from './scripts/measures.ts';
 import { announceScroll } from './scripts/scrolling.ts';
 import { untilFrames, untilTimersRan } from './scripts/waits.ts';
 import { holdEffects, scrollPage } from './scroll-page.ts';
+
+/** What is known of a page before it settles. */
+export interface SettleState {
+  /** When something is blocked. */
+  readonly blocking: BlockingSession | undefined;
+  /** When the capture has one. */
+  readonly style: AddedStyle | undefined;
+  /** Whether the page got as far as it was to get in time. */
+  readonly loaded: boolean;
+}
 
 /** What a page has come to. */
 export interface Settled {
@@ -59,13 +70,12 @@ const tidyTimeoutMs = 8000;
 /**
  * Waits for what the capture asked to wait for (`delay`, images, fonts), and brings the page into the shape to be taken.
  *
- * @param state `blocking` when something is blocked; `loaded` when the page got as far as it was to get in time
  * @throws ServiceError PAGE_TOO_LARGE
  */
 export async function settle(
   open: OpenPage,
   options: RenderOptions,
-  { blocking, loaded }: { readonly blocking: BlockingSession | undefined; readonly loaded: boolean },
+  { blocking, style, loaded }: SettleState,
 ): Promise<Settled> {
   const { world, deadline } = open;
   const softTimeouts: SoftTimeout[] = [];
@@ -79,6 +89,7 @@ export async function settle(
   if (options.media === 'print' && options.format !== 'pdf') {
     await deadline.run(open.page.emulateMedia({ media: 'print' }), callTimeoutMs, 'the media type');
   }
+  await style?.keep();
   if (loaded && options.waitUntil === 'load') await untilScriptsAreDone(open);
   if (options.delay > 0) await deadline.run(delay(options.delay), options.delay + callTimeoutMs, 'the delay');
   if (blocking) await tidy(open, blocking, softTimeouts);
@@ -126,6 +137,7 @@ export async function settle(
   if (fontsPending) softTimeouts.push('fonts');
 
   if (blocking) await tidy(open, blocking, softTimeouts);
+  await style?.keep();
   await keepHidden(open, options);
   const finished = await world.call(finishAnimations, [], limit('finishing animations'));
   // What the page does at the end of an animation is to be seen. (The shot itself draws the page as it is.)

@@ -42,6 +42,11 @@ export const reportSchema = Type.Object({
       { description: 'With `resize`: size in pixels of the image before. `metadata` has that of the file.' },
     ),
   ),
+  scriptError: Type.Optional(
+    Type.String({
+      description: 'What the error of `script` says, at most 500 characters and its line. Only if there was one.',
+    }),
+  ),
   truncated: Type.Boolean({
     description:
       'Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be.',

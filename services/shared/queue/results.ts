@@ -82,8 +82,9 @@ export function parseResult(data: Uint8Array): JobResult | null {
   if (!Value.Check(jobResultSchema, value)) return null;
   const { outcome } = value;
   if (outcome.kind !== 'completed') return value;
-  const { title, finalUrl, softTimeouts } = outcome.report;
-  return Math.max(title.length, finalUrl.length, softTimeouts.length) > maxTextLength ? null : value;
+  const { title, finalUrl, softTimeouts, scriptError = '' } = outcome.report;
+  const lengths = [title, finalUrl, softTimeouts, scriptError].map(({ length }) => length);
+  return Math.max(...lengths) > maxTextLength ? null : value;
 }
 
 /** A result as a front hears it: it may bring the file along. */

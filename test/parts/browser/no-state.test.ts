@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 import { Picture } from '../../harness/picture.ts';
@@ -61,8 +62,9 @@ beforeAll(async () => {
       response.end(page(lookForState, '<a href="/plant?by=planter">x</a>'));
     },
     '/headers': (request, response) => {
-      const { cookie = '', authorization = '', 'sec-ch-ua-platform-version': hint = null } = request.headers;
-      response.end(JSON.stringify({ cookie, authorization, hint }));
+      const { cookie = '', authorization = '', 'x-given': given = '' } = request.headers;
+      const hint = request.headers['sec-ch-ua-platform-version'] ?? null;
+      response.end(JSON.stringify({ cookie, authorization, given, hint }));
     },
     '/talk': page(talk),
     '/cached': (request, response) => {
@@ -123,8 +125,8 @@ function note(request: IncomingMessage): void {
   connections.set(by, (connections.get(by) ?? new Set()).add(request.socket));
 }
 
-async function capture<T>(path: string, by: string, options = {}) {
-  const rendering = await engine.render(`${site.url(path)}?by=${by}`, options);
+async function capture<T>(path: string, by: string, options = {}, secrets: CaptureSecrets = {}) {
+  const rendering = await engine.render(`${site.url(path)}?by=${by}`, options, { secrets });
   if (!reports.has(by)) throw new Error(`${by} did not report`);
   return { facts: reports.get(by) as T, picture: await Picture.of(rendering.bytes) };
 }
@@ -150,10 +152,15 @@ describe.each([{ antiBot: false }, { antiBot: true }])('with antiBot $antiBot', 
   const name = (by: string) => `${by}-${options.antiBot}`;
 
   test('a capture finds nothing of what the one before it has left', async () => {
-    const planted = await capture<Found>('/plant', name('planter'), options);
+    const planted = await capture<Found>('/plant', name('planter'), options, {
+      cookies: [{ name: 'given', value: secret, httpOnly: true }],
+      headers: { 'X-Given': secret },
+      css: 'a { background: #f00 !important }',
+    });
     // It is all there to be found: the page itself finds it.
     for (const place of Object.keys(nothing)) expect(planted.facts[place], place).not.toEqual(nothing[place]);
-    expect(planted.facts).toMatchObject({ headers: { cookie: expect.stringContaining('partitioned') as string } });
+    const { headers } = planted.facts;
+    expect(headers).toMatchObject({ cookie: expect.stringMatching(/^(?=.*partitioned=)(?=.*given=)/), given: secret });
     const looked = await capture<Found>('/look', name('looker'), options);
     expect(looked.facts).toMatchObject(nothing);
     // The HTTP cache: the server was asked again, over a connection that nobody had used.
@@ -161,7 +168,7 @@ describe.each([{ antiBot: false }, { antiBot: true }])('with antiBot $antiBot', 
     const [used = new Set(), usedNow = new Set()] = [name('planter'), name('looker')].map((by) => connections.get(by));
     expect([...usedNow].filter((connection) => used.has(connection))).toEqual([]);
     expect(usedNow.size).toBeGreaterThan(0);
-    // A link that was visited would be red.
+    // A link that was visited, or has the style sheet of the other capture, would be red.
     expect(looked.picture.at(50, 50)).toBe('#00aa00');
     expect(await filesWithSecret()).toEqual([]);
   });

@@ -3,7 +3,7 @@ export type Found = Readonly<Record<string, unknown>>;
 
 /** What a page finds where nothing was left. */
 export const nothing: Found = {
-  headers: { cookie: '', authorization: '', hint: null },
+  headers: { cookie: '', authorization: '', given: '', hint: null },
   cookies: '',
   localStorage: {},
   sessionStorage: {},

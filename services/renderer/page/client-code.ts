@@ -1,0 +1,131 @@
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { scriptTimeoutMs } from '@webcapture/shared/api/secret-options.ts';
+import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
+import type { CDPSession, Frame } from 'playwright';
+import { DocumentGoneError } from '../browser/isolated-world.ts';
+import { followMove, hasMoved } from './follow-move.ts';
+import type { OpenPage } from './open.ts';
+import { hasPainted } from './scripts/measures.ts';
+import { inAnyDocument, missedInSilence } from './wait-for.ts';
+
+const callTimeoutMs = 5000;
+/** A page that answers within this time is not in a loop. */
+const answerTimeoutMs = 1000;
+/** Of what the error of a script says. */
+const maxErrorCharacters = 500;
+
+/** The style sheet that a capture adds to its page. */
+export interface AddedStyle {
+  /**
+   * Resolves when the document that is there has it.
+   *
+   * @throws DeadlineError, DocumentGoneError
+   */
+  keep(): Promise<void>;
+}
+
+/**
+ * Adds a style sheet to every document of the page from now on, as the developer tools add one: beside those of the page, which
+ * neither sees it nor can take it away, and whatever its content security policy is.
+ */
+export async function addStyle(open: OpenPage, css: string): Promise<AddedStyle> {
+  const { page, deadline, frameId } = open;
+  const session = await page.context().newCDPSession(page);
+  let styledLoaderId: string | undefined;
+  let last: Promise<void> = Promise.resolve();
+  const add = async () => {
+    const { loaderId } = (await session.send('Page.getFrameTree')).frameTree.frame;
+    // To set it again would load its fonts again.
+    if (loaderId === styledLoaderId) return;
+    await insertSheet(session, frameId, css);
+    styledLoaderId = loaderId;
+  };
+  /** One after the other, for they share a session. */
+  const addNext = () => (last = last.catch(() => undefined).then(add));
+  const onNavigated = (frame: Frame) => {
+    // Rejects when the page has moved on, of which this hears again.
+    if (frame === page.mainFrame()) addNext().catch(() => undefined);
+  };
+  page.on('framenavigated', onNavigated);
+  open.onRelease(() => page.off('framenavigated', onNavigated));
+  return {
+    keep: () => {
+      const added = addNext().catch(() => {
+        throw new DocumentGoneError(undefined);
+      });
+      return deadline.run(added, callTimeoutMs, 'adding the style sheet');
+    },
+  };
+}
+
+async function insertSheet(session: CDPSession, frameId: string, text: string): Promise<void> {
+  await Promise.all([session.send('DOM.enable'), session.send('CSS.enable')]);
+  const { styleSheetId } = await session.send('CSS.createStyleSheet', { frameId, force: false });
+  await session.send('CSS.setStyleSheetText', { styleSheetId, text });
+  // The sheet stays. Else this would be told of every sheet of the page.
+  await Promise.all([session.send('CSS.disable'), session.send('DOM.disable')]);
+}
+
+/**
+ * Runs a script in the page, as the body of an async function, and waits until it is done. A navigation that it starts is followed.
+ *
+ * @returns what its error says, where it has one
+ */
+export async function runScript(open: OpenPage, script: string, options: RenderOptions): Promise<string | undefined> {
+  const { world } = open;
+  const answered = await inAnyDocument(performance.now() + callTimeoutMs, (left) =>
+    world.call(hasPainted, [], { timeoutMs: left + answerTimeoutMs, what: 'the page' }),
+  ).catch(missedInSilence);
+  if (answered === 'missed') return 'The script was not run, since the scripts of the page did not pause.';
+  const error = await evaluateScript(open, script);
+  if (await hasMoved(open)) await followMove(open, options);
+  return error;
+}
+
+async function evaluateScript(open: OpenPage, script: string): Promise<string | undefined> {
+  // Lines of its own: a comment at the end of the script does not reach what is around it.
+  const expression = `(async () => { await (async () => {\n${script}\n})(); })()`;
+  // By the protocol: the page's content security policy does not apply, nor what the page made of its globals.
+  const evaluated = open.cdp.send('Runtime.evaluate', { expression, awaitPromise: true, silent: true }).then(
+    ({ exceptionDetails }) => exceptionDetails && describeError(exceptionDetails),
+    // Its document is gone.
+    () => undefined,
+  );
+  try {
+    return await open.deadline.run(evaluated, scriptTimeoutMs, 'the script');
+  } catch (error) {
+    if (!(error instanceof DeadlineError)) throw error;
+    await endLoop(open);
+    return `The script took longer than ${scriptTimeoutMs / 1000} s.`;
+  }
+}
+
+/** Ends what runs in the page and does not pause; what only waits is left alone. */
+async function endLoop({ world, cdp, deadline }: OpenPage): Promise<void> {
+  try {
+    await world.callInAny(hasPainted, [], { timeoutMs: answerTimeoutMs, what: 'the page' });
+  } catch (error) {
+    if (error instanceof DocumentGoneError) return;
+    if (!(error instanceof DeadlineError)) throw error;
+    const ended = cdp.send('Runtime.terminateExecution').catch(() => undefined);
+    await deadline.run(ended, callTimeoutMs, 'ending the script');
+  }
+}
+
+/** What the protocol tells of an error. */
+interface ExceptionDetails {
+  readonly text: string;
+  readonly lineNumber: number;
+  readonly exception?: { readonly subtype?: string; readonly description?: string; readonly value?: unknown };
+}
+
+/** In the words of the error, with the line of the script where that is known. */
+function describeError({ exception, lineNumber, text }: ExceptionDetails): string {
+  const { description, subtype, value } = exception ?? { description: text };
+  const said = description ?? String(value);
+  const [message = said, frame] = subtype === 'error' ? said.split('\n    at ') : [said];
+  // What is evaluated has no address, and begins a line before the script. A syntax error has no frame, but its own line.
+  const line = frame === undefined ? lineNumber : Number(/<anonymous>:(\d+):\d+\)?$/.exec(frame)?.[1] ?? 1) - 1;
+  const start = [...message].slice(0, maxErrorCharacters).join('');
+  return line > 0 ? `${start} (line ${line})` : start;
+}

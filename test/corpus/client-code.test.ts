@@ -1,0 +1,186 @@
+import { expect } from 'vitest';
+import { html } from '../harness/engine.ts';
+import { answer, held, hold } from './answers.ts';
+import { testCorpus, type HardPage, type Seen } from './corpus.ts';
+
+const red = '<style>html { background: #ff0000 }</style>';
+const green = 'html { background: #00aa00 }';
+const paintGreen = "document.documentElement.style.background = '#00aa00'";
+
+const strict = (body: string) =>
+  answer('text/html', html(body, red).replace('<style>html,body{margin:0}</style>', ''), {
+    headers: { 'content-security-policy': "default-src 'none'; require-trusted-types-for 'script'" },
+  });
+
+const isGreen = (seen: Seen): void => {
+  seen.expectColour(300, 300, '#00aa00');
+  expect(seen.report.softTimeouts).toEqual([]);
+  expect(seen.report).not.toHaveProperty('scriptError');
+};
+
+const fails = (name: string, script: string, error: RegExp): HardPage => ({
+  name: `script: ${name} is told, and the capture goes on`,
+  site: { '/': html(`<style>${green}</style>`) },
+  secrets: { script },
+  formats: ['png'],
+  check: (seen) => {
+    seen.expectColour(300, 300, '#00aa00');
+    expect(seen.report.scriptError).toMatch(error);
+    expect(seen.report.softTimeouts).toEqual([]);
+  },
+});
+
+/** Takes away every sheet that it finds, and turns red where it finds one that is not its own. */
+const thief = `<script>
+  const look = () => {
+    if (document.adoptedStyleSheets.length > 0 || document.querySelectorAll('style').length > 1 || document.styleSheets.length > 1) {
+      document.documentElement.style.background = '#ff0000';
+    }
+    document.adoptedStyleSheets = [];
+  };
+  setInterval(look, 5);
+  addEventListener('load', look);
+</script>`;
+
+testCorpus([
+  {
+    name: 'css: the page is laid out with it, as tall as it makes it',
+    site: { '/': html('<p>text', red) },
+    options: { isFullPage: true },
+    secrets: { css: `${green} body { height: 3000px } p { display: none }` },
+    formats: ['png', 'pdf'],
+    check: (seen) => {
+      seen.expectSize(640, 3000);
+      seen.expectColour(300, 2500, '#00aa00');
+    },
+  },
+  {
+    name: 'css: a page that takes away the sheets it finds, and writes its document anew',
+    site: {
+      '/': html(
+        `<script>addEventListener('load', () => { document.open(); document.write(\`${html('<p>text', `${red}${thief}`).replaceAll('</script>', '<\\/script>').replace('<style>html,body{margin:0}</style>', '')}\`); document.close(); })</script>`,
+      ),
+    },
+    secrets: { css: green },
+    formats: ['png'],
+    check: isGreen,
+  },
+  ...[{}, { javaScript: false }, { antiBot: true }].map((options): HardPage => ({
+    name: `css: under a strict content security policy, with ${JSON.stringify(options)}`,
+    site: { '/': strict('<p>text') },
+    options,
+    secrets: { css: green },
+    formats: ['png'],
+    check: isGreen,
+  })),
+  {
+    name: 'css: is there before the page has loaded',
+    site: {
+      ...held(),
+      '/': html(`<p>text</p>${hold}<script>
+        const look = () => getComputedStyle(document.querySelector('p')).display === 'none' ? fetch('/release') : setTimeout(look, 5);
+        look();
+      </script>`),
+    },
+    secrets: { css: `${green} p { display: none }` },
+    formats: ['png'],
+    check: isGreen,
+  },
+  {
+    name: 'css: on the pages that redirects, scripts and clicks lead to',
+    site: {
+      '/': html('<script>location.replace("/link")</script>'),
+      '/link': html('<a href="/end">go</a>', red),
+      '/end': html('<p>text', red),
+    },
+    options: { click: ['a'] },
+    secrets: { css: green },
+    formats: ['png'],
+    check: (seen) => {
+      isGreen(seen);
+      expect(new URL(seen.report.finalUrl).pathname).toBe('/end');
+    },
+  },
+  {
+    name: 'css: of a page that never pauses',
+    site: { '/': html('<script>setTimeout(() => { for (;;); }, 100)</script>', red) },
+    secrets: { css: green },
+    formats: ['png'],
+    check: (seen) => seen.expectColour(300, 300, '#00aa00'),
+  },
+  {
+    name: 'script: is awaited, and runs in the page, once, before click and waitFor',
+    site: { '/': html(`<script>let times = 0; const paint = () => { if (times === 1) ${paintGreen} }</script>`, red) },
+    options: {
+      click: ['button'],
+      waitFor: { selector: 'button', state: 'visible', timeout: 0, required: true },
+    },
+    secrets: {
+      script: `await new Promise((resolve) => setTimeout(resolve, 300));
+        times += 1;
+        document.body.innerHTML = '<button>go</button>';
+        document.querySelector('button').onclick = paint;
+        return document.body; // the end`,
+    },
+    formats: ['png'],
+    check: isGreen,
+  },
+  {
+    name: 'script: under a strict content security policy',
+    site: { '/': strict('<p>text') },
+    secrets: { script: `await null; ${paintGreen}` },
+    formats: ['png'],
+    check: isGreen,
+  },
+  {
+    name: 'script: of a page that has made something else of what scripts run by',
+    site: {
+      '/': html(
+        `<script>Promise.prototype.then = () => 0; Promise = class {}; Function.prototype.call = null; eval = null; Function = null;
+         Object.defineProperty(Object.prototype, 'get', { value: 1 }); Array.prototype.map = null; console.log = null</script>`,
+        red,
+      ),
+    },
+    secrets: { script: `await null; ${paintGreen}` },
+    formats: ['png'],
+    check: isGreen,
+  },
+  {
+    name: 'script: a navigation that it starts is followed before anything is clicked',
+    site: {
+      '/': html('<a href="/wrong">go</a>', red),
+      '/next': (_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/html' });
+        setTimeout(() => response.end(html('<a href="/end">go</a>', red)), 800);
+      },
+      '/end': html(`<style>${green}</style>`),
+    },
+    options: { click: ['a'] },
+    secrets: { script: `location.href = '/next';` },
+    formats: ['png'],
+    check: (seen) => {
+      isGreen(seen);
+      expect(new URL(seen.report.finalUrl).pathname).toBe('/end');
+    },
+  },
+  {
+    name: 'script: ends with its page, which it sends on',
+    site: { '/': html('', red), '/next': html(`<style>${green}</style>`) },
+    secrets: { script: `location.href = '/next'; await new Promise(() => {});` },
+    formats: ['png'],
+    check: isGreen,
+  },
+  {
+    name: 'script: to where the egress policy does not let it',
+    site: { '/': html('') },
+    secrets: { script: `location.href = 'http://10.1.2.3/';` },
+    formats: ['png'],
+    fails: { code: 'URL_BLOCKED' },
+  },
+  fails('an error', 'throw new Error("boom");', /^Error: boom \(line 1\)$/),
+  fails('an error of the browser', '\n\nmissing();', /^ReferenceError: missing is not defined \(line 3\)$/),
+  fails('a rejection with a long text', 'await Promise.reject("x".repeat(10_000));', /^x{500}$/),
+  fails('a syntax error', 'const a = 1;\nlet b = ;', /^SyntaxError: Unexpected token ';' \(line 2\)$/),
+  fails('a loop without end', 'await null; for (;;);', /^The script took longer than 5 s\.$/),
+  fails('a promise that never settles', 'await new Promise(() => {});', /^The script took longer than 5 s\.$/),
+]);
