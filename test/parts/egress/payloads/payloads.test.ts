@@ -14,6 +14,7 @@ import { everyNotation, everyWay, everyWayInHtml, type PayloadPage } from './pag
 import { startPayloadSite, pathOf, type PayloadSite } from './payload-site.ts';
 import { changingNames, changingPage, rebindingNames } from './rebinding.ts';
 import { socketsOf } from './sockets-of.ts';
+import { cssPayloads, scriptPayloads } from './sent-along.ts';
 import { plainWays, ways } from './ways.ts';
 
 /** A refused request takes milliseconds: what a page has not tried by then, it does not try. */
@@ -92,6 +93,31 @@ describe('a page reaches nothing inside', patient, () => {
     expect(names.filter((name) => dns.asked.filter((asked) => asked === `${name} A`).length !== 1)).toEqual([]);
     expect(report.blockedRequests).toBe(0);
     refused += 4 * names.length;
+  });
+});
+
+describe('what a client sends along reaches nothing inside', patient, () => {
+  const body = '<!doctype html><title>page</title><p>text';
+  const inside = (name: string) => `${originOf('127.0.0.1')}/${name}`;
+
+  test('in its style sheet', async () => {
+    const rules = cssPayloads(inside);
+    const secrets = { css: rules.join('\n') };
+    const { report } = await engine.render(site.publish(body), small, { ...request, secrets });
+    expect(canary.touches).toEqual([]);
+    expect(report.blockedRequests).toBeGreaterThan(rules.length / 3);
+    refused += rules.length;
+  });
+
+  test('in its script', async () => {
+    const statements = scriptPayloads(inside);
+    const secrets = { script: statements.map((one) => `{ ${one} }`).join('\n') };
+    const { report } = await engine.render(site.publish(body), small, { ...request, secrets });
+    expect(canary.touches).toEqual([]);
+    expect(report).not.toHaveProperty('scriptError');
+    expect(report.title).toBe('page');
+    expect(report.blockedRequests).toBeGreaterThan(statements.length / 3);
+    refused += statements.length;
   });
 });
 
@@ -195,6 +221,18 @@ describe('the canary would have been reached', patient, () => {
     } finally {
       await open.close();
       await holding.close();
+    }
+  });
+
+  test('by what a client sends along, too', async () => {
+    const open = await TestEngine.start({ slots: 1 }, ['127.0.0.0/8']);
+    try {
+      const at = (name: string) => `${originOf('127.0.0.1', openCanary)}/sent-${name}`;
+      const secrets = { css: cssPayloads(at).join('\n'), script: scriptPayloads(at).slice(0, 1).join('\n') };
+      await open.render(site.publish('<!doctype html><p>text'), small, { ...request, secrets });
+      expect([...openCanary.asked]).toEqual(expect.arrayContaining(['sent-import', 'sent-background', 'sent-fetch']));
+    } finally {
+      await open.close();
     }
   });
 

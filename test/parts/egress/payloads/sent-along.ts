@@ -47,17 +47,3 @@ export const scriptPayloads = (to: (name: string) => string): readonly string[] 
   `try { location = 'file:///etc/passwd' } catch {}`,
   `try { location = 'chrome://version' } catch {}`,
 ];
-
-/** Links that a client has clicked, one after the other: `javascript:` runs in the page, as its own scripts do. */
-export const linkPayloads = (to: (name: string) => string): readonly string[] => [
-  'file:///etc/passwd',
-  'view-source:file:///etc/passwd',
-  `view-source:${to('view-source')}`,
-  'chrome://version',
-  'about:blank',
-  `javascript:void fetch('${to('javascript')}', { mode: 'no-cors' }).catch(() => 0)`,
-  `data:text/html,<img src=${to('data')}>`,
-  `blob:${to('blob')}`,
-  `filesystem:${to('filesystem')}`,
-  'ftp://127.0.0.1/',
-];
