@@ -10,7 +10,7 @@ import { parseTask, receiverOf } from '@webcapture/shared/queue/tasks.ts';
 import { seemsInteractive } from '@webcapture/shared/queue/tickets.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { redactUrls } from '@webcapture/shared/runtime/logger.ts';
-import { byteRange, isNotModified, isRangeMeant } from '../../services/front/api/files.ts';
+import { byteRange, isNotModified, isRangeMeant } from '../../services/front/api/send-file.ts';
 import { bearerToken } from '../../services/front/auth/authenticator.ts';
 import { parseExpiry } from '../../services/front/auth/key-issuer.ts';
 import { hashKey } from '../../services/front/auth/keys.ts';

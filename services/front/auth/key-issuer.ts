@@ -96,22 +96,16 @@ export class KeyIssuer {
     const { keys, now: clock, onChange } = this.#deps;
     const { account } = caller;
     return compareAndSet(async () => {
-      const old = await keys.find(account, id);
-      if (old === null) throw noSuchKey();
+      const old = await this.#findWithin(caller, id);
       const now = clock();
-      const { name, scopes, revokedAt, expiresAt, rotatedFrom, rotatedTo } = old.value;
-      if (revokedAt !== undefined) throw new ServiceError('CONFLICT', 'This key was revoked. Create another one.');
-      if (expiresAt !== undefined && expiresAt <= now) {
-        throw new ServiceError('CONFLICT', 'This key has expired. Create another one.');
-      }
-      checkScopes(scopes, caller.scopes);
+      const { name, scopes, expiresAt, rotatedFrom, rotatedTo } = old.value;
       const before = rotatedFrom === undefined ? null : await keys.find(account, rotatedFrom);
       const after = rotatedTo === undefined ? null : await keys.find(account, rotatedTo);
       const end = after === null ? renewedEnd(old.value, now) : endOfSuccessor(after.value, now);
 
       const isItself = caller.id === id;
       const actor = isItself ? old : await this.#stillValid(caller);
-      if (!isItself && (end ?? Infinity) > (actor.value.expiresAt ?? Infinity)) throw outlivesCaller();
+      if (!isItself && (end ?? Infinity) > (actor.value.expiresAt ?? Infinity)) throw outlivesCaller('new key');
       const origin = isItself
         ? { madeBy: id, ...(old.value.notAfter === undefined ? {} : { notAfter: old.value.notAfter }) }
         : originOf(actor.value);
@@ -191,6 +185,32 @@ export class KeyIssuer {
     return { record: changed.record, isNew };
   }
 
+  /**
+   * The key of that id, for whoever gets something that can do what the key can for as long as it lives.
+   *
+   * @throws ServiceError as {@link rotate}
+   */
+  async findToHandOut(caller: KeyRecord, id: string): Promise<FoundKey> {
+    const found = await this.#findWithin(caller, id);
+    if (caller.id === id) return found;
+    const actor = await this.#stillValid(caller);
+    if ((found.value.expiresAt ?? Infinity) > (actor.value.expiresAt ?? Infinity)) throw outlivesCaller('key');
+    return found;
+  }
+
+  /** A key of the caller's account that works, and can do no more than the caller. */
+  async #findWithin(caller: KeyRecord, id: string): Promise<FoundKey> {
+    const found = await this.#deps.keys.find(caller.account, id);
+    if (found === null) throw noSuchKey();
+    const { scopes, revokedAt, expiresAt } = found.value;
+    if (revokedAt !== undefined) throw new ServiceError('CONFLICT', 'This key was revoked. Create another one.');
+    if (expiresAt !== undefined && expiresAt <= this.#deps.now()) {
+      throw new ServiceError('CONFLICT', 'This key has expired. Create another one.');
+    }
+    checkScopes(scopes, caller.scopes);
+    return found;
+  }
+
   /** The record of the key that sends a request, as the leader has it: what a front remembers can be a moment old. */
   async #stillValid({ account, id }: KeyRecord): Promise<FoundKey> {
     const found = await this.#deps.keys.find(account, id);
@@ -238,10 +258,10 @@ function endOfSuccessor({ revokedAt, expiresAt }: KeyRecord, now: number): numbe
 const isValid = ({ revokedAt, expiresAt }: KeyRecord, now: number) =>
   revokedAt === undefined && (expiresAt === undefined || expiresAt > now);
 
-const outlivesCaller = () =>
+const outlivesCaller = (what: string) =>
   new ServiceError(
     'FORBIDDEN',
-    'The new key would live longer than the API key of this request. Use an API key that lives at least as long.',
+    `The ${what} would live longer than the API key of this request. Use an API key that lives at least as long.`,
   );
 
 /**

@@ -115,6 +115,7 @@ export function buildAppAlone(
       leaving: new AbortController().signal,
     },
     capture: { pipeline, authenticator, store, metrics },
+    captureLinks: { links: { verify: beyond }, now },
     captures: {
       cdnUrl,
       authenticator,
@@ -131,6 +132,7 @@ export function buildAppAlone(
     },
     files: { store, links: null, now },
     keys: { authenticator, keys: { list: beyond }, keyIssuer, now },
+    signingSecrets: { authenticator, keyIssuer, linkSecrets: { rotate: beyond }, links: { forget: beyond }, now },
     webhooks: { authenticator, webhookSecrets: { get: beyond, rotate: beyond }, now },
     usage: { authenticator, usage: { read: beyond }, limiter: { inFlight: beyond }, now },
     admin: {
