@@ -225,7 +225,13 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     store,
     now,
   });
-  const keyIssuer = new KeyIssuer({ keys, onChange: (hash) => authenticator.forgetKey(hash), now });
+  const keyIssuer = new KeyIssuer({
+    keys,
+    linkSecrets,
+    onChange: (hash) => authenticator.forgetKey(hash),
+    onLinkSecret: (id) => links.forget(id),
+    now,
+  });
   const app = await buildApp({
     http: { publicUrl, trustProxy, proxyHops, maxConnectionsPerAddress, log, metrics: frontMetrics, leaving },
     capture: { pipeline, authenticator, store, metrics: frontMetrics },
@@ -247,7 +253,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     },
     files: { store, links: signLink === undefined ? null : new SignedLinks(signLink, now), now },
     keys: { authenticator, keys, keyIssuer, now },
-    signingSecrets: { authenticator, keyIssuer, linkSecrets, links, now },
+    signingSecrets: { authenticator, keyIssuer },
     webhooks: { authenticator, webhookSecrets: new WebhookSecrets(session), now },
     usage: { authenticator, usage, limiter, now },
     admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, now },

@@ -7,9 +7,7 @@ import {
 } from '@webcapture/shared/api/signing-secret.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
-import type { CaptureLinks } from '../auth/capture-links.ts';
 import { dateOrNull, type KeyIssuer } from '../auth/key-issuer.ts';
-import type { LinkSecrets } from '../auth/link-secrets.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { jsonBody } from '../validation/input.ts';
 import { example, failureAnswers, keyRefusals, sendData, successAnswer } from './answers.ts';
@@ -17,18 +15,13 @@ import { keyExample } from './examples.ts';
 
 export interface SigningSecretDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly keyIssuer: Pick<KeyIssuer, 'findToHandOut'>;
-  readonly linkSecrets: Pick<LinkSecrets, 'rotate'>;
-  readonly links: Pick<CaptureLinks, 'forget'>;
-  /** Unix milliseconds. */
-  readonly now: () => number;
+  readonly keyIssuer: Pick<KeyIssuer, 'makeLinkSecret'>;
 }
 
 const secretExample: NewSigningSecret = { keyId: keyExample.id, secret: 'wcs_…', previousUntil: null };
 
 /** POST /keys/{id}/signing-secret: what capture links are signed with. */
-export function signingSecretRoute(app: FastifyInstance, deps: SigningSecretDeps): void {
-  const { authenticator, keyIssuer, linkSecrets, links, now } = deps;
+export function signingSecretRoute(app: FastifyInstance, { authenticator, keyIssuer }: SigningSecretDeps): void {
   app.post<{ Params: { id: string }; Body: RotateSigningSecret }>('/keys/:id/signing-secret', {
     schema: {
       operationId: 'rotateSigningSecret',
@@ -52,11 +45,10 @@ export function signingSecretRoute(app: FastifyInstance, deps: SigningSecretDeps
     onRequest: authenticateFirst(authenticator, 'manage'),
     ...jsonBody(rotateSigningSecretSchema, { optional: true }),
     handler: async (request, reply) => {
-      const { value: key, hash } = await keyIssuer.findToHandOut(callerOf(request).key, request.params.id);
+      const { id } = request.params;
       const graceMs = request.body.graceSeconds * 1000;
-      const { secret, former } = await linkSecrets.rotate({ id: key.id, hash }, graceMs, now());
-      links.forget(key.id);
-      const view: NewSigningSecret = { keyId: key.id, secret, previousUntil: dateOrNull(former[0]?.until) };
+      const { secret, former } = await keyIssuer.makeLinkSecret(callerOf(request).key, id, graceMs);
+      const view: NewSigningSecret = { keyId: id, secret, previousUntil: dateOrNull(former[0]?.until) };
       return sendData(reply, view);
     },
   });

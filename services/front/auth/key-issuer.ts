@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { type ChangedKey, type FoundKey, hashKey, type KeyRecord, type Keys, newApiKey } from './keys.ts';
+import type { LinkSecret, LinkSecrets } from './link-secrets.ts';
 import type { Scope } from '@webcapture/shared/api/api-key.ts';
 import type { KeyView, NewKeyView, RevokedKeyView } from '@webcapture/shared/api/api-key.ts';
 import { compareAndSet } from '@webcapture/shared/nats/retry.ts';
@@ -14,8 +15,11 @@ interface MadeKey {
 
 interface KeyIssuerDeps {
   readonly keys: Pick<Keys, 'put' | 'find' | 'change' | 'add' | 'madeByKey'>;
+  readonly linkSecrets: Pick<LinkSecrets, 'rotate' | 'endMadeBy'>;
   /** A key has changed: what is remembered of it is no longer true. */
   readonly onChange: (hash: string) => void;
+  /** So has the signing secret of a key, by its id. */
+  readonly onLinkSecret: (id: string) => void;
   readonly now: () => number;
 }
 
@@ -34,7 +38,7 @@ interface Revoked {
   readonly isComplete: boolean;
 }
 
-/** Makes, rotates and revokes keys. */
+/** Makes, rotates and revokes keys, and makes the secrets that sign links in their name. */
 export class KeyIssuer {
   readonly #deps: KeyIssuerDeps;
 
@@ -131,7 +135,8 @@ export class KeyIssuer {
 
   /**
    * Ends a key at once; one that was revoked before stays as it is. With `cascade`, those that were made with it end too,
-   * and those that were made with them: it has ended before they are looked for, so that none is made behind.
+   * and those that were made with them: it has ended before they are looked for, so that none is made behind. So do the
+   * secrets for links that any of them has made.
    *
    * @param account whose key it must be; null for any
    * @param keep id of a key that stays with all that it has made: the one that sends the request
@@ -160,7 +165,13 @@ export class KeyIssuer {
         alsoRevoked.push(...ended.flatMap((one) => (one?.isNew === true ? [one.record.id] : [])));
       }
     }
+    if (cascade) await this.#endLinkSecrets(record.account, new Set([id, ...seen]));
     return { record, alsoRevoked, isComplete: true };
+  }
+
+  async #endLinkSecrets(account: string, makers: ReadonlySet<string>): Promise<void> {
+    const { linkSecrets, onLinkSecret } = this.#deps;
+    for (const id of await linkSecrets.endMadeBy(account, makers)) onLinkSecret(id);
   }
 
   /** Ids of the keys that were made with a key, directly or not, but for one of them and what was made with that. */
@@ -186,16 +197,21 @@ export class KeyIssuer {
   }
 
   /**
-   * The key of that id, for whoever gets something that can do what the key can for as long as it lives.
+   * Makes a secret that signs links in the name of a key. Whoever has it can do what the key can for as long as that lives.
    *
+   * @param graceMs for so long the secret before it counts too
    * @throws ServiceError as {@link rotate}
    */
-  async findToHandOut(caller: KeyRecord, id: string): Promise<FoundKey> {
-    const found = await this.#findWithin(caller, id);
-    if (caller.id === id) return found;
-    const actor = await this.#stillValid(caller);
-    if ((found.value.expiresAt ?? Infinity) > (actor.value.expiresAt ?? Infinity)) throw outlivesCaller('key');
-    return found;
+  async makeLinkSecret(caller: KeyRecord, id: string, graceMs: number): Promise<LinkSecret> {
+    const { linkSecrets, now, onLinkSecret } = this.#deps;
+    const made = await compareAndSet(async () => {
+      const key = await this.#findWithin(caller, id);
+      const maker = caller.id === id ? key : await this.#stillValid(caller);
+      if ((key.value.expiresAt ?? Infinity) > (maker.value.expiresAt ?? Infinity)) throw outlivesCaller('key');
+      return linkSecrets.rotate(key, maker, { graceMs, now: now() });
+    });
+    onLinkSecret(id);
+    return made;
   }
 
   /** A key of the caller's account that works, and can do no more than the caller. */

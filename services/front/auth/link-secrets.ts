@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { type RotatedSecret, rotateSecret } from '@webcapture/shared/accounts/rotated-secret.ts';
 import { changeEntry } from '@webcapture/shared/nats/change-entry.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { Entries, type Entry } from '@webcapture/shared/nats/entries.ts';
-import { readMany } from '@webcapture/shared/nats/read-many.ts';
+import { type BatchWrite, commitBatch, Entries, type Entry } from '@webcapture/shared/nats/entries.ts';
+import { keysMatching, readMany } from '@webcapture/shared/nats/read-many.ts';
+import type { FoundKey } from './keys.ts';
 
 /** Of the entries of link secrets in the bucket `db`: `linksecret.<id of the API key>`. */
 export const linkSecretPrefix = 'linksecret';
@@ -12,6 +13,8 @@ export const linkSecretPrefix = 'linksecret';
 export interface LinkSecret extends RotatedSecret {
   /** Under which the key itself is kept. */
   readonly hash: string;
+  /** Ids of the keys that made the secret and those before it: with them, it can be revoked. */
+  readonly makers: readonly string[];
 }
 
 /** The secrets of capture links, by the ids of the API keys that the links name. HMAC needs them in the clear. */
@@ -35,12 +38,47 @@ export class LinkSecrets {
     return new Set([...found.keys()].map((entry) => entry.slice(entryOf('').length)));
   }
 
-  /** Makes a new secret; the present one still counts for `graceMs` (see {@link rotateSecret}). */
-  async rotate(key: { readonly id: string; readonly hash: string }, graceMs: number, now: number): Promise<LinkSecret> {
-    const secret = `wcs_${randomBytes(32).toString('base64url')}`;
-    const next = (found: LinkSecret | null) => ({ ...rotateSecret(found, secret, { graceMs, now }), hash: key.hash });
-    return changeEntry(this.#db, entryOf(key.id), next);
+  /**
+   * Makes a new secret; the present one still counts for `graceMs` (see {@link rotateSecret}). Throws a write conflict when
+   * the secret, or the key that makes it, has changed meanwhile: one that is revoked makes none.
+   */
+  async rotate(
+    key: FoundKey,
+    maker: FoundKey,
+    { graceMs, now }: { graceMs: number; now: number },
+  ): Promise<LinkSecret> {
+    const { id } = key.value;
+    const found = await this.get(id);
+    const rotated = rotateSecret(found?.value ?? null, newSecret(), { graceMs, now });
+    const before = rotated.former.length === 0 ? [] : (found?.value.makers ?? []);
+    const next = { ...rotated, hash: key.hash, makers: [...new Set([maker.value.id, ...before])] };
+    await commitBatch(this.#session.nc, [
+      this.#writing(`key.${maker.hash}`, maker.value, maker.revision),
+      this.#writing(entryOf(id), next, found?.revision ?? 0),
+    ]);
+    return next;
+  }
+
+  /** Ends the secrets of an account that were made with one of these keys. Resolves to the ids of the keys that they were of. */
+  async endMadeBy(account: string, makers: ReadonlySet<string>): Promise<readonly string[]> {
+    const prefix = `keyid.${account}.`;
+    const ids = (await keysMatching(this.#session, 'db', `${prefix}*`)).map((entry) => entry.slice(prefix.length));
+    const secrets = await readMany<LinkSecret>(this.#session, 'db', ids.map(entryOf));
+    const isMadeBy = (secret: LinkSecret | null | undefined) =>
+      secret?.makers.some((maker) => makers.has(maker)) === true;
+    const ending = ids.filter((id) => isMadeBy(secrets.get(entryOf(id))));
+    // One that nobody knows takes its place, so that the next one is written like any other.
+    const end = (found: LinkSecret | null) =>
+      found !== null && isMadeBy(found) ? { hash: found.hash, secret: newSecret(), former: [], makers: [] } : found;
+    await Promise.all(ending.map((id) => changeEntry(this.#db, entryOf(id), end)));
+    return ending;
+  }
+
+  #writing(key: string, value: unknown, expectedSequence: number): BatchWrite {
+    return { subject: this.#db.subject(key), data: JSON.stringify(value), expectedSequence };
   }
 }
+
+const newSecret = () => `wcs_${randomBytes(32).toString('base64url')}`;
 
 const entryOf = (id: string) => `${linkSecretPrefix}.${id}`;

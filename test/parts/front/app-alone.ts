@@ -55,7 +55,9 @@ export function buildAppAlone(
   });
   const keyIssuer = new KeyIssuer({
     keys: { put: beyond, find: beyond, change: beyond, add: beyond, madeByKey: beyond },
+    linkSecrets: { rotate: beyond, endMadeBy: beyond },
     onChange: beyond,
+    onLinkSecret: beyond,
     now: Date.now,
   });
   const metrics = createFrontMetrics(options.registry ?? new Registry(), {
@@ -132,7 +134,7 @@ export function buildAppAlone(
     },
     files: { store, links: null, now },
     keys: { authenticator, keys: { list: beyond }, keyIssuer, now },
-    signingSecrets: { authenticator, keyIssuer, linkSecrets: { rotate: beyond }, links: { forget: beyond }, now },
+    signingSecrets: { authenticator, keyIssuer },
     webhooks: { authenticator, webhookSecrets: { get: beyond, rotate: beyond }, now },
     usage: { authenticator, usage: { read: beyond }, limiter: { inFlight: beyond }, now },
     admin: {

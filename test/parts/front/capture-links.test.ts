@@ -1,7 +1,8 @@
-import { createHmac, randomUUID } from 'node:crypto';
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { NewSigningSecret } from '@webcapture/shared/api/signing-secret.ts';
-import type { NewKeyView } from '@webcapture/shared/api/api-key.ts';
+import { type NewKeyView, scopes } from '@webcapture/shared/api/api-key.ts';
 import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
 import type { KeyRecord } from '../../../services/front/auth/keys.ts';
 import { Picture } from '../../harness/picture.ts';
@@ -12,8 +13,12 @@ import { bytesOf, type Envelope, presetKey, read, startStand, type Stand } from 
 let stand: Stand;
 let other: string;
 let clock = 0;
+const logged: string[] = [];
 beforeAll(async () => {
-  stand = await startStand({ WEBCAPTURE_ADMIN_TOKEN: adminToken }, { now: () => Date.now() + clock });
+  // Each request comes from an address of its own: so many wrong links are more than one address may send.
+  const environment = { WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_TRUST_PROXY: 'true' };
+  const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
+  stand = await startStand(environment, { now: () => Date.now() + clock, log });
   other = await stand.addFront();
 });
 afterAll(() => stand[Symbol.asyncDispose]());
@@ -43,8 +48,12 @@ function sign({ keyId, secret }: Signer, options: Options, expires = expiresIn(6
   return new URLSearchParams([...parameters.map(([name, value]) => [name, value]), ['signature', signature]]);
 }
 
-const open = (query: URLSearchParams | string, init: RequestInit = {}, front = stand.url) =>
-  fetch(`${front}/capture?${query.toString()}`, { signal: AbortSignal.timeout(40_000), ...init });
+const newAddress = () => [10, ...randomBytes(3)].join('.');
+
+function open(query: URLSearchParams | string, init: RequestInit = {}, front = stand.url): Promise<Response> {
+  const headers = { 'x-forwarded-for': newAddress(), ...(init.headers as Record<string, string> | undefined) };
+  return fetch(`${front}/capture?${query.toString()}`, { signal: AbortSignal.timeout(40_000), ...init, headers });
+}
 
 /** Opens a link; the status, and the code of an error. */
 async function outcome(
@@ -305,6 +314,20 @@ describe('a link ends', () => {
     expect(late.body.error?.message).toMatch(/^This link expired at \d{4}-/);
   });
 
+  test('without counting as a wrong one against whoever opens it', async () => {
+    const headers = { 'x-forwarded-for': newAddress() };
+    const [late, wrong] = [sign(signer, page(), expiresIn(-10)), sign({ ...signer, secret: 'x' }, page())];
+    const statuses = async (query: URLSearchParams, count: number) => {
+      const answers = await Promise.all(Array.from({ length: count }, () => open(query, { headers })));
+      await Promise.all(answers.map(bytesOf));
+      return new Set(answers.map(({ status }) => status));
+    };
+    expect(await statuses(late, 100)).toEqual(new Set([401]));
+    expect(await statuses(wrong, 100)).toEqual(new Set([401, 429]));
+    // One that is right is none of them either.
+    expect(await statuses(sign(signer, page()), 3)).toEqual(new Set([200]));
+  });
+
   test.each(['', '1e9', '-1', 'tomorrow', '1795348800000'])('at a time that is one: not %j', async (expires) => {
     const answer = await read(await open(sign(signer, page(), expires)));
     expect([answer.status, answer.body.error?.code]).toEqual([400, 'VALIDATION_ERROR']);
@@ -525,6 +548,25 @@ describe('POST /keys/{id}/signing-secret', () => {
     expect((await send(path('nothing'), presetKey, { method: 'POST' })).status).toBe(404);
   });
 
+  test('ends with the key that made it, when that is revoked with all that it has made', async () => {
+    const { first } = await openAccount(stand.url);
+    const makeKey = async (name: string) =>
+      dataOf<NewKeyView>(await send(`${stand.url}/keys`, first.key, { body: { name, scopes } }));
+    const [stolen, mine] = [await makeKey('stolen'), await makeKey('mine')];
+    const theirs = await rotate(first.id, stolen.key);
+    const own = await rotate(mine.id, mine.key);
+    const queries = [sign(theirs, page()), sign(own, page())] as const;
+    for (const query of queries) expect(await outcome(query)).toEqual([200, undefined]);
+    // The new one has the stolen one among its former ones.
+    await rotate(first.id, first.key);
+    expect(await outcome(queries[0])).toEqual([200, undefined]);
+    const revoked = await send(`${stand.url}/keys/${stolen.id}?cascade=true`, first.key, { method: 'DELETE' });
+    expect(revoked.status).toBe(200);
+    expect(await outcome(queries[0])).toEqual([401, 'UNAUTHORIZED']);
+    expect(await outcome(queries[1])).toEqual([200, undefined]);
+    expect(await outcome(sign(await rotate(first.id, first.key), page()))).toEqual([200, undefined]);
+  });
+
   test('is refused for a key that has ended', async () => {
     const account = `account-${randomUUID()}`;
     const [caller, revoked, expired] = [await stand.makeKey({ account }), randomUUID(), randomUUID()];
@@ -545,4 +587,21 @@ describe('POST /keys/{id}/signing-secret', () => {
   ])('answers %j with %i', async (body, status) => {
     expect((await send(path(signer.keyId), signer.key, { body })).status).toBe(status);
   });
+});
+
+test('no log line tells of a query, a signature or a secret, and no metric of more than the route', async () => {
+  const query = sign(signer, [['url', `https://example.com/?token=${randomUUID()}`]]);
+  expect(await outcome(query)).toEqual([200, undefined]);
+  stand.renderer.behaviour = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'The page is not there.');
+  expect(await outcome(sign(signer, [['url', `https://example.com/?token=${randomUUID()}`]]))).toEqual([
+    500,
+    'CAPTURE_FAILED',
+  ]);
+  await until('the requests to be logged', () => logged.join('').includes('CAPTURE_FAILED'));
+  expect(logged.join('')).toContain('"route":"/capture"');
+  expect(logged.join('')).not.toMatch(/signature|wcs_|token=|expires=|key=/);
+  const metrics = await stand.metrics.metrics();
+  const routes = new Set([...metrics.matchAll(/route="([^"]*)"/g)].map(([, route]) => route));
+  expect([...routes].filter((route) => route?.startsWith('/capture'))).toEqual(['/capture']);
+  expect(metrics).not.toMatch(/signature|expires=/);
 });
