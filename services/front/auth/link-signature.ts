@@ -6,18 +6,23 @@ export type LinkParameter = readonly [name: string, value: string];
 /** What is signed begins with this, so that a signature for a link is one for nothing else. */
 const label = 'GET /capture?';
 
-/** In the order in which they are signed: by name, and then by value, as they are encoded. */
-export function inSignedOrder(parameters: readonly LinkParameter[]): readonly LinkParameter[] {
-  return parameters.toSorted(([a, x], [b, y]) => compare(encode(a), encode(b)) || compare(encode(x), encode(y)));
-}
+/** Encoded, in the order in which they are signed: by name, and then by value. */
+const inOrder = (parameters: readonly LinkParameter[]) =>
+  parameters
+    .map((parameter) => ({ parameter, name: encode(parameter[0]), value: encode(parameter[1]) }))
+    .toSorted((a, b) => compare(a.name, b.name) || compare(a.value, b.value));
+
+/** The parameters in the order in which they are signed. */
+export const inSignedOrder = (parameters: readonly LinkParameter[]): readonly LinkParameter[] =>
+  inOrder(parameters).map(({ parameter }) => parameter);
 
 /**
  * The text that a link's signature is made over: all parameters but `signature`, names and values percent-encoded.
  * docs/capture-links.md tells it to whoever signs links.
  */
 export function canonicalLink(parameters: readonly LinkParameter[]): string {
-  const signed = inSignedOrder(parameters.filter(([name]) => name !== 'signature'));
-  return label + signed.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
+  const signed = inOrder(parameters.filter(([name]) => name !== 'signature'));
+  return label + signed.map(({ name, value }) => `${name}=${value}`).join('&');
 }
 
 /** Whether the signature (HMAC-SHA256 in lower-case hex) was made with one of the secrets. Compares in constant time. */

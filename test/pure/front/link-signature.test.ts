@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalLink, isSignedWith, type LinkParameter } from '../../../services/front/auth/link-signature.ts';
@@ -57,6 +58,21 @@ test('names come before values: one name that begins with another comes after it
     ['a-b', '4'],
   ];
   expect(canonicalLink(pairs)).toBe('GET /capture?A=3&a=10&a=2&a-b=4&a.b=1');
+});
+
+test('the example of the docs is right', async () => {
+  const page = await readFile(new URL('../../../docs/capture-links.md', import.meta.url), 'utf8');
+  const cells = (row: string) => {
+    const line = page.split('\n').find((each) => each.startsWith(`| ${row} `)) ?? '';
+    return [...line.matchAll(/`([^`]+)`/g)].map(([, value = '']) => value);
+  };
+  const names = cells('parameters');
+  const pairs = names.flatMap((name, index): LinkParameter[] =>
+    index % 2 === 0 ? [[name, names[index + 1] ?? '']] : [],
+  );
+  expect(pairs).toHaveLength(6);
+  expect(cells('text')).toEqual([canonicalLink(pairs)]);
+  expect(isSignedWith(cells('secret'), pairs, cells('signature')[0] ?? '')).toBe(true);
 });
 
 test('a signature is that of one of the secrets, in lower-case hex', () => {
