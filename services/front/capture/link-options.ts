@@ -13,6 +13,7 @@ const refusedOptions: ReadonlyMap<string, string> = new Map([
   ['background', 'a link is answered with the file'],
   ['webhook', 'a link is answered with the file'],
   ['persistence', 'the file of a link ends with cdnTtl'],
+  ['extract', 'a link is answered with the file'],
   ['html', 'an address cannot hold a page'],
   ...['headers', 'headersFor', 'cookies', 'auth', 'css', 'script'].map((name) => [name, isSecret] as const),
 ]);

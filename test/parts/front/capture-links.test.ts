@@ -410,6 +410,7 @@ describe('a link cannot have', () => {
     ['background', 'true', 'background cannot be in a link'],
     ['webhook.url', 'https://example.com/', 'webhook cannot be in a link'],
     ['persistence.enabled', 'true', 'persistence cannot be in a link'],
+    ['extract', 'text', 'extract cannot be in a link'],
     ['html', '<p>', 'html cannot be in a link'],
     ...['headers', 'headersFor', 'cookies', 'auth', 'css', 'script'].map(
       (name) => [name, 'x', `${name} cannot be in a link: a link is public, and would show it`] as const,

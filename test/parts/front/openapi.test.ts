@@ -192,6 +192,7 @@ test('a link has a parameter for each option, by its dotted name, but for those 
     'background',
     'webhook',
     'persistence',
+    'extract',
     'html',
     'headers',
     'headersFor',
