@@ -6,7 +6,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import fastify, { LogController, type FastifyHttpOptions, type FastifyInstance, type FastifyRequest } from 'fastify';
 import { adminRoutes, type AdminDeps } from './api/admin.ts';
 import { type CaptureBodyDeps, maxOpenBytes, readCaptureBodies } from './api/capture-body.ts';
-import { captureLinkRoute, type CaptureLinkDeps } from './api/capture-link.ts';
+import { captureLinkRoute, type CaptureLinkDeps, queryOf } from './api/capture-link.ts';
 import { captureRoute, type CaptureRouteDeps } from './api/capture.ts';
 import { capturesRoutes, type CapturesDeps } from './api/captures.ts';
 import { filesRoutes, type FilesDeps } from './api/files.ts';
@@ -103,8 +103,13 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   app.setSerializerCompiler(() => JSON.stringify);
 
   const { authenticator } = deps.capture;
-  await shedLoad(app, ({ headers }) =>
-    authenticator.authenticate(headers.authorization, 'capture').then(
+  const { links } = deps.captureLinks;
+  await shedLoad(app, ({ headers, method, url }) =>
+    // A link holds the key that has signed it.
+    (method === 'POST'
+      ? authenticator.authenticate(headers.authorization, 'capture')
+      : links.verify(queryOf(url))
+    ).then(
       () => true,
       () => false,
     ),

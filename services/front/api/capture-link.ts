@@ -28,6 +28,7 @@ export function captureLinkRoute(app: FastifyInstance, deps: CaptureLinkDeps): v
       'access-control-allow-origin': '*',
       'cross-origin-resource-policy': 'cross-origin',
     });
+    request.facts.isByLink = true;
     const link = await links.verify(queryOf(request.url));
     const body = validBody(request, link);
     const call = {
@@ -60,7 +61,8 @@ export function captureLinkRoute(app: FastifyInstance, deps: CaptureLinkDeps): v
   });
 }
 
-const queryOf = (url: string) => (url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
+/** What stands behind the question mark of a request's target. */
+export const queryOf = (url: string) => (url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
 
 /** The body that the link stands for, validated as that of POST /capture. Throws a VALIDATION_ERROR. */
 function validBody(request: FastifyRequest, { options }: VerifiedLink): CaptureRequest {

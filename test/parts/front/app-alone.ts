@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { KeyRecord } from '../../../services/front/auth/keys.ts';
+import type { VerifiedLink } from '../../../services/front/auth/capture-links.ts';
 import { Authenticator } from '../../../services/front/auth/authenticator.ts';
 import { KeyIssuer } from '../../../services/front/auth/key-issuer.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
@@ -37,6 +38,8 @@ export function buildAppAlone(
     lookUp?: (hash: string) => Promise<KeyRecord | null>;
     registry?: Registry;
     adminToken?: string;
+    /** In place of the verification of a link. */
+    verifyLink?: () => Promise<VerifiedLink>;
     dispatch?: () => Promise<never>;
     /** What stands in for everything behind the application. */
     beyond?: () => never;
@@ -117,7 +120,7 @@ export function buildAppAlone(
       leaving: new AbortController().signal,
     },
     capture: { pipeline, authenticator, store, metrics },
-    captureLinks: { links: { verify: beyond }, now },
+    captureLinks: { links: { verify: options.verifyLink ?? beyond }, now },
     captures: {
       cdnUrl,
       authenticator,
