@@ -9,6 +9,9 @@ import type { FoundKey } from './keys.ts';
 /** Of the entries of link secrets in the bucket `db`: `linksecret.<id of the API key>`. */
 export const linkSecretPrefix = 'linksecret';
 
+/** An account has up to thousands of keys. */
+const readsAtOnce = 20;
+
 /** What the capture links of an API key are signed with: `wcs_` and the base64url of 32 random bytes. */
 export interface LinkSecret extends RotatedSecret {
   /** Under which the key itself is kept. */
@@ -59,19 +62,25 @@ export class LinkSecrets {
     return next;
   }
 
-  /** Ends the secrets of an account that were made with one of these keys. Resolves to the ids of the keys that they were of. */
-  async endMadeBy(account: string, makers: ReadonlySet<string>): Promise<readonly string[]> {
+  /**
+   * Ends the secrets of an account that were made with one of these keys. Resolves to the ids of the keys that they were of.
+   * Each is read from the leader: one that has just been made must not be missed.
+   */
+  async endMadeBy(account: string, makers: ReadonlySet<string>): Promise<ReadonlySet<string>> {
     const prefix = `keyid.${account}.`;
     const ids = (await keysMatching(this.#session, 'db', `${prefix}*`)).map((entry) => entry.slice(prefix.length));
-    const secrets = await readMany<LinkSecret>(this.#session, 'db', ids.map(entryOf));
-    const isMadeBy = (secret: LinkSecret | null | undefined) =>
-      secret?.makers.some((maker) => makers.has(maker)) === true;
-    const ending = ids.filter((id) => isMadeBy(secrets.get(entryOf(id))));
-    // One that nobody knows takes its place, so that the next one is written like any other.
-    const end = (found: LinkSecret | null) =>
-      found !== null && isMadeBy(found) ? { hash: found.hash, secret: newSecret(), former: [], makers: [] } : found;
-    await Promise.all(ending.map((id) => changeEntry(this.#db, entryOf(id), end)));
-    return ending;
+    const ended = new Set<string>();
+    const end = (id: string) => (found: LinkSecret | null) => {
+      if (found?.makers.some((maker) => makers.has(maker)) !== true) return found;
+      ended.add(id);
+      // One that nobody knows takes its place, so that the next one is written like any other.
+      return { hash: found.hash, secret: newSecret(), former: [], makers: [] };
+    };
+    for (let start = 0; start < ids.length; start += readsAtOnce) {
+      const batch = ids.slice(start, start + readsAtOnce);
+      await Promise.all(batch.map((id) => changeEntry(this.#db, entryOf(id), end(id))));
+    }
+    return ended;
   }
 
   #writing(key: string, value: unknown, expectedSequence: number): BatchWrite {
