@@ -4,6 +4,7 @@ import { fakeGcsServer } from './fake-gcs-server.ts';
 import { fonts } from './fonts.ts';
 import { go } from './go.ts';
 import { helm } from './helm.ts';
+import { php, python } from './languages.ts';
 import { natsCli } from './nats-cli.ts';
 import { natsServer } from './nats-server.ts';
 import { operatorCrds } from './operator-crds.ts';
@@ -24,4 +25,6 @@ export const registry: readonly Tool[] = [
   controllerManager,
   operatorCrds,
   prometheus,
+  python,
+  php,
 ];

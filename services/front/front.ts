@@ -25,7 +25,9 @@ import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { Admission } from './admission.ts';
 import { Authenticator } from './auth/authenticator.ts';
+import { CaptureLinks } from './auth/capture-links.ts';
 import { KeyIssuer } from './auth/key-issuer.ts';
+import { linkSecretPrefix, LinkSecrets } from './auth/link-secrets.ts';
 import { ensurePresetKey, keepPresetKey } from './auth/preset-key.ts';
 import { UnknownKeys } from './auth/unknown-keys.ts';
 import { BackgroundQueue } from './capture/background-queue.ts';
@@ -112,6 +114,14 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     accounts,
     unknownKeys: new UnknownKeys({ session, keys }),
     defaultLimits: config.defaultLimits,
+    now,
+    lookupTimeoutMs: checkTimeoutMs,
+  });
+  const linkSecrets = new LinkSecrets(session);
+  const links = new CaptureLinks({
+    secrets: linkSecrets,
+    authenticator,
+    unknownKeys: new UnknownKeys({ session, keys: linkSecrets, prefix: linkSecretPrefix }),
     now,
     lookupTimeoutMs: checkTimeoutMs,
   });
@@ -219,10 +229,17 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     store,
     now,
   });
-  const keyIssuer = new KeyIssuer({ keys, onChange: (hash) => authenticator.forgetKey(hash), now });
+  const keyIssuer = new KeyIssuer({
+    keys,
+    linkSecrets,
+    onChange: (hash) => authenticator.forgetKey(hash),
+    onLinkSecret: (id) => links.forget(id),
+    now,
+  });
   const app = await buildApp({
     http: { publicUrl, trustProxy, proxyHops, maxConnectionsPerAddress, log, metrics: frontMetrics, leaving },
     capture: { pipeline, authenticator, store, metrics: frontMetrics },
+    captureLinks: { links, now },
     captures: {
       cdnUrl,
       authenticator,
@@ -240,6 +257,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     },
     files: { store, links: signLink === undefined ? null : new SignedLinks(signLink, now), now },
     keys: { authenticator, keys, keyIssuer, now },
+    signingSecrets: { authenticator, keyIssuer },
     webhooks: { authenticator, webhookSecrets: new WebhookSecrets(session), now },
     usage: { authenticator, usage, limiter, now },
     admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, now },

@@ -6,6 +6,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import fastify, { LogController, type FastifyHttpOptions, type FastifyInstance, type FastifyRequest } from 'fastify';
 import { adminRoutes, type AdminDeps } from './api/admin.ts';
 import { type CaptureBodyDeps, maxOpenBytes, readCaptureBodies } from './api/capture-body.ts';
+import { captureLinkRoute, type CaptureLinkDeps, queryOf } from './api/capture-link.ts';
 import { captureRoute, type CaptureRouteDeps } from './api/capture.ts';
 import { capturesRoutes, type CapturesDeps } from './api/captures.ts';
 import { filesRoutes, type FilesDeps } from './api/files.ts';
@@ -13,9 +14,11 @@ import { parseJson } from './validation/input.ts';
 import { devicesRoute } from './api/devices.ts';
 import { keysRoutes, type KeysDeps } from './api/keys.ts';
 import { documentOptions, metaRoutes } from './api/meta.ts';
+import { signingSecretRoute, type SigningSecretDeps } from './api/signing-secret.ts';
 import { statusRoutes } from './api/status.ts';
 import { usageRoute, type UsageDeps } from './api/usage.ts';
 import { webhooksRoutes, type WebhooksDeps } from './api/webhooks.ts';
+import { LinkError } from './auth/capture-links.ts';
 import { BodyShares } from './http/body-shares.ts';
 import { addressKey } from './http/client-address.ts';
 import { ClientLimits, type ClientLimitOptions, type ShedReason } from './http/client-limits.ts';
@@ -46,9 +49,11 @@ interface AppDeps {
     readonly leaving: AbortSignal;
   };
   readonly capture: CaptureRouteDeps & Pick<CaptureBodyDeps, 'authenticator'>;
+  readonly captureLinks: Pick<CaptureLinkDeps, 'links' | 'now'>;
   readonly captures: CapturesDeps;
   readonly files: FilesDeps;
   readonly keys: KeysDeps;
+  readonly signingSecrets: SigningSecretDeps;
   readonly webhooks: WebhooksDeps;
   readonly usage: UsageDeps;
   readonly admin: AdminDeps;
@@ -76,7 +81,9 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   continueWhenRead(app);
   closeConnectionsWhenLeaving(app, http.leaving);
   app.setErrorHandler<Error>(async (error, request, reply) => {
-    const isUnknown = error instanceof ServiceError && error.status === 401;
+    // Who opens a link that has been right is none who tries keys.
+    const isUnknown =
+      error instanceof ServiceError && error.status === 401 && !(error instanceof LinkError && error.isGenuine);
     const judged = isUnknown ? await limits.judge(error, request.facts.address, clientGone(reply)) : error;
     await answerError(judged, request, reply);
   });
@@ -96,8 +103,13 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   app.setSerializerCompiler(() => JSON.stringify);
 
   const { authenticator } = deps.capture;
-  await shedLoad(app, ({ headers }) =>
-    authenticator.authenticate(headers.authorization, 'capture').then(
+  const { links } = deps.captureLinks;
+  await shedLoad(app, ({ headers, method, url }) =>
+    // A link holds the key that has signed it.
+    (method === 'POST'
+      ? authenticator.authenticate(headers.authorization, 'capture')
+      : links.verify(queryOf(url))
+    ).then(
       () => true,
       () => false,
     ),
@@ -110,9 +122,11 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
     readCaptureBodies(scope, { authenticator, limits, connections, shares: new BodyShares(), parser, shed });
     captureRoute(scope, deps.capture);
   });
+  captureLinkRoute(app, { ...deps.capture, ...deps.captureLinks });
   capturesRoutes(app, deps.captures);
   filesRoutes(app, deps.files);
   keysRoutes(app, deps.keys);
+  signingSecretRoute(app, deps.signingSecrets);
   webhooksRoutes(app, deps.webhooks);
   usageRoute(app, deps.usage);
   await adminRoutes(app, deps.admin);

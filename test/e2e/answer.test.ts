@@ -1,8 +1,12 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { allMetrics, openLabels } from '../harness/all-metrics.ts';
 import { alertRules, dashboardPanels } from '../harness/chart-files.ts';
 import { AnswerCheck } from '../harness/openapi.ts';
+import { Picture } from '../harness/picture.ts';
 import { promtool, prometheusSetUpMs, startPrometheus, type TestPrometheus } from '../harness/prometheus.ts';
 import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
@@ -223,9 +227,34 @@ describe('keys', () => {
   });
 });
 
+test('a link that the example has signed is answered with the picture, and with 304 when the client has it', async () => {
+  const { api, books } = fleet();
+  const { key } = await books.addAccount('links');
+  const headers = { authorization: `Bearer ${key}` };
+  const made = await api.request('/keys/key-links/signing-secret', { method: 'POST', headers });
+  const { data } = (await made.json()) as { data: { secret: string } };
+  const page = site().url('/colour', { why: "it's (a) *link* & more" });
+  const options = [`url=${page}`, 'viewport.width=333', 'viewport.height=111', 'hide=.a', 'hide=#b'];
+  const program = fileURLToPath(new URL('../../examples/capture-link/link.mjs', import.meta.url));
+  const args = [program, fleet().url, 'key-links', ...options];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: { SECRET: data.secret } });
+  const link = stdout.trim();
+
+  const accept = 'image/avif,image/webp,image/*,*/*;q=0.8';
+  const first = await api.request(link, { headers: { accept } });
+  expect([first.status, first.headers.get('content-type')]).toEqual([200, 'image/png']);
+  expect((await Picture.of(Buffer.from(await first.arrayBuffer()))).size).toBe('333x111');
+  const etag = first.headers.get('etag') ?? '';
+  const again = await api.request(link, { headers: { accept, 'if-none-match': etag } });
+  expect([again.status, again.headers.get('x-capture-uuid')]).toEqual([304, first.headers.get('x-capture-uuid')]);
+  const changed = await api.request(link.replace('333', '334'), { headers: { accept } });
+  expect([changed.status, changed.headers.get('content-type')]).toEqual([401, 'image/png']);
+  expect((await Picture.of(Buffer.from(await changed.arrayBuffer()))).height).toBeLessThan(50);
+});
+
 describe('the rest of the front', () => {
   test('what is not there is a 404 in the envelope, a method that is not there a 405', async () => {
-    const statuses = { '/nothing': 404, '/capture/': 405, '/files': 404, '/webhooks': 404 };
+    const statuses = { '/nothing': 404, '/webhooks/secret/rotate/': 405, '/files': 404, '/webhooks': 404 };
     for (const [path, status] of Object.entries(statuses)) {
       const response = await fleet().api.get(path);
       expect([path, response.status]).toEqual([path, status]);

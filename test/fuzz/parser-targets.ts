@@ -10,14 +10,16 @@ import { parseTask, receiverOf } from '@webcapture/shared/queue/tasks.ts';
 import { seemsInteractive } from '@webcapture/shared/queue/tickets.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { redactUrls } from '@webcapture/shared/runtime/logger.ts';
-import { byteRange, isNotModified, isRangeMeant } from '../../services/front/api/files.ts';
+import { byteRange, isNotModified, isRangeMeant } from '../../services/front/api/send-file.ts';
 import { bearerToken } from '../../services/front/auth/authenticator.ts';
 import { parseExpiry } from '../../services/front/auth/key-issuer.ts';
 import { hashKey } from '../../services/front/auth/keys.ts';
+import { canonicalLink } from '../../services/front/auth/link-signature.ts';
 import { decodeHtml } from '../../services/front/capture/accept-request.ts';
+import { bodyOfLink } from '../../services/front/capture/link-options.ts';
 import { parseAbsoluteForm, targetOfAuthority, targetOfUrl } from '../../services/renderer/egress/target.ts';
 import { type Target, target } from './fuzz.ts';
-import { altered, changed, headerText, host, privateHost, repeated, text, url } from './values.ts';
+import { altered, changed, headerText, host, json, privateHost, repeated, text, url } from './values.ts';
 
 const policy = createEgressPolicy({ allow: [] });
 
@@ -298,6 +300,34 @@ const logs = target(
   (input) => assert(!redactUrls(input).includes(secret), 'the secret is in the log'),
 );
 
+const link = fc
+  .array(
+    fc.tuple(
+      fc.oneof(
+        text,
+        fc
+          .array(fc.constantFrom('viewport', 'width', 'hide', 'pdf', 'margin', 'top', '__proto__'), { maxLength: 4 })
+          .map((steps) => steps.join('.')),
+      ),
+      fc.oneof(
+        text,
+        json.map((value) => JSON.stringify(value)),
+      ),
+    ),
+    { maxLength: 8 },
+  )
+  .map((pairs) => String(new URLSearchParams(pairs)));
+const links = target('capture-links', fc.oneof(link, changed(link), text), (input) => {
+  const parameters = [...new URLSearchParams(input)];
+  const signed = canonicalLink(parameters);
+  assert(
+    signed === canonicalLink([...new URLSearchParams(signed.slice('GET /capture?'.length))]),
+    'another text is signed',
+  );
+  const body = throwsOnly(() => bodyOfLink(parameters), hasCode('VALIDATION_ERROR'));
+  assert(body === undefined || body['responseType'] === 'file', 'the answer is no file');
+});
+
 export const parserTargets: readonly Target[] = [
   hosts,
   privateHosts,
@@ -313,4 +343,5 @@ export const parserTargets: readonly Target[] = [
   results,
   heartbeats,
   logs,
+  links,
 ];

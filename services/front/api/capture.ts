@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type CaptureRequest, captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
 import { captureResultSchema, pendingCaptureSchema } from '@webcapture/shared/api/capture.ts';
@@ -6,7 +6,8 @@ import { success, successSchema } from '@webcapture/shared/api/envelope.ts';
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
-import type { CapturePipeline } from '../capture/pipeline.ts';
+import type { CaptureAnswer } from '../capture/answer.ts';
+import type { CaptureCall, CapturePipeline } from '../capture/pipeline.ts';
 import { fillInDevice } from '../capture/visitor-rules.ts';
 import { clientGone, type RequestFacts } from '../http/request-facts.ts';
 import type { CaptureOutcomeLabel, FrontMetrics } from '../metrics.ts';
@@ -35,34 +36,46 @@ export function captureRoute(app: FastifyInstance, { pipeline, store, metrics }:
     preValidation: async ({ body }) => fillInDevice(body),
     schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, captureRequestSchema)),
     handler: async (request, reply) => {
-      const { body, facts, headers, raw } = request;
+      const { body, headers, raw } = request;
       const call = {
         body,
         authorization: headers.authorization,
         idempotencyKeys: valuesOf('idempotency-key', raw.rawHeaders),
         clientGone: clientGone(reply),
       };
-      let outcome: CaptureOutcomeLabel = 'INTERNAL_ERROR';
-      try {
-        const answer = await pipeline.capture(call, facts).finally(() => setCaptureHeaders(reply, facts));
-        if (answer === null) {
-          outcome = 'client_gone';
-          return reply.hijack();
-        }
-        const { data, file, isReplayed } = answer;
-        outcome = data?.status === 'queued' ? 'queued' : 'completed';
+      return answerCapture(request, reply, call, { pipeline, metrics }, ({ data, file, isReplayed }) => {
         if (isReplayed === true) void reply.header('idempotent-replayed', 'true');
-        return file === undefined ? reply.send(success(data)) : await sendCapture(reply, file, store);
-      } catch (error) {
-        outcome = toServiceError(error).code;
-        throw error;
-      } finally {
-        const region = facts.record?.region ?? 'none';
-        // Requests that are not valid, or of nobody, are none of its captures.
-        if (facts.account !== undefined) metrics.capture({ outcome, region, format: body.format });
-      }
+        return file === undefined ? reply.send(success(data)) : sendCapture(reply, file, store);
+      });
     },
   });
+}
+
+/** Has the pipeline answer a call, tells in the headers how it stands with its limits, and counts how it ended. */
+export async function answerCapture(
+  { facts }: FastifyRequest,
+  reply: FastifyReply,
+  call: CaptureCall,
+  { pipeline, metrics }: Pick<CaptureRouteDeps, 'pipeline' | 'metrics'>,
+  send: (answer: CaptureAnswer) => Promise<FastifyReply> | FastifyReply,
+): Promise<FastifyReply> {
+  let outcome: CaptureOutcomeLabel = 'INTERNAL_ERROR';
+  try {
+    const answer = await pipeline.capture(call, facts).finally(() => setCaptureHeaders(reply, facts));
+    if (answer === null) {
+      outcome = 'client_gone';
+      return reply.hijack();
+    }
+    outcome = answer.data?.status === 'queued' ? 'queued' : 'completed';
+    return await send(answer);
+  } catch (error) {
+    outcome = toServiceError(error).code;
+    throw error;
+  } finally {
+    const region = facts.record?.region ?? 'none';
+    // Requests that are not valid, or of nobody, are none of its captures.
+    if (facts.account !== undefined) metrics.capture({ outcome, region, format: call.body.format });
+  }
 }
 
 /** All values of a header, as received: Node joins those that were sent twice. `rawHeaders`: names and values in turn. */
@@ -75,6 +88,37 @@ function setCaptureHeaders(reply: FastifyReply, facts: RequestFacts): void {
   if (facts.record !== undefined) void reply.header('x-capture-uuid', facts.record.uuid);
   setRateLimitHeaders(reply, facts);
 }
+
+/** On the answers to requests that came as far as the rate limit. */
+function withRateLimitHeaders(answers: Record<number, AnswerDocument>): Record<number, AnswerDocument> {
+  const entries = Object.entries(answers).map(([status, answer]) =>
+    ['402', '429', '500'].includes(status)
+      ? [status, { ...answer, headers: { ...answer.headers, ...rateLimitHeaderSchemas } }]
+      : [status, answer],
+  );
+  return Object.fromEntries(entries) as Record<number, AnswerDocument>;
+}
+
+/** What a request for a capture can fail with. */
+export const captureFailures = withRateLimitHeaders(
+  failureAnswers([
+    'VALIDATION_ERROR',
+    'URL_BLOCKED',
+    'UNAUTHORIZED',
+    'API_KEY_EXPIRED',
+    'API_KEY_REVOKED',
+    'QUOTA_EXCEEDED',
+    'RATE_LIMIT_EXCEEDED',
+    'QUEUE_FULL',
+    'NAVIGATION_FAILED',
+    'CAPTURE_TIMEOUT',
+    'CAPTURE_FAILED',
+    'PAGE_TOO_LARGE',
+    'REGION_UNAVAILABLE',
+    'STORAGE_FAILED',
+    'INTERNAL_ERROR',
+  ]),
+);
 
 const file = { schema: { type: 'string', format: 'binary' } };
 
@@ -129,34 +173,6 @@ const createCaptureDocument = {
         ...Object.fromEntries(Object.values(mimeTypes).map((type) => [type, file])),
       },
     },
-    ...withRateLimitHeaders(
-      failureAnswers([
-        'VALIDATION_ERROR',
-        'URL_BLOCKED',
-        'UNAUTHORIZED',
-        'API_KEY_EXPIRED',
-        'API_KEY_REVOKED',
-        'QUOTA_EXCEEDED',
-        'RATE_LIMIT_EXCEEDED',
-        'QUEUE_FULL',
-        'NAVIGATION_FAILED',
-        'CAPTURE_TIMEOUT',
-        'CAPTURE_FAILED',
-        'PAGE_TOO_LARGE',
-        'REGION_UNAVAILABLE',
-        'STORAGE_FAILED',
-        'INTERNAL_ERROR',
-      ]),
-    ),
+    ...captureFailures,
   },
 };
-
-/** On the answers to requests that came as far as the rate limit. */
-function withRateLimitHeaders(answers: Record<number, AnswerDocument>): Record<number, AnswerDocument> {
-  const entries = Object.entries(answers).map(([status, answer]) =>
-    ['402', '429', '500'].includes(status)
-      ? [status, { ...answer, headers: { ...answer.headers, ...rateLimitHeaderSchemas } }]
-      : [status, answer],
-  );
-  return Object.fromEntries(entries) as Record<number, AnswerDocument>;
-}

@@ -1,7 +1,7 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { webhookPayloadSchema, type WebhookPayload } from '@webcapture/shared/api/webhook-event.ts';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import { example, plainAnswer } from './answers.ts';
 import { failedExample, resultExample } from './examples.ts';
 
@@ -115,10 +115,17 @@ export function documentOptions(publicUrl: string): FastifyDynamicSwaggerOptions
         securitySchemes: {
           apiKey: { type: 'http', scheme: 'bearer', description: 'API key of an account.' },
           adminToken: { type: 'http', scheme: 'bearer', description: 'Admin token of the operator.' },
+          signedLink: {
+            type: 'apiKey',
+            in: 'query',
+            name: 'signature',
+            description:
+              'Signature of a link: HMAC-SHA256 of all other parameters in lower-case hex, with the signing secret of the API key in the parameter key.',
+          },
         },
       },
     },
-    transform: ({ schema, url, route }) => ({ schema: withExamples(forDocument(schema), route.config), url }),
+    transform: ({ schema, url, route }) => ({ schema: withDocument(forDocument(schema), route.config), url }),
   };
 }
 
@@ -126,12 +133,16 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Examples of the request body, for the document: the validator knows no such keyword. */
     readonly requestExamples?: object;
+    /** The query, where it is not for the validator: a JSON schema of an object. */
+    readonly queryDocument?: object;
   }
 }
 
-function withExamples<T extends { body?: unknown }>(schema: T, config: { requestExamples?: object } | undefined): T {
-  if (config?.requestExamples === undefined || typeof schema.body !== 'object') return schema;
-  return { ...schema, body: { ...schema.body, 'x-examples': config.requestExamples } };
+function withDocument<T extends { body?: unknown }>(schema: T, config: FastifyContextConfig = {}): T {
+  const { requestExamples, queryDocument } = config;
+  const document = queryDocument === undefined ? schema : { ...schema, querystring: queryDocument };
+  if (requestExamples === undefined || typeof schema.body !== 'object') return document;
+  return { ...document, body: { ...schema.body, 'x-examples': requestExamples } };
 }
 
 /**

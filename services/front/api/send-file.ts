@@ -1,15 +1,20 @@
 import { Readable } from 'node:stream';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { downloadName } from '@webcapture/shared/files/file-name.ts';
-import type { ByteRange, FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
-import type { FastifyReply } from 'fastify';
+import { cacheControl, contentDisposition, downloadName } from '@webcapture/shared/files/file-name.ts';
+import {
+  type ByteRange,
+  FileReplacedError,
+  type FileStore,
+  type StoredFile,
+} from '@webcapture/shared/files/file-store.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CaptureFile } from '../capture/answer.ts';
 
 /** A client that takes no byte for so long is given up, so that it does not hold memory for ever. */
 const stallTimeoutMs = 60_000;
 
 /** What a browser may do with a file that came from a foreign page: show it, nothing more. */
-export const fileHeaders = {
+const containment = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; sandbox",
 } as const;
@@ -33,7 +38,7 @@ export async function fileBody(store: Pick<FileStore, 'read'>, file: StoredFile,
 }
 
 /** Closes the connection when the client stops reading. */
-export function giveUpWhenStalled({ raw }: FastifyReply): void {
+function giveUpWhenStalled({ raw }: FastifyReply): void {
   raw.setTimeout(stallTimeoutMs, () => raw.destroy());
 }
 
@@ -51,7 +56,7 @@ export async function sendCapture(
   giveUpWhenStalled(reply);
   return reply
     .headers({
-      ...fileHeaders,
+      ...containment,
       'content-type': outcome.mimeType,
       'content-length': size,
       'content-disposition': `inline; filename="${downloadName(record.uuid, record.options.format)}"`,
@@ -65,3 +70,132 @@ async function readFile(name: string, store: Pick<FileStore, 'stat' | 'read'>) {
   if (file === null) throw new ServiceError('STORAGE_FAILED', 'The file of the capture is no longer there.');
   return { body: await fileBody(store, file), size: file.size };
 }
+
+interface SendFileOptions {
+  readonly store: Pick<FileStore, 'read'>;
+  /** Unix milliseconds. */
+  readonly now: number;
+  /** Unix milliseconds: copies end then, or with the file, whichever is sooner. */
+  readonly copiesUntil?: number;
+  /** Those of the file, where they are at hand: else they are read from the store. */
+  readonly bytes?: Buffer | null;
+}
+
+/**
+ * Answers GET and HEAD with a file: all of it, the range that was asked for, or that the client has it already.
+ *
+ * @throws ServiceError STORAGE_FAILED; {@link FileReplacedError}: see {@link lookAgain}
+ */
+export async function sendFile(
+  { method, headers }: FastifyRequest,
+  reply: FastifyReply,
+  file: StoredFile,
+  { store, now, copiesUntil = Infinity, bytes = null }: SendFileOptions,
+): Promise<FastifyReply> {
+  const fileHeaders = headersOf({ ...file, expiresAt: Math.min(file.expiresAt, copiesUntil) }, now);
+  if (isNotModified(headers, file)) return reply.code(304).headers(fileHeaders).send();
+  const { range: asked, 'if-range': ifRange } = headers;
+  // RFC 9110, 14.2: a range is for GET only.
+  const range = method === 'GET' && isRangeMeant(ifRange?.toString(), file) ? byteRange(asked, file.size) : null;
+  if (range === 'unsatisfiable') {
+    const refusal = { 'content-range': `bytes */${file.size}`, 'cache-control': 'no-store' };
+    return reply
+      .code(416)
+      .headers({ ...fileHeaders, ...refusal })
+      .send();
+  }
+
+  const { start, end } = range ?? { start: 0, end: file.size - 1 };
+  const atHand = bytes?.length === file.size ? bytes.subarray(start, end + 1) : null;
+  const body = method === 'HEAD' ? undefined : (atHand ?? (await fileBody(store, file, range ?? undefined)));
+  if (range !== null) void reply.code(206).header('content-range', `bytes ${start}-${end}/${file.size}`);
+  void reply.headers({ ...fileHeaders, 'content-type': file.contentType, 'content-length': end - start + 1 });
+  if (body !== undefined) giveUpWhenStalled(reply);
+  return reply.send(body);
+}
+
+/** A file that is replaced between the look at it and the reading of it is looked at again, so often. */
+const maxLooks = 3;
+
+/** Answers with a file; once more when it was replaced meanwhile. */
+export async function lookAgain<T>(answer: () => Promise<T>): Promise<T> {
+  for (let look = 1; ; look += 1) {
+    try {
+      return await answer();
+    } catch (error) {
+      if (!(error instanceof FileReplacedError) || look === maxLooks) throw error;
+    }
+  }
+}
+
+function headersOf(file: StoredFile, now: number): Record<string, string> {
+  return {
+    ...containment,
+    etag: `"${file.etag}"`,
+    'last-modified': new Date(file.storedAt).toUTCString(),
+    'accept-ranges': 'bytes',
+    'cache-control': cacheControl(file, now),
+    'content-disposition': contentDisposition(file),
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': 'Content-Length, Content-Range, ETag',
+    'cross-origin-resource-policy': 'cross-origin',
+  };
+}
+
+/**
+ * What a Range header (RFC 9110, 14.2) asks of a file: the bytes of one range, null for the whole file (no header, a
+ * unit or a form that we do not know, several ranges), or `unsatisfiable`.
+ */
+export function byteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null {
+  const [, first = '', last = ''] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? '') ?? [];
+  if (first === '' && last === '') return null;
+  if (first === '') {
+    const count = Math.min(Number(last), size);
+    return count === 0 ? 'unsatisfiable' : { start: size - count, end: size - 1 };
+  }
+  const start = Number(first);
+  if (last !== '' && Number(last) < start) return null;
+  if (start >= size) return 'unsatisfiable';
+  return { start, end: last === '' ? size - 1 : Math.min(Number(last), size - 1) };
+}
+
+/** The validators of a file: a strong tag without quotes, and Unix milliseconds. */
+interface Validators {
+  readonly etag: string;
+  readonly storedAt: number;
+}
+
+/** Whether the client has this very file already (RFC 9110, 13.1.2 and 13.1.3): then it is answered 304. */
+export function isNotModified(
+  headers: { readonly 'if-none-match'?: string | undefined; readonly 'if-modified-since'?: string | undefined },
+  file: Validators,
+): boolean {
+  const tags = headers['if-none-match'];
+  if (tags !== undefined) {
+    return tags.trim() === '*' || tags.split(',').some((tag) => tag.trim().replace(/^W\//, '') === `"${file.etag}"`);
+  }
+  const since = Date.parse(headers['if-modified-since'] ?? '');
+  return inSeconds(file.storedAt) <= inSeconds(since);
+}
+
+/** Whether a Range header counts (RFC 9110, 13.1.5): without If-Range always, else for the very file that it names. */
+export function isRangeMeant(ifRange: string | undefined, file: Validators): boolean {
+  if (ifRange === undefined) return true;
+  const value = ifRange.trim();
+  if (value.startsWith('"')) return value === `"${file.etag}"`;
+  return inSeconds(Date.parse(value)) === inSeconds(file.storedAt);
+}
+
+/** HTTP dates have no milliseconds. Not a number stays that, and equals nothing. */
+const inSeconds = (time: number) => Math.floor(time / 1000);
+
+const text = (description: string) => ({ type: 'string', description });
+
+/** What the document says of the headers of {@link sendFile}. */
+export const fileResponseHeaders = {
+  etag: text('A strong validator of the bytes.'),
+  'last-modified': text('Time at which the file was stored.'),
+  'accept-ranges': text('Always "bytes".'),
+  'cache-control': text('Caching ends when the file expires, or earlier for a file that may be refreshed.'),
+  'content-disposition': text('"inline", with a file name.'),
+};

@@ -5,7 +5,8 @@ import {
   type RotateWebhookSecret,
   type WebhookSecretView,
 } from '@webcapture/shared/api/webhook.ts';
-import type { WebhookSecret, WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
+import type { RotatedSecret } from '@webcapture/shared/accounts/rotated-secret.ts';
+import type { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
@@ -79,7 +80,7 @@ export function webhooksRoutes(app: FastifyInstance, { authenticator, webhookSec
   });
 }
 
-function secretView({ secret, former }: WebhookSecret, now: number): WebhookSecretView {
+function secretView({ secret, former }: RotatedSecret, now: number): WebhookSecretView {
   const previous = former.filter(({ until }) => until > now);
   return {
     secret,

@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { type ChangedKey, type FoundKey, hashKey, type KeyRecord, type Keys, newApiKey } from './keys.ts';
+import type { LinkSecret, LinkSecrets } from './link-secrets.ts';
 import type { Scope } from '@webcapture/shared/api/api-key.ts';
 import type { KeyView, NewKeyView, RevokedKeyView } from '@webcapture/shared/api/api-key.ts';
 import { compareAndSet } from '@webcapture/shared/nats/retry.ts';
@@ -14,8 +15,11 @@ interface MadeKey {
 
 interface KeyIssuerDeps {
   readonly keys: Pick<Keys, 'put' | 'find' | 'change' | 'add' | 'madeByKey'>;
+  readonly linkSecrets: Pick<LinkSecrets, 'rotate' | 'endMadeBy'>;
   /** A key has changed: what is remembered of it is no longer true. */
   readonly onChange: (hash: string) => void;
+  /** So has the signing secret of a key, by its id. */
+  readonly onLinkSecret: (id: string) => void;
   readonly now: () => number;
 }
 
@@ -34,7 +38,7 @@ interface Revoked {
   readonly isComplete: boolean;
 }
 
-/** Makes, rotates and revokes keys. */
+/** Makes, rotates and revokes keys, and makes the secrets that sign links in their name. */
 export class KeyIssuer {
   readonly #deps: KeyIssuerDeps;
 
@@ -96,22 +100,16 @@ export class KeyIssuer {
     const { keys, now: clock, onChange } = this.#deps;
     const { account } = caller;
     return compareAndSet(async () => {
-      const old = await keys.find(account, id);
-      if (old === null) throw noSuchKey();
+      const old = await this.#findWithin(caller, id);
       const now = clock();
-      const { name, scopes, revokedAt, expiresAt, rotatedFrom, rotatedTo } = old.value;
-      if (revokedAt !== undefined) throw new ServiceError('CONFLICT', 'This key was revoked. Create another one.');
-      if (expiresAt !== undefined && expiresAt <= now) {
-        throw new ServiceError('CONFLICT', 'This key has expired. Create another one.');
-      }
-      checkScopes(scopes, caller.scopes);
+      const { name, scopes, expiresAt, rotatedFrom, rotatedTo } = old.value;
       const before = rotatedFrom === undefined ? null : await keys.find(account, rotatedFrom);
       const after = rotatedTo === undefined ? null : await keys.find(account, rotatedTo);
       const end = after === null ? renewedEnd(old.value, now) : endOfSuccessor(after.value, now);
 
       const isItself = caller.id === id;
       const actor = isItself ? old : await this.#stillValid(caller);
-      if (!isItself && (end ?? Infinity) > (actor.value.expiresAt ?? Infinity)) throw outlivesCaller();
+      if (!isItself && (end ?? Infinity) > (actor.value.expiresAt ?? Infinity)) throw outlivesCaller('new key');
       const origin = isItself
         ? { madeBy: id, ...(old.value.notAfter === undefined ? {} : { notAfter: old.value.notAfter }) }
         : originOf(actor.value);
@@ -137,7 +135,8 @@ export class KeyIssuer {
 
   /**
    * Ends a key at once; one that was revoked before stays as it is. With `cascade`, those that were made with it end too,
-   * and those that were made with them: it has ended before they are looked for, so that none is made behind.
+   * and those that were made with them: it has ended before they are looked for, so that none is made behind. So do the
+   * secrets for links that any of them has made.
    *
    * @param account whose key it must be; null for any
    * @param keep id of a key that stays with all that it has made: the one that sends the request
@@ -166,7 +165,13 @@ export class KeyIssuer {
         alsoRevoked.push(...ended.flatMap((one) => (one?.isNew === true ? [one.record.id] : [])));
       }
     }
+    if (cascade) await this.#endLinkSecrets(record.account, new Set([id, ...seen]));
     return { record, alsoRevoked, isComplete: true };
+  }
+
+  async #endLinkSecrets(account: string, makers: ReadonlySet<string>): Promise<void> {
+    const { linkSecrets, onLinkSecret } = this.#deps;
+    for (const id of await linkSecrets.endMadeBy(account, makers)) onLinkSecret(id);
   }
 
   /** Ids of the keys that were made with a key, directly or not, but for one of them and what was made with that. */
@@ -189,6 +194,37 @@ export class KeyIssuer {
     if (changed === null) return null;
     this.#deps.onChange(changed.hash);
     return { record: changed.record, isNew };
+  }
+
+  /**
+   * Makes a secret that signs links in the name of a key. Whoever has it can do what the key can for as long as that lives.
+   *
+   * @param graceMs for so long the secret before it counts too
+   * @throws ServiceError as {@link rotate}
+   */
+  async makeLinkSecret(caller: KeyRecord, id: string, graceMs: number): Promise<LinkSecret> {
+    const { linkSecrets, now, onLinkSecret } = this.#deps;
+    const made = await compareAndSet(async () => {
+      const key = await this.#findWithin(caller, id);
+      const maker = caller.id === id ? key : await this.#stillValid(caller);
+      if ((key.value.expiresAt ?? Infinity) > (maker.value.expiresAt ?? Infinity)) throw outlivesCaller('key');
+      return linkSecrets.rotate(key, maker, { graceMs, now: now() });
+    });
+    onLinkSecret(id);
+    return made;
+  }
+
+  /** A key of the caller's account that works, and can do no more than the caller. */
+  async #findWithin(caller: KeyRecord, id: string): Promise<FoundKey> {
+    const found = await this.#deps.keys.find(caller.account, id);
+    if (found === null) throw noSuchKey();
+    const { scopes, revokedAt, expiresAt } = found.value;
+    if (revokedAt !== undefined) throw new ServiceError('CONFLICT', 'This key was revoked. Create another one.');
+    if (expiresAt !== undefined && expiresAt <= this.#deps.now()) {
+      throw new ServiceError('CONFLICT', 'This key has expired. Create another one.');
+    }
+    checkScopes(scopes, caller.scopes);
+    return found;
   }
 
   /** The record of the key that sends a request, as the leader has it: what a front remembers can be a moment old. */
@@ -238,10 +274,10 @@ function endOfSuccessor({ revokedAt, expiresAt }: KeyRecord, now: number): numbe
 const isValid = ({ revokedAt, expiresAt }: KeyRecord, now: number) =>
   revokedAt === undefined && (expiresAt === undefined || expiresAt > now);
 
-const outlivesCaller = () =>
+const outlivesCaller = (what: string) =>
   new ServiceError(
     'FORBIDDEN',
-    'The new key would live longer than the API key of this request. Use an API key that lives at least as long.',
+    `The ${what} would live longer than the API key of this request. Use an API key that lives at least as long.`,
   );
 
 /**

@@ -152,12 +152,6 @@ export class Keys {
   }
 }
 
-/** Where writes of keys are heard. */
-export const keySubjects = '$KV.db.key.*';
-
-/** The hash in a subject where a write of a key was heard. */
-export const keyHashOf = (subject: string): string => subject.slice('$KV.db.key.'.length);
-
 const keyIdOf = ({ account, id }: KeyRecord) => `keyid.${account}.${id}`;
 
 /** What a key is kept under: lower-case hex. */

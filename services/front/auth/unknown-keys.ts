@@ -1,7 +1,7 @@
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { connectionId } from '@webcapture/shared/nats/watch.ts';
-import { keyHashOf, keySubjects, type Keys } from './keys.ts';
+import type { Keys } from './keys.ts';
 import { LRUCache } from 'lru-cache';
 
 /** For how long a key is taken to be missing that was missing; when it is written, it is no longer. */
@@ -29,6 +29,8 @@ const maxWaiting = 5000;
 interface UnknownKeysDeps {
   readonly session: NatsSession;
   readonly keys: Pick<Keys, 'existing'>;
+  /** Of other entries of the bucket `db` that anybody can ask for, by what stands behind it in place of a hash. */
+  readonly prefix?: string;
 }
 
 interface Waiting {
@@ -60,10 +62,11 @@ export class UnknownKeys {
     this.#deps = deps;
     this.#now = now;
     this.#filledAt = now();
-    deps.session.nc.subscribe(keySubjects, {
+    const subjects = `$KV.db.${deps.prefix ?? 'key'}.`;
+    deps.session.nc.subscribe(`${subjects}*`, {
       callback: (error, { subject }) => {
         if (error !== null) return;
-        const hash = keyHashOf(subject);
+        const hash = subject.slice(subjects.length);
         this.#written.set(hash, true);
         this.#missing.delete(hash);
       },

@@ -8,7 +8,7 @@ import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { withRetryAfter, type Admission, type Reservation } from '../admission.ts';
-import type { Authenticator } from '../auth/authenticator.ts';
+import type { Authenticator, Caller } from '../auth/authenticator.ts';
 import type { RequestFacts } from '../http/request-facts.ts';
 import { LeaseLostError, readIdempotencyKey, type Idempotency, type IdempotencyLease } from './idempotency.ts';
 import type { ResponseCache } from './response-cache.ts';
@@ -34,10 +34,12 @@ export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps {
 }
 
 /** A request for a capture, as the schema let it through. */
-interface CaptureCall {
+export interface CaptureCall {
   readonly body: CaptureRequest;
   /** The Authorization header. */
   readonly authorization: string | undefined;
+  /** Who sends it, where that has been found out without the header. */
+  readonly caller?: Caller;
   /** All Idempotency-Key headers, as received. */
   readonly idempotencyKeys: readonly string[];
   readonly clientGone: AbortSignal;
@@ -78,10 +80,11 @@ export class CapturePipeline {
     const key = readIdempotencyKey(call.idempotencyKeys);
 
     // Look the cache up: for a candidate only, of which nothing is told before the API key has been checked.
-    const candidate = await responseCache.candidate(authorization, accepted.cacheKey);
+    const candidate = await responseCache.candidate(call, accepted.cacheKey);
 
     // Authenticate.
-    const { account } = await authenticator.authenticate(authorization, 'capture', 'UNAUTHORIZED');
+    const caller = call.caller ?? (await authenticator.authenticate(authorization, 'capture', 'UNAUTHORIZED'));
+    const { account } = caller;
     facts.account = account.id;
 
     // Idempotency: an earlier request has answered, or this one gets the lease to do so.

@@ -16,7 +16,7 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import type { Authenticator } from '../auth/authenticator.ts';
+import type { Authenticator, Caller } from '../auth/authenticator.ts';
 import type { WaitClock } from '../http/request-facts.ts';
 import { WatchedReadCache } from '../read-cache.ts';
 
@@ -116,15 +116,19 @@ export class ResponseCache {
   }
 
   /**
-   * A capture that could answer the request, under the account that the token of the Authorization header belongs to.
+   * A capture that could answer the request, under the account of the caller, or that the token of the Authorization header belongs to.
    * Whether the API key holds is to be found out before anything of it is told. Never throws for want of NATS: then there
    * is none.
    */
-  async candidate(authorization: string | undefined, key: CacheKey | undefined): Promise<CaptureRecord | null> {
+  async candidate(
+    { authorization, caller }: { readonly authorization: string | undefined; readonly caller?: Caller },
+    key: CacheKey | undefined,
+  ): Promise<CaptureRecord | null> {
     if (key === undefined) return null;
     try {
-      const lookup = this.#deps.authenticator.accountOf(authorization);
-      const account = await withDeadline(lookup, lookupTimeoutMs, 'looking up a key');
+      const lookUp = () =>
+        withDeadline(this.#deps.authenticator.accountOf(authorization), lookupTimeoutMs, 'looking up a key');
+      const account = caller?.account.id ?? (await lookUp());
       if (account === null) return null;
       const entry = await this.#recent.get(cacheSubject(account, key.name), () =>
         withDeadline(this.#deps.cache.get(account, key.name), lookupTimeoutMs, 'reading the cache'),

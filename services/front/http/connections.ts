@@ -107,5 +107,6 @@ export class Connections {
   }
 }
 
-/** Its API key has been found to hold. */
-const isOfHolder = ({ facts }: FastifyRequest) => facts.caller !== undefined || facts.account !== undefined;
+/** Its API key has been found to hold. Whoever opens a link that is signed with one holds none. */
+const isOfHolder = ({ facts }: FastifyRequest) =>
+  facts.isByLink !== true && (facts.caller !== undefined || facts.account !== undefined);

@@ -8,11 +8,19 @@ import { RetryLaterError } from '../admission.ts';
 import { chunkBytes } from './body-reader.ts';
 import { ShedError } from './client-limits.ts';
 import { awaitsContinue } from './continue.ts';
+import { errorPicture, wantsPicture } from './error-picture.ts';
 
 /** Seconds after which a request that was turned away for want of room may be tried again, if nobody knows better. */
 const defaultRetrySeconds = 5;
 
-/** Answers every error in the envelope of failures; its cause goes to the log. */
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whoever asks for pictures, and for no text, gets errors as pictures. */
+    readonly picturesErrors?: boolean;
+  }
+}
+
+/** Answers every error in the envelope of failures, or as a picture; its cause goes to the log. */
 export async function answerError(
   thrown: FastifyError | Error,
   request: FastifyRequest,
@@ -30,14 +38,21 @@ export async function answerError(
     void reply.header('retry-after', seconds);
   }
   if (error instanceof MethodNotAllowedError) void reply.header('allow', error.allowed.join(', '));
-  await sendRefusal(request, reply.code(error.status), failure(error.code, error.message), error);
+  void reply.code(error.status);
+  if (request.routeOptions.config.picturesErrors === true && wantsPicture(request.headers.accept)) {
+    void reply.headers({ 'content-type': 'image/png', 'x-error-code': error.code });
+    await sendRefusal(request, reply, errorPicture(error), error);
+    return;
+  }
+  void reply.type('application/json; charset=utf-8');
+  await sendRefusal(request, reply, Buffer.from(JSON.stringify(failure(error.code, error.message))), error);
 }
 
 /** Sends an error, whatever the client still has to send of its request. */
 async function sendRefusal(
   { raw, headers, facts }: FastifyRequest,
   reply: FastifyReply,
-  answer: object,
+  answer: Buffer,
   error: ServiceError,
 ): Promise<void> {
   facts.body?.stop();
@@ -59,15 +74,12 @@ async function sendRefusal(
     await reply.send(answer);
     return;
   }
-  const text = JSON.stringify(answer);
   async function* answerAndDrain() {
-    yield text;
+    yield answer;
     facts.isAnswered = true;
     await drainBody(raw, (bytes) => (facts.bodyBytes = (facts.bodyBytes ?? 0) + bytes));
   }
-  void reply
-    .header('content-type', 'application/json; charset=utf-8')
-    .header('content-length', Buffer.byteLength(text));
+  void reply.header('content-length', answer.length);
   await reply.send(Readable.from(answerAndDrain()));
 }
 

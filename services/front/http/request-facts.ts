@@ -37,6 +37,8 @@ export class RequestFacts {
   /** What reading its body has cost, in bytes, where bodies of anybody are read. */
   bodyBytes?: number;
   account?: string;
+  /** It is of whoever has got hold of a signed link, in the name of the account. */
+  isByLink?: true;
   /** Whose key it carries, once that has been checked. */
   caller?: Caller;
   /** The capture that it is about. */

@@ -240,10 +240,16 @@ function closest(fields: readonly string[], name: string): string | undefined {
 const isContained = (name: string) => (field: string) =>
   name.length >= 4 && field.length >= 4 && (plain(field).includes(name) || name.includes(plain(field)));
 
-function schemaAt(root: JsonSchema, path: readonly string[]): JsonSchema | undefined {
+const schemaAt = (root: JsonSchema, path: readonly string[]) => objectOf(fieldAt(root, path));
+
+/** The schema of a field by its path from the root; undefined: there is none. */
+export function fieldAt(root: JsonSchema, path: readonly string[]): JsonSchema | undefined {
   let schema: JsonSchema | undefined = root;
-  for (const step of path) schema = objectOf(schema)?.properties?.[step];
-  return objectOf(schema);
+  for (const step of path) {
+    const properties: JsonSchema['properties'] = objectOf(schema)?.properties;
+    schema = properties !== undefined && Object.hasOwn(properties, step) ? properties[step] : undefined;
+  }
+  return schema;
 }
 
 /** Of alternatives, the one that is an object. */

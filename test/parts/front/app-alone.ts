@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { KeyRecord } from '../../../services/front/auth/keys.ts';
+import type { VerifiedLink } from '../../../services/front/auth/capture-links.ts';
 import { Authenticator } from '../../../services/front/auth/authenticator.ts';
 import { KeyIssuer } from '../../../services/front/auth/key-issuer.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
@@ -37,6 +38,8 @@ export function buildAppAlone(
     lookUp?: (hash: string) => Promise<KeyRecord | null>;
     registry?: Registry;
     adminToken?: string;
+    /** In place of the verification of a link. */
+    verifyLink?: () => Promise<VerifiedLink>;
     dispatch?: () => Promise<never>;
     /** What stands in for everything behind the application. */
     beyond?: () => never;
@@ -55,7 +58,9 @@ export function buildAppAlone(
   });
   const keyIssuer = new KeyIssuer({
     keys: { put: beyond, find: beyond, change: beyond, add: beyond, madeByKey: beyond },
+    linkSecrets: { rotate: beyond, endMadeBy: beyond },
     onChange: beyond,
+    onLinkSecret: beyond,
     now: Date.now,
   });
   const metrics = createFrontMetrics(options.registry ?? new Registry(), {
@@ -115,6 +120,7 @@ export function buildAppAlone(
       leaving: new AbortController().signal,
     },
     capture: { pipeline, authenticator, store, metrics },
+    captureLinks: { links: { verify: options.verifyLink ?? beyond }, now },
     captures: {
       cdnUrl,
       authenticator,
@@ -131,6 +137,7 @@ export function buildAppAlone(
     },
     files: { store, links: null, now },
     keys: { authenticator, keys: { list: beyond }, keyIssuer, now },
+    signingSecrets: { authenticator, keyIssuer },
     webhooks: { authenticator, webhookSecrets: { get: beyond, rotate: beyond }, now },
     usage: { authenticator, usage: { read: beyond }, limiter: { inFlight: beyond }, now },
     admin: {

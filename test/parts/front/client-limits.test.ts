@@ -4,7 +4,9 @@ import { Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { scopes } from '@webcapture/shared/api/api-key.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { VerifiedLink } from '../../../services/front/auth/capture-links.ts';
 import { hashKey } from '../../../services/front/auth/keys.ts';
+import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { until } from '../../harness/until.ts';
 import { buildAppAlone } from './app-alone.ts';
 
@@ -204,6 +206,21 @@ describe('connections', () => {
     expect(await answered(open(), holds)).toBe('429');
     expect(await answered(holder, holds)).toBe('429');
     for (const socket of [holder, ...strangers]) socket.destroy();
+  });
+
+  test('that have opened a signed link are those of strangers: whoever reads a mail has it', async () => {
+    const account = { id: 'a', name: 'a', createdAt: 0, ...demoLimits };
+    const options: VerifiedLink['options'] = [['url', 'https://example.com/']];
+    const link = { caller: { account, key: record }, expiresAt: Date.now() + 60_000, options };
+    const open = await listen({ maxConnectionsPerAddress: 5, verifyLink: async () => link });
+    const sockets = Array.from({ length: 20 }, () => open().on('error', () => undefined));
+    const answers = sockets.map((socket) => {
+      socket.write('GET /capture?url=x HTTP/1.1\r\nHost: x\r\n\r\n');
+      return new Promise<string>((resolve) => socket.once('data', (answer) => resolve(String(answer).slice(9, 12))));
+    });
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(['429']));
+    await until('the oldest to be closed', async () => (await connections()) === 5);
+    for (const socket of sockets) socket.destroy();
   });
 
   test('of an address that come all at once, each with its request, are all answered', async () => {

@@ -52,6 +52,8 @@ test('it is valid OpenAPI 3.1 of version 1.0.0', async () => {
 test('it has every route', () => {
   expect(operations().map(({ path, method }) => `${method} ${path}`)).toEqual([
     'post /capture',
+    'get /capture',
+    'head /capture',
     'get /captures',
     'get /captures/{uuid}',
     'delete /captures/{uuid}',
@@ -62,6 +64,7 @@ test('it has every route', () => {
     'post /keys',
     'post /keys/{id}/rotate',
     'delete /keys/{id}',
+    'post /keys/{id}/signing-secret',
     'get /webhooks/secret',
     'post /webhooks/secret/rotate',
     'get /usage',
@@ -88,8 +91,9 @@ test('only what needs a key, or the admin token, asks for one', () => {
       .filter(isOpen)
       .map(({ path }) => path),
   );
-  for (const { path, operation } of operations().filter((each) => !isOpen(each))) {
-    const scheme = path.startsWith('/admin/') ? 'adminToken' : 'apiKey';
+  for (const { path, method, operation } of operations().filter((each) => !isOpen(each))) {
+    const isLink = path === '/capture' && method !== 'post';
+    const scheme = path.startsWith('/admin/') ? 'adminToken' : isLink ? 'signedLink' : 'apiKey';
     expect(operation.security, path).toEqual([{ [scheme]: [] }]);
   }
 });
@@ -176,6 +180,29 @@ test('the Idempotency-Key header and that of a replayed answer are documented', 
   const operation = document.paths['/capture']?.['post'] as Operation & { readonly parameters?: readonly object[] };
   expect(operation.parameters).toContainEqual(expect.objectContaining({ in: 'header', name: 'idempotency-key' }));
   expect(operation.responses['200']).toHaveProperty(['headers', 'idempotent-replayed']);
+});
+
+test('a link has a parameter for each option, by its dotted name, but for those that cannot be in one', () => {
+  const { parameters = [] } = document.paths['/capture']?.['get'] ?? {};
+  const names = parameters.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['key', 'expires', 'url', 'viewport.width', 'hide', 'waitFor.state']));
+  const tops = new Set(names.map((name) => name.split('.')[0]));
+  const refused = [
+    'responseType',
+    'background',
+    'webhook',
+    'persistence',
+    'extract',
+    'html',
+    'headers',
+    'headersFor',
+    'cookies',
+    'auth',
+    'css',
+    'script',
+  ];
+  const options = Object.keys(captureRequestSchema.properties).filter((name) => !refused.includes(name));
+  expect(tops).toEqual(new Set([...options, 'key', 'expires']));
 });
 
 test('the list of devices needs no key, may be kept by caches, and is what the document says', async () => {

@@ -1,10 +1,12 @@
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
 import { hashKey, Keys } from '../../../services/front/auth/keys.ts';
 import { scopes } from '@webcapture/shared/api/api-key.ts';
 import { Authenticator } from '../../../services/front/auth/authenticator.ts';
+import { CaptureLinks } from '../../../services/front/auth/capture-links.ts';
+import { linkSecretPrefix, LinkSecrets } from '../../../services/front/auth/link-secrets.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { UnknownKeys } from '../../../services/front/auth/unknown-keys.ts';
 import { startTestNats, streamSettings, type TestNats } from '../../harness/nats-session.ts';
@@ -112,6 +114,49 @@ test('the same unknown key again is not looked up, and works on every front as s
   // What is heard of the key has come when the answer to a later request has.
   for (const { session } of fronts) await session.nc.flush();
   for (const { ask } of fronts) expect(await ask(key)).toBe('OK');
+});
+
+test('2,000 links of keys that nobody has cost few reads, and right ones go on working, known to the front or not', async () => {
+  const session = await nats.connect();
+  const keys = new Keys(session);
+  const secrets = new LinkSecrets(session);
+  const links = new CaptureLinks({
+    secrets,
+    authenticator: new Authenticator({ keys, accounts: new Accounts(session), defaultLimits: demoLimits }),
+    unknownKeys: new UnknownKeys({ session, keys: secrets, prefix: linkSecretPrefix }),
+    now: Date.now,
+    lookupTimeoutMs: 30_000,
+  });
+  const expires = String(Math.floor(Date.now() / 1000) + 60);
+  const open = (id: string, secret: string) => {
+    const text = `GET /capture?expires=${expires}&key=${id}`;
+    const signature = createHmac('sha256', secret).update(text).digest('hex');
+    return links.verify(String(new URLSearchParams({ key: id, expires, signature }))).then(
+      () => 'OK',
+      (error: unknown) => (error instanceof ServiceError ? error.code : String(error)),
+    );
+  };
+  const newLink = async () => {
+    const hash = hashKey(await makeKey());
+    const { value, revision } = (await keys.get(hash)) ?? {};
+    if (value === undefined || revision === undefined) throw new Error('the key is not there');
+    const found = { value, revision, hash };
+    const { secret } = await secrets.rotate(found, found, { graceMs: 0, now: Date.now() });
+    return () => open(value.id, secret);
+  };
+  const [known, fresh] = [await newLink(), await newLink()];
+  expect(await known()).toBe('OK');
+  const reads = await readsDuring(async () => {
+    const attacking = Promise.all(Array.from({ length: 2000 }, () => open(randomUUID(), 'x')));
+    expect(await Promise.all([known(), fresh()])).toEqual(['OK', 'OK']);
+    expect(new Set(await attacking)).toEqual(new Set(['UNAUTHORIZED']));
+    expect(await (await newLink())()).toBe('OK');
+    // What can be no id is not looked up at all.
+    expect(new Set(await Promise.all(['', 'a.b', '*', '>', 'x'.repeat(100)].map((id) => open(id, 'x'))))).toEqual(
+      new Set(['UNAUTHORIZED']),
+    );
+  });
+  expect(reads).toBeLessThan(300);
 });
 
 test('the preset key works again, on fronts that go on, when NATS has come back with an empty disk', async () => {

@@ -549,10 +549,10 @@ describe('what is not there', () => {
   });
 
   test.each([
-    ['GET', '/capture', 'POST'],
-    ['HEAD', '/capture', 'POST'],
-    ['PUT', '/capture', 'POST'],
-    ['OPTIONS', '/capture/', 'POST'],
+    ['GET', '/webhooks/secret/rotate', 'POST'],
+    ['HEAD', '/webhooks/secret/rotate', 'POST'],
+    ['PUT', '/capture', 'GET, HEAD, POST'],
+    ['OPTIONS', '/capture/', 'GET, HEAD, POST'],
     ['DELETE', '/status', 'GET, HEAD'],
     ['POST', '/captures/x', 'DELETE, GET, HEAD'],
     ['POST', '/files/x', 'GET, HEAD'],

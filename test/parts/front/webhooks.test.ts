@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WebhookSecretView } from '@webcapture/shared/api/webhook.ts';
-import { signingSecrets, WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
+import { signingSecrets } from '@webcapture/shared/accounts/rotated-secret.ts';
+import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { dataOf, send } from './accounts.ts';
 import { startStand, type Stand } from './stand.ts';
 

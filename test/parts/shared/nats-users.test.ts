@@ -368,6 +368,7 @@ describe('a controller', () => {
     'results.us-east.a',
     '$JS.ACK.RESULTS.settle.1.1.1.1700000000000000000.0',
     '$KV.db.key.abc',
+    '$KV.db.linksecret.abc',
     '$KV.db.account.a',
     '_INBOX.front.a',
     '$SYS.REQ.SERVER.PING',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { signingSecrets, WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
+import { signingSecrets } from '@webcapture/shared/accounts/rotated-secret.ts';
+import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 
 let nats: TestNats;

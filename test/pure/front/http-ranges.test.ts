@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { byteRange, isNotModified, isRangeMeant } from '../../../services/front/api/files.ts';
+import { byteRange, isNotModified, isRangeMeant } from '../../../services/front/api/send-file.ts';
 
 test.each<[string | undefined, ReturnType<typeof byteRange>]>([
   [undefined, null],

@@ -1,5 +1,6 @@
 import { Gauge, Histogram, type Registry } from 'prom-client';
-import { signingSecrets, type WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
+import { signingSecrets } from '@webcapture/shared/accounts/rotated-secret.ts';
+import type { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { webhookEvents } from '@webcapture/shared/api/webhook.ts';
 import type { CaptureRecord, WebhookDelivery } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';

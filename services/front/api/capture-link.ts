@@ -1,0 +1,154 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type CaptureRequest, captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
+import { mimeTypes } from '@webcapture/shared/api/formats.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { CaptureLinks, VerifiedLink } from '../auth/capture-links.ts';
+import type { CaptureFile } from '../capture/answer.ts';
+import { bodyOfLink, linkOptionSchemas } from '../capture/link-options.ts';
+import { fillInDevice } from '../capture/visitor-rules.ts';
+import { clientGone } from '../http/request-facts.ts';
+import { explainErrors } from '../validation/explain-errors.ts';
+import { rateLimitHeaderSchemas } from './answers.ts';
+import { answerCapture, captureFailures, type CaptureRouteDeps } from './capture.ts';
+import { fileResponseHeaders, lookAgain, sendFile } from './send-file.ts';
+
+export interface CaptureLinkDeps extends CaptureRouteDeps {
+  readonly links: Pick<CaptureLinks, 'verify'>;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** GET and HEAD /capture: a signed link that is answered with the file, so that an `<img>` can show it. */
+export function captureLinkRoute(app: FastifyInstance, deps: CaptureLinkDeps): void {
+  const { links } = deps;
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+    // Pages of any origin show what the link answers, its errors too.
+    void reply.headers({
+      'cache-control': 'no-store',
+      'access-control-allow-origin': '*',
+      'cross-origin-resource-policy': 'cross-origin',
+    });
+    request.facts.isByLink = true;
+    const link = await links.verify(queryOf(request.url));
+    const body = validBody(request, link);
+    const call = {
+      body,
+      authorization: undefined,
+      caller: link.caller,
+      idempotencyKeys: [],
+      clientGone: clientGone(reply),
+    };
+    return answerCapture(request, reply, call, deps, async ({ file }) => {
+      if (file === undefined) throw new TypeError('the answer to a link has no file');
+      return sendCaptured(request, reply, file, { deps, link, maxAgeMs: 1000 * body.responseCache.ttl });
+    });
+  };
+  const config = { shedsLoad: true, picturesErrors: true, queryDocument };
+  app.route({
+    method: 'GET',
+    url: '/capture',
+    exposeHeadRoute: false,
+    schema: linkDocument('GET'),
+    config,
+    handler,
+  });
+  app.route({
+    method: 'HEAD',
+    url: '/capture',
+    schema: linkDocument('HEAD'),
+    config: { ...config, swagger: { exposeHeadRoute: true } },
+    handler,
+  });
+}
+
+/** What stands behind the question mark of a request's target. */
+export const queryOf = (url: string) => (url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
+
+/** The body that the link stands for, validated as that of POST /capture. Throws a VALIDATION_ERROR. */
+function validBody(request: FastifyRequest, { options }: VerifiedLink): CaptureRequest {
+  const body = bodyOfLink(options);
+  fillInDevice(body);
+  const validate = request.compileValidationSchema(captureRequestSchema, 'body');
+  if (validate(body) !== true) {
+    throw new ServiceError('VALIDATION_ERROR', explainErrors(validate.errors ?? [], captureRequestSchema));
+  }
+  return body as unknown as CaptureRequest;
+}
+
+interface SendTerms {
+  readonly deps: Pick<CaptureLinkDeps, 'store' | 'now'>;
+  readonly link: VerifiedLink;
+  /** How old a capture the link takes. */
+  readonly maxAgeMs: number;
+}
+
+/** Copies are good for as long as this very answer would be: until the link asks for a newer capture, or has expired. */
+function sendCaptured(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { record, outcome, bytes }: CaptureFile,
+  { deps: { store, now }, link, maxAgeMs }: SendTerms,
+): Promise<FastifyReply> {
+  const copiesUntil = Math.min(outcome.capturedAt + maxAgeMs, link.expiresAt);
+  return lookAgain(async () => {
+    const stored = await store.stat(record.fileName);
+    if (stored === null) throw new ServiceError('STORAGE_FAILED', 'The file of the capture is no longer there.');
+    return sendFile(request, reply, stored, { store, now: now(), copiesUntil, bytes });
+  });
+}
+
+/** The parameters but for the signature, for the document: to the validator, everything in a query is text. */
+const queryDocument = {
+  type: 'object',
+  required: ['key', 'expires'],
+  properties: {
+    key: { type: 'string', description: 'ID of the API key whose signing secret has signed the link.' },
+    expires: {
+      type: 'integer',
+      description: 'Unix time in seconds at which the link expires, at most 366 days ahead.',
+    },
+    ...linkOptionSchemas(),
+  },
+};
+
+const file = { schema: { type: 'string', format: 'binary' } };
+
+/** What the document says of GET and HEAD /capture. */
+function linkDocument(method: 'GET' | 'HEAD') {
+  const isGet = method === 'GET';
+  const headers = {
+    ...fileResponseHeaders,
+    ...rateLimitHeaderSchemas,
+    'cache-control': {
+      type: 'string',
+      description: 'Caching ends when the link expires, or the capture becomes older than responseCache.ttl.',
+    },
+    'x-capture-uuid': { type: 'string', format: 'uuid', description: 'UUID of the capture.' },
+  };
+  const content = Object.fromEntries(Object.values(mimeTypes).map((type) => [type, file]));
+  return {
+    operationId: 'getCaptureLink',
+    tags: ['captures'],
+    summary: isGet ? 'Get the file of a capture by a signed link' : 'Get the headers of the file of a signed link',
+    description:
+      'For links in mails and pages: the query contains the options of POST /capture and a signature, made with a secret of POST /keys/{id}/signing-secret, in place of an API key. Fields of objects are dotted (viewport.width=800), lists are repeated (hide=.a&hide=.b), and other objects are JSON. responseCache.enabled is true. The options responseType, background, webhook, persistence, extract and html, and those that a link would make public, are not allowed. A page is captured with the first request; later ones are answered from the cache. Errors are sent as PNG, with the code in X-Error-Code, if Accept names image types and neither text/html nor application/json.',
+    security: [{ signedLink: [] }],
+    response: {
+      200: { description: 'The file.', headers, ...(isGet ? { content } : { type: 'null' }) },
+      ...(isGet
+        ? {
+            206: { description: 'The requested range of the file.', headers, content },
+            416: { description: 'The range is outside of the file.', type: 'null' },
+          }
+        : {}),
+      304: { description: 'The client already has the current file.', headers, type: 'null' },
+      ...Object.fromEntries(
+        Object.entries(captureFailures).map(([status, failure]) =>
+          isGet
+            ? [status, { ...failure, content: { ...failure.content, 'image/png': file } }]
+            : [status, { description: failure.description, headers: failure.headers, type: 'null' }],
+        ),
+      ),
+    },
+  };
+}

@@ -1,0 +1,142 @@
+import { signingSecrets } from '@webcapture/shared/accounts/rotated-secret.ts';
+import { isKeyPart } from '@webcapture/shared/nats/read-many.ts';
+import { retryTransient } from '@webcapture/shared/nats/retry.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { callNats, callTimeoutMs } from '../nats.ts';
+import { ReadCache } from '../read-cache.ts';
+import { type Authenticator, type Caller, keyMaxAgeMs } from './authenticator.ts';
+import type { LinkSecret, LinkSecrets } from './link-secrets.ts';
+import { inSignedOrder, isSignedWith, type LinkParameter } from './link-signature.ts';
+import type { UnknownKeys } from './unknown-keys.ts';
+
+/** How far ahead a link may expire: a year, and a day for leap years. */
+const maxAheadSeconds = 366 * 86_400;
+
+export interface CaptureLinksDeps {
+  readonly secrets: Pick<LinkSecrets, 'get'>;
+  readonly authenticator: Pick<Authenticator, 'authenticateKey'>;
+  /** Bounds what links may cost that name keys without a secret; undefined: each is looked up. */
+  readonly unknownKeys?: Pick<UnknownKeys, 'mayExist' | 'found'> | undefined;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** A secret that cannot be looked up within this is none: revocations hold also when NATS is unavailable. */
+  readonly lookupTimeoutMs?: number | undefined;
+}
+
+/** A link whose signature has been verified. */
+export interface VerifiedLink {
+  /** Whose key has signed it. */
+  readonly caller: Caller;
+  /** Unix milliseconds. */
+  readonly expiresAt: number;
+  /**
+   * What the signature covers, but for `key` and `expires`: the options of the capture. In the order of the signature, which
+   * does not cover another one: nobody else decides in which order elements are clicked.
+   */
+  readonly options: readonly LinkParameter[];
+}
+
+/** Why a link is refused, whoever has signed it. `problem` is short enough for a picture. */
+export class LinkError extends ServiceError {
+  readonly problem: string;
+  /** The link itself is genuine. */
+  readonly isGenuine: boolean;
+
+  constructor(problem: string, message: string, { isGenuine = false } = {}) {
+    super('UNAUTHORIZED', message);
+    this.problem = problem;
+    this.isGenuine = isGenuine;
+  }
+}
+
+/** Finds out who has signed a capture link, and that the key that it names still holds. */
+export class CaptureLinks {
+  readonly #deps: CaptureLinksDeps;
+  readonly #lookupTimeoutMs: number;
+  readonly #secrets = new ReadCache<LinkSecret | null>({ maxAgeMs: keyMaxAgeMs });
+
+  constructor(deps: CaptureLinksDeps) {
+    this.#deps = deps;
+    this.#lookupTimeoutMs = deps.lookupTimeoutMs ?? callTimeoutMs;
+  }
+
+  /**
+   * @param query of the link, encoded in whatever way
+   * @throws ServiceError UNAUTHORIZED for a link that is not signed, not with a secret of its key, or too late;
+   *   VALIDATION_ERROR for an `expires` that is none; what {@link Authenticator.authenticateKey} refuses the key with
+   */
+  async verify(query: string): Promise<VerifiedLink> {
+    const { authenticator, now } = this.#deps;
+    const parameters = [...new URLSearchParams(query)];
+    const id = onlyValue(parameters, 'key');
+    const expires = onlyValue(parameters, 'expires');
+    const signature = onlyValue(parameters, 'signature');
+
+    const secret = await this.#secretOf(id);
+    const secrets = secret === null ? [] : signingSecrets(secret, now());
+    if (secret === null || !isSignedWith(secrets, parameters, signature)) throw notSigned();
+
+    const expiresAt = 1000 * parseExpires(expires, now());
+    if (expiresAt <= now()) throw expired(expiresAt);
+    const caller = await authenticator.authenticateKey(secret.hash, 'capture', 'UNAUTHORIZED');
+    const options = inSignedOrder(parameters.filter(([name]) => !linkFields.has(name)));
+    return { caller, expiresAt, options };
+  }
+
+  /** The secret of a key was changed here: it is read anew at its next use. */
+  forget(id: string): void {
+    this.#secrets.forget(id);
+  }
+
+  async #secretOf(id: string): Promise<LinkSecret | null> {
+    // Nothing is remembered of what can be no id: it may be as long as an address.
+    if (!isKeyPart(id)) return null;
+    const { secrets, unknownKeys } = this.#deps;
+    const deadline = Date.now() + this.#lookupTimeoutMs;
+    const read = async () => {
+      if ((await unknownKeys?.mayExist(id)) === false) return null;
+      const found = await secrets.get(id);
+      unknownKeys?.found(id, found !== null);
+      return found?.value ?? null;
+    };
+    const find = () => this.#secrets.get(id, () => retryTransient(read, { deadline }));
+    return callNats(find, 'The link cannot be checked right now.', this.#lookupTimeoutMs);
+  }
+}
+
+/** The parameters of a link that are no options. */
+const linkFields: ReadonlySet<string> = new Set(['key', 'expires', 'signature']);
+
+function onlyValue(parameters: readonly LinkParameter[], wanted: string): string {
+  const [first, second] = parameters.filter(([name]) => name === wanted);
+  if (first !== undefined && second === undefined) return first[1];
+  throw new LinkError(
+    'link not signed',
+    `A capture link needs each of key, expires and signature once, and ${wanted} is there ` +
+      `${first === undefined ? 'not at all' : 'more than once'}. Without a link, send POST /capture with an API key.`,
+  );
+}
+
+/** One answer for an unknown key, a key without a secret and a wrong signature: it tells nobody which keys there are. */
+const notSigned = () =>
+  new LinkError(
+    'wrong signature',
+    'The signature of this link is not that of its parameters, or not made with a signing secret of its key. Sign the link again, ' +
+      'with a secret of POST /keys/{id}/signing-secret.',
+  );
+
+const expired = (expiresAt: number) =>
+  new LinkError('link expired', `This link expired at ${new Date(expiresAt).toISOString()}. Sign another one.`, {
+    isGenuine: true,
+  });
+
+/** Unix seconds. */
+function parseExpires(text: string, now: number): number {
+  const rule = 'expires must be Unix time in whole seconds';
+  if (!/^\d{1,12}$/.test(text)) throw new ServiceError('VALIDATION_ERROR', `${rule}, like 1795348800`);
+  const seconds = Number(text);
+  if (seconds > now / 1000 + maxAheadSeconds) {
+    throw new ServiceError('VALIDATION_ERROR', `${rule}, at most ${maxAheadSeconds / 86_400} days ahead, not ${text}`);
+  }
+  return seconds;
+}

@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import { type RotatedSecret, rotateSecret } from '@webcapture/shared/accounts/rotated-secret.ts';
+import { changeEntry } from '@webcapture/shared/nats/change-entry.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { type BatchWrite, commitBatch, Entries, type Entry } from '@webcapture/shared/nats/entries.ts';
+import { keysMatching, readMany } from '@webcapture/shared/nats/read-many.ts';
+import type { FoundKey } from './keys.ts';
+
+/** Of the entries of link secrets in the bucket `db`: `linksecret.<id of the API key>`. */
+export const linkSecretPrefix = 'linksecret';
+
+/** An account has up to thousands of keys. */
+const readsAtOnce = 20;
+
+/** What the capture links of an API key are signed with: `wcs_` and the base64url of 32 random bytes. */
+export interface LinkSecret extends RotatedSecret {
+  /** Under which the key itself is kept. */
+  readonly hash: string;
+  /** Ids of the keys that made the secret and those before it: with them, it can be revoked. */
+  readonly makers: readonly string[];
+}
+
+/** The secrets of capture links, by the ids of the API keys that the links name. HMAC needs them in the clear. */
+export class LinkSecrets {
+  readonly #session: NatsSession;
+  readonly #db: Entries;
+
+  constructor(session: NatsSession) {
+    this.#session = session;
+    this.#db = new Entries(session, 'db');
+  }
+
+  /** Null when the key has none, or there is no such key. */
+  get(id: string): Promise<Entry<LinkSecret> | null> {
+    return this.#db.get<LinkSecret>(entryOf(id));
+  }
+
+  /** Those of the keys that have a secret, in one request; any replica may answer. */
+  async existing(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const found = await readMany(this.#session, 'db', ids.map(entryOf));
+    return new Set([...found.keys()].map((entry) => entry.slice(entryOf('').length)));
+  }
+
+  /**
+   * Makes a new secret; the present one still counts for `graceMs` (see {@link rotateSecret}). Throws a write conflict when
+   * the secret, or the key that makes it, has changed meanwhile: one that is revoked makes none.
+   */
+  async rotate(
+    key: FoundKey,
+    maker: FoundKey,
+    { graceMs, now }: { graceMs: number; now: number },
+  ): Promise<LinkSecret> {
+    const { id } = key.value;
+    const found = await this.get(id);
+    const rotated = rotateSecret(found?.value ?? null, newSecret(), { graceMs, now });
+    const before = rotated.former.length === 0 ? [] : (found?.value.makers ?? []);
+    const next = { ...rotated, hash: key.hash, makers: [...new Set([maker.value.id, ...before])] };
+    await commitBatch(this.#session.nc, [
+      this.#writing(`key.${maker.hash}`, maker.value, maker.revision),
+      this.#writing(entryOf(id), next, found?.revision ?? 0),
+    ]);
+    return next;
+  }
+
+  /**
+   * Ends the secrets of an account that were made with one of these keys. Resolves to the ids of the keys that they were of.
+   * Each is read from the leader: one that has just been made must not be missed.
+   */
+  async endMadeBy(account: string, makers: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+    const prefix = `keyid.${account}.`;
+    const ids = (await keysMatching(this.#session, 'db', `${prefix}*`)).map((entry) => entry.slice(prefix.length));
+    const ended = new Set<string>();
+    const end = (id: string) => (found: LinkSecret | null) => {
+      if (found?.makers.some((maker) => makers.has(maker)) !== true) return found;
+      ended.add(id);
+      // One that nobody knows takes its place, so that the next one is written like any other.
+      return { hash: found.hash, secret: newSecret(), former: [], makers: [] };
+    };
+    for (let start = 0; start < ids.length; start += readsAtOnce) {
+      const batch = ids.slice(start, start + readsAtOnce);
+      await Promise.all(batch.map((id) => changeEntry(this.#db, entryOf(id), end(id))));
+    }
+    return ended;
+  }
+
+  #writing(key: string, value: unknown, expectedSequence: number): BatchWrite {
+    return { subject: this.#db.subject(key), data: JSON.stringify(value), expectedSequence };
+  }
+}
+
+const newSecret = () => `wcs_${randomBytes(32).toString('base64url')}`;
+
+const entryOf = (id: string) => `${linkSecretPrefix}.${id}`;

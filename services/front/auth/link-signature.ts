@@ -1,0 +1,50 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** A parameter of a link, decoded: its name and its value. */
+export type LinkParameter = readonly [name: string, value: string];
+
+/** What is signed begins with this, so that a signature for a link is one for nothing else. */
+const label = 'GET /capture?';
+
+/** Encoded, in the order in which they are signed: by name, and then by value. */
+const inOrder = (parameters: readonly LinkParameter[]) =>
+  parameters
+    .map((parameter) => ({ parameter, name: encode(parameter[0]), value: encode(parameter[1]) }))
+    .toSorted((a, b) => compare(a.name, b.name) || compare(a.value, b.value));
+
+/** The parameters in the order in which they are signed. */
+export const inSignedOrder = (parameters: readonly LinkParameter[]): readonly LinkParameter[] =>
+  inOrder(parameters).map(({ parameter }) => parameter);
+
+/**
+ * The text that a link's signature is made over: all parameters but `signature`, names and values percent-encoded.
+ * docs/capture-links.md tells it to whoever signs links.
+ */
+export function canonicalLink(parameters: readonly LinkParameter[]): string {
+  const signed = inOrder(parameters.filter(([name]) => name !== 'signature'));
+  return label + signed.map(({ name, value }) => `${name}=${value}`).join('&');
+}
+
+/** Whether the signature (HMAC-SHA256 in lower-case hex) was made with one of the secrets. Compares in constant time. */
+export function isSignedWith(
+  secrets: readonly string[],
+  parameters: readonly LinkParameter[],
+  signature: string,
+): boolean {
+  const text = canonicalLink(parameters);
+  const given = Buffer.from(signature);
+  return secrets
+    .map((secret) => Buffer.from(createHmac('sha256', secret).update(text).digest('hex')))
+    .some((expected) => given.length === expected.length && timingSafeEqual(given, expected));
+}
+
+/** Percent-encoding of all but the unreserved characters of RFC 3986: encodeURIComponent leaves five more as they are. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replaceAll(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+/** By code unit, which is by byte here: what is encoded is ASCII. */
+const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));
