@@ -15,6 +15,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 import { cacheName } from './cache-key.ts';
+import { brokenPdfRules } from './pdf-rules.ts';
 import { renderOptions } from './render-options.ts';
 import { brokenSelectors } from './selectors.ts';
 import { brokenVisitorRules } from './visitor-rules.ts';
@@ -133,8 +134,7 @@ function keepsHtml({ source, priority, persistence }: AcceptedRequest): boolean 
 
 /** What is wrong with a request by the rules that no schema can say. */
 function* brokenRules(request: CaptureRequest, { minRefreshSeconds }: RequestLimits): Generator<string> {
-  const { url, html, viewport, responseType, background, webhook, format, pdf, persistence, waitFor, isFullPage } =
-    request;
+  const { url, html, viewport, responseType, background, webhook, format, persistence, waitFor, isFullPage } = request;
   if (url !== undefined && html !== undefined) yield 'url and html exclude each other: send one of them';
   if (url === undefined && html === undefined) yield 'one of url and html is required';
   if (url !== undefined && !isHttpUrl(url)) {
@@ -155,7 +155,7 @@ function* brokenRules(request: CaptureRequest, { minRefreshSeconds }: RequestLim
     yield 'responseType file needs background false: the file is not there yet';
   if (webhook !== undefined && !background) yield 'webhook needs background true';
   yield* brokenVisitorRules(request);
-  if (pdf !== undefined && format !== 'pdf') yield `pdf needs format pdf, not ${format}`;
+  yield* brokenPdfRules(request);
   if (waitFor !== undefined && (waitFor.selector === undefined) === (waitFor.text === undefined)) {
     yield 'waitFor needs exactly one of waitFor.selector and waitFor.text';
   }

@@ -7,7 +7,7 @@ import type { AcceptedRequest } from '../../../services/front/capture/accept-req
 import type { AwaitedEnd } from '../../../services/front/capture/await-end.ts';
 import { Dispatcher, type DispatchOptions, type DispatcherDeps } from '../../../services/front/capture/dispatcher.ts';
 import { InFlight } from '../../../services/front/capture/regions.ts';
-import { pdfOptions } from '../../../services/front/capture/render-options.ts';
+import { pdfOptions } from '../../../services/front/capture/pdf-rules.ts';
 import { Mailbox } from '../../../services/front/capture/reply-inbox.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { resultOf } from '../../harness/settling.ts';
