@@ -24,7 +24,7 @@ export interface DispatchOptions extends NewCapture {
   readonly wantsBytes: boolean;
 }
 
-/** What a job needs beside its html, with room to spare. */
+/** What a job needs beside its html and its options, with room to spare. */
 const jobOverheadBytes = 16 * 1024;
 
 /** Sends captures that a client waits for to a region. */
@@ -72,9 +72,9 @@ export class Dispatcher {
   }
 
   /** As it is, or as a parcel of its own when the message would be too large. */
-  #sourceFor(source: AcceptedRequest['source'], { uuid, region }: CaptureRecord): CaptureSource {
+  #sourceFor(source: AcceptedRequest['source'], { uuid, region, options }: CaptureRecord): CaptureSource {
     if (source.kind === 'url') return source;
-    const room = this.#deps.maxPayload() - jobOverheadBytes;
+    const room = this.#deps.maxPayload() - jobOverheadBytes - Buffer.byteLength(JSON.stringify(options));
     // As JSON a character takes six bytes at most.
     const fits = source.html.length * 6 <= room || Buffer.byteLength(JSON.stringify(source.html)) <= room;
     return fits ? source : { kind: 'stored-html', fileName: uuid, region };

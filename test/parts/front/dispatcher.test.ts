@@ -166,6 +166,14 @@ describe('html', () => {
     expect(jobs[0]?.source.kind).toBe(kind);
     expect(events).toEqual(expected);
   });
+
+  test('goes as a parcel when the options take its room', async () => {
+    const { capture, jobs } = dispatcher(complete);
+    const { options, ...rest } = request({ kind: 'html', html: `<${'a'.repeat(900_000)}` });
+    const pdf = { ...options.pdf, headerTemplate: '"'.repeat(65_536) };
+    await capture({ ...rest, options: { ...options, pdf } });
+    expect(jobs[0]?.source.kind).toBe('stored-html');
+  });
 });
 
 describe('what cannot be queued', () => {
