@@ -96,12 +96,23 @@ const pages: readonly HardPage[] = [
       expect(pagesOf(seen)[0]?.pieces[0]?.x).toBeCloseTo((20 / 25.4) * 72, 0);
     },
   ),
-  printed(
-    'a page that asks for no size is on the paper of the request',
-    html('<p>x</p>'),
-    { paper: 'A6', preferCssPageSize: true },
-    (seen) => expect([sizesOf(seen), sizeInMetadata(seen)]).toEqual([[[105, 148]], [105, 148]]),
+  ...['auto', '39mm'].map((size) =>
+    printed(
+      `a page that asks for paper of ${size}, which is none for the margins, is on that of the request`,
+      html('<p>x</p>', `<style>@page { size: ${size} }</style>`),
+      { paper: 'A6', margin, preferCssPageSize: true },
+      (seen) => expect([sizesOf(seen), sizeInMetadata(seen)]).toEqual([[[105, 148]], [105, 148]]),
+    ),
   ),
+  {
+    ...printed(
+      'a page that asks for more than a pdf holds',
+      html('<p>x</p>', '<style>@page { size: 6000mm 1000mm }</style>'),
+      { preferCssPageSize: true },
+      () => {},
+    ),
+    fails: { code: 'PAGE_TOO_LARGE', message: /paper of 6000 × 1000 mm, and a pdf holds 5080 mm/ },
+  },
   printed(
     'paper of its own size, whatever the page asks for',
     html(

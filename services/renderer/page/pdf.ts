@@ -1,6 +1,13 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { maxSide } from '@webcapture/shared/api/formats.ts';
-import { mmPerInch, paperSizeOf, type PdfOptions, ptPerInch, pxPerInch } from '@webcapture/shared/api/pdf-options.ts';
+import {
+  maxPaperMm,
+  mmPerInch,
+  paperSizeOf,
+  type PdfOptions,
+  ptPerInch,
+  pxPerInch,
+} from '@webcapture/shared/api/pdf-options.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';
@@ -17,13 +24,13 @@ export interface PrintedPdf {
   readonly height: number;
 }
 
-const printTimeoutMs = 60_000;
-const callTimeoutMs = 5000;
 interface Size {
   readonly width: number;
   readonly height: number;
 }
 
+const printTimeoutMs = 60_000;
+const callTimeoutMs = 5000;
 /** How much smaller Chromium prints what is wider than the paper. */
 const maxShrinking = 1.5;
 /** Printing rounds: the page of the whole content is made so much taller, in CSS pixels, until it holds all. */
@@ -95,8 +102,14 @@ export async function layOutForPaper(
 /** The paper that the page's own rules ask for, in millimetres: only a print tells which of them holds. */
 async function sizeByPage(open: OpenPage, pdf: PdfOptions): Promise<Size> {
   await usePaper(open, pdf, false);
-  const { width, height } = await print(open, pdf, inInches(paperSizeOf(pdf)), '1');
-  return { width: (width / pxPerInch) * mmPerInch, height: (height / pxPerInch) * mmPerInch };
+  // Nobody sees this print: the tags would take most of its time.
+  const printed = await print(open, { ...pdf, tagged: false }, inInches(paperSizeOf(pdf)), '1');
+  const [width, height] = [toMm(printed.width), toMm(printed.height)];
+  if (Math.max(printed.width, printed.height) > maxSide.pdf) {
+    const message = `The page asks for paper of ${Math.round(width)} × ${Math.round(height)} mm, and a pdf holds ${maxPaperMm} mm. Send the request without pdf.preferCssPageSize.`;
+    throw new ServiceError('PAGE_TOO_LARGE', message);
+  }
+  return { width, height };
 }
 
 /**
@@ -146,6 +159,7 @@ async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPag
 }
 
 const toPx = (mm: number) => (mm / mmPerInch) * pxPerInch;
+const toMm = (px: number) => (px / pxPerInch) * mmPerInch;
 const inInches = ({ width, height }: Size): Size => ({ width: width / mmPerInch, height: height / mmPerInch });
 
 /**
