@@ -66,6 +66,25 @@ describe.concurrent('content', () => {
   });
 });
 
+test('paper of its own size, some pages, a footer and bookmarks', async () => {
+  const { data, pdf } = await fleet().api.pdf({
+    html: '<h1>one</h1><h1 style="break-before:page">two</h1><h1 style="break-before:page">three</h1>',
+    pdf: {
+      width: '100mm',
+      height: 150,
+      pageRanges: '2, 3-',
+      footerTemplate: '<b style="font-size:10px"><i class="pageNumber"></i>/<i class="totalPages"></i></b>',
+      outline: true,
+    },
+  });
+  expect(pdf.pages.map(({ text }) => text)).toEqual(['two 2 / 3', 'three 3 / 3']);
+  expect(pdf.outline).toEqual(['two', 'three']);
+  const size = [data.metadata.width, data.metadata.height];
+  for (const [index, mm] of [100, 150].entries()) {
+    expect(Math.abs((size[index] ?? 0) - cssPixels(mm))).toBeLessThanOrEqual(2);
+  }
+});
+
 describe.concurrent('margin', () => {
   /** Where the text of a page without margins of its own begins, in millimetres from the left and top edge. */
   const textAt = async (margin: unknown) => {

@@ -57,7 +57,16 @@ const whole = {
   region: 'auto',
   antiBot: false,
   block: { ads: true, trackers: true, media: false, cookieBanners: true },
-  pdf: { paper: 'A4', landscape: false, margin: { top: 10 }, printBackground: true, scale: 1 },
+  pdf: {
+    paper: 'A4',
+    landscape: false,
+    margin: { top: 10 },
+    printBackground: true,
+    scale: 1,
+    headerTemplate: '<b style="font-size:9px" class="title"></b><img src="data:image/png,x">',
+    tagged: true,
+    outline: true,
+  },
 };
 
 const someFields = fc

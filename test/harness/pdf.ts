@@ -13,6 +13,8 @@ export interface Pdf {
   readonly pages: readonly PdfPage[];
   readonly text: string;
   readonly title: string | undefined;
+  /** Titles of its bookmarks, each with as many `> ` before it as it lies deep. */
+  readonly outline: readonly string[];
 }
 
 /** Reads the pages of a pdf; throws when it is none. */
@@ -26,11 +28,20 @@ export async function readPdf(bytes: Buffer): Promise<Pdf> {
     }
     const { info } = await document.getMetadata();
     const { Title: title } = info as { Title?: string };
-    return { pages, text: pages.map((page) => page.text).join('\n'), title };
+    const outline = titlesOf((await document.getOutline()) as Bookmark[] | null);
+    return { pages, text: pages.map((page) => page.text).join('\n'), title, outline };
   } finally {
     await task.destroy();
   }
 }
+
+interface Bookmark {
+  readonly title: string;
+  readonly items: readonly Bookmark[];
+}
+
+const titlesOf = (bookmarks: readonly Bookmark[] | null): string[] =>
+  (bookmarks ?? []).flatMap(({ title, items }) => [title, ...titlesOf(items).map((each) => `> ${each}`)]);
 
 async function readPage(page: PDFPageProxy): Promise<PdfPage> {
   const { width, height } = page.getViewport({ scale: 1 });

@@ -28,6 +28,17 @@ export const requestExamples = {
     format: 'pdf',
     pdf: { paper: 'A4', landscape: true, margin: { top: '2cm', bottom: '2cm' } },
   }),
+  report: example('A PDF with page numbers and bookmarks', {
+    url: 'https://example.com/report',
+    format: 'pdf',
+    pdf: {
+      margin: { top: '2cm', bottom: '2cm' },
+      footerTemplate:
+        '<div style="font-size: 10px; width: 100%; text-align: center"><span class="pageNumber"></span> of <span class="totalPages"></span></div>',
+      pageRanges: '2-',
+      outline: true,
+    },
+  }),
 };
 
 const uuid = '0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77';

@@ -17,6 +17,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 import { cacheName } from './cache-key.ts';
+import { brokenPdfRules } from './pdf-rules.ts';
 import { renderOptions } from './render-options.ts';
 import { brokenSelectors } from './selectors.ts';
 import { brokenSecretRules, hashSecrets, secretsOf } from './secret-rules.ts';
@@ -65,12 +66,13 @@ export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): Accept
   if (broken.length > 0) throw new ServiceError('VALIDATION_ERROR', broken.join('; '));
   checkWebhook(request.webhook, deps.policy);
   const options = renderOptions(request);
+  const secrets = secretsOf(request);
+  assertFits(options, secrets);
   const { url = '', html, responseCache, persistence } = request;
   const source: AcceptedRequest['source'] =
     html === undefined ? { kind: 'url', url } : { kind: 'html', html: decodeHtml(html) };
   const kept = persistence.enabled ? { refreshIntervalMs: persistence.refreshInterval * 1000 } : undefined;
   if (source.kind === 'url') deps.policy.checkLiteral(new URL(source.url));
-  const secrets = secretsOf(request);
   const secretsHash = secrets && hashSecrets(secrets, deps.secretsKeys);
   return {
     source,
@@ -86,6 +88,22 @@ export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): Accept
       ? { name: cacheName(source, options, request.region, { persistence: kept, secretsHash }), ttl: responseCache.ttl }
       : undefined,
   };
+}
+
+/**
+ * The most bytes of options and sealed secrets, as JSON. A job has them twice, the second time in base64, and is one message, of which
+ * a server of NATS takes 1 MiB.
+ */
+const maxOptionBytes = 400 * 1024;
+
+/** @throws ServiceError VALIDATION_ERROR */
+function assertFits(options: RenderOptions, secrets: CaptureSecrets | undefined): void {
+  const secretBytes = secrets === undefined ? 0 : Buffer.byteLength(JSON.stringify(secrets)) * (4 / 3);
+  if (Buffer.byteLength(JSON.stringify(options)) + secretBytes <= maxOptionBytes) return;
+  throw new ServiceError(
+    'VALIDATION_ERROR',
+    'css, script and the templates of pdf are too large together: make one of them shorter',
+  );
 }
 
 /** What an accepted request is rendered under. */
@@ -147,8 +165,7 @@ function keepsHtml({ source, priority, persistence }: AcceptedRequest): boolean 
 
 /** What is wrong with a request by the rules that no schema can say. */
 function* brokenRules(request: CaptureRequest, { limits, secretsKeys }: AcceptDeps): Generator<string> {
-  const { url, html, viewport, responseType, background, webhook, format, pdf, persistence, waitFor, isFullPage } =
-    request;
+  const { url, html, viewport, responseType, background, webhook, format, persistence, waitFor, isFullPage } = request;
   if (url !== undefined && html !== undefined) yield 'url and html exclude each other: send one of them';
   if (url === undefined && html === undefined) yield 'one of url and html is required';
   if (url !== undefined && !isHttpUrl(url)) {
@@ -169,7 +186,7 @@ function* brokenRules(request: CaptureRequest, { limits, secretsKeys }: AcceptDe
     yield 'responseType file needs background false: the file is not there yet';
   if (webhook !== undefined && !background) yield 'webhook needs background true';
   yield* brokenVisitorRules(request);
-  if (pdf !== undefined && format !== 'pdf') yield `pdf needs format pdf, not ${format}`;
+  yield* brokenPdfRules(request);
   if (waitFor !== undefined && (waitFor.selector === undefined) === (waitFor.text === undefined)) {
     yield 'waitFor needs exactly one of waitFor.selector and waitFor.text';
   }

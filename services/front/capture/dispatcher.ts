@@ -25,11 +25,8 @@ export interface DispatchOptions extends NewCapture {
   readonly wantsBytes: boolean;
 }
 
-/** What a job needs beside its html, with room to spare. */
+/** What a job needs beside its html and its record, with room to spare. */
 const jobOverheadBytes = 16 * 1024;
-
-/** Sealed secrets are in the job as base64, and in the draft of its ticket, which is base64 as a whole. */
-const maxSealedBytes = Math.ceil(maxSecretsBytes * (4 / 3 + 16 / 9));
 
 /** Sends captures that a client waits for to a region. */
 export class Dispatcher {
@@ -79,10 +76,13 @@ export class Dispatcher {
   }
 
   /** As it is, or as a parcel of its own when the message would be too large. */
-  #sourceFor({ source, secrets }: AcceptedRequest, { uuid, region }: CaptureRecord): CaptureSource {
+  #sourceFor({ source, secrets }: AcceptedRequest, record: CaptureRecord): CaptureSource {
     if (source.kind === 'url') return source;
-    const secretsBytes = secrets === undefined ? 0 : maxSealedBytes;
-    const room = this.#deps.maxPayload() - jobOverheadBytes - secretsBytes;
+    const { uuid, region } = record;
+    // The ticket has the record, too, in base64.
+    const keptBytes = Buffer.byteLength(JSON.stringify(record)) * (1 + 4 / 3);
+    const clearBytes = secrets === undefined || record.secrets !== undefined ? 0 : maxSecretsBytes;
+    const room = this.#deps.maxPayload() - jobOverheadBytes - keptBytes - clearBytes;
     // As JSON a character takes six bytes at most.
     const fits = source.html.length * 6 <= room || Buffer.byteLength(JSON.stringify(source.html)) <= room;
     return fits ? source : { kind: 'stored-html', fileName: uuid, region };

@@ -1,15 +1,5 @@
-import {
-  addedOptionNames,
-  type CaptureRequest,
-  captureRequestSchema,
-  maxMarginMm,
-  mmPerInch,
-  paperMm,
-  type PdfOptions,
-  pxPerInch,
-  type RenderOptions,
-} from '@webcapture/shared/api/capture-request.ts';
-import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { addedOptionNames, type CaptureRequest, type RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { assertRoom, pdfOptions } from './pdf-rules.ts';
 import { tellableSecretsOf } from './secret-rules.ts';
 import { visitorOf } from './visitor-rules.ts';
 
@@ -41,62 +31,4 @@ function addedOptions(request: CaptureRequest): Pick<CaptureRequest, (typeof add
   return Object.fromEntries(
     addedOptionNames.filter((name) => request[name] !== undefined).map((name) => [name, request[name]]),
   );
-}
-
-type PdfRequest = NonNullable<CaptureRequest['pdf']>;
-type Length = number | string;
-
-const sides = ['top', 'right', 'bottom', 'left'] as const;
-
-const defaults = Object.fromEntries(
-  Object.entries(captureRequestSchema.properties.pdf.properties).map(([name, schema]) => [
-    name,
-    (schema as { readonly default?: unknown }).default,
-  ]),
-) as unknown as PdfRequest & { readonly margin: number };
-
-const millimetresPer = { mm: 1, cm: 10, in: mmPerInch, px: mmPerInch / pxPerInch } as const;
-
-/** The page set-up with every default filled in and every margin in millimetres. Throws a VALIDATION_ERROR. */
-export function pdfOptions(request: PdfRequest = defaults): PdfOptions {
-  const { margin } = request;
-  const lengths = typeof margin === 'object' ? margin : { top: margin, right: margin, bottom: margin, left: margin };
-  const side = (name: (typeof sides)[number]) => inMillimetres(lengths[name] ?? defaults.margin, name);
-  return {
-    paper: request.paper,
-    landscape: request.landscape,
-    margin: { top: side('top'), right: side('right'), bottom: side('bottom'), left: side('left') },
-    printBackground: request.printBackground,
-    scale: request.scale,
-  };
-}
-
-/** Throws a VALIDATION_ERROR when the margins leave no room on the paper; a single page is as wide as the viewport. */
-export function assertRoom({ paper, landscape, margin }: PdfOptions, singlePageWidthPx: number | null): void {
-  const [short, long] = paperMm[paper];
-  const [width, height] = landscape ? [long, short] : [short, long];
-  const room =
-    singlePageWidthPx === null
-      ? { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom }
-      : { width: (singlePageWidthPx / pxPerInch) * mmPerInch - margin.left - margin.right, height: 1 };
-  if (room.width > 0 && room.height > 0) return;
-  const page =
-    singlePageWidthPx === null
-      ? `${paper} (${width} × ${height} mm)`
-      : `a page as wide as the viewport (${singlePageWidthPx} px)`;
-  throw new ServiceError('VALIDATION_ERROR', `pdf.margin leaves no room on ${page}: make it smaller`);
-}
-
-function inMillimetres(length: Length, side: string): number {
-  const millimetres = typeof length === 'number' ? length : parseLength(length);
-  if (millimetres > maxMarginMm) {
-    throw new ServiceError('VALIDATION_ERROR', `pdf.margin must be at most ${maxMarginMm} mm, not ${length} (${side})`);
-  }
-  return millimetres;
-}
-
-/** A string that the schema let through: digits and one of the units. */
-function parseLength(text: string): number {
-  const unit = text.slice(-2) as keyof typeof millimetresPer;
-  return Math.round(Number.parseFloat(text) * millimetresPer[unit] * 10_000) / 10_000;
 }

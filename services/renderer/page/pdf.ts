@@ -1,12 +1,13 @@
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { maxSide } from '@webcapture/shared/api/formats.ts';
 import {
+  maxPaperMm,
   mmPerInch,
-  paperMm,
+  paperSizeOf,
   type PdfOptions,
   ptPerInch,
   pxPerInch,
-  type RenderOptions,
-} from '@webcapture/shared/api/capture-request.ts';
-import { maxSide } from '@webcapture/shared/api/formats.ts';
+} from '@webcapture/shared/api/pdf-options.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';
@@ -19,6 +20,11 @@ import { assertHolds } from './size-limits.ts';
 export interface PrintedPdf {
   readonly bytes: Buffer;
   /** Of the first page, in CSS pixels. */
+  readonly width: number;
+  readonly height: number;
+}
+
+interface Size {
   readonly width: number;
   readonly height: number;
 }
@@ -52,25 +58,24 @@ export async function printPdf(
   options: RenderOptions,
   whole: FullPage | undefined,
 ): Promise<PrintedPdf> {
-  await open.world.call(usePaperAskedFor, [options.pdf.margin, whole !== undefined], {
-    timeoutMs: callTimeoutMs,
-    what: 'setting the paper',
-  });
+  await usePaper(open, options.pdf, whole !== undefined);
   return whole ? printWhole(open, options, whole) : printPaper(open, options.pdf);
+}
+
+function usePaper(
+  { world }: OpenPage,
+  { margin, preferCssPageSize }: PdfOptions,
+  isSinglePage: boolean,
+): Promise<void> {
+  const limit = { timeoutMs: callTimeoutMs, what: 'setting the paper' };
+  return world.call(usePaperAskedFor, [margin, isSinglePage, preferCssPageSize === true], limit);
 }
 
 /** As many pages of paper as it takes. */
 async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> {
   const limit = { timeoutMs: callTimeoutMs, what: 'what is on paper' };
   await Promise.all([open.world.call(keepRevealed, [], limit), open.world.call(placeFixedOnce, [], limit)]);
-  const size = sizeOf(pdf);
-  return print(open, pdf, { width: size.width / mmPerInch, height: size.height / mmPerInch });
-}
-
-/** The paper, in millimetres. */
-function sizeOf({ paper, landscape }: PdfOptions): { readonly width: number; readonly height: number } {
-  const [width, height] = paperMm[paper];
-  return landscape ? { width: height, height: width } : { width, height };
+  return print(open, pdf, inInches(paperSizeOf(pdf)), pdf.pageRanges);
 }
 
 /**
@@ -80,10 +85,11 @@ function sizeOf({ paper, landscape }: PdfOptions): { readonly width: number; rea
  * @returns what is left of a page, in CSS pixels
  */
 export async function layOutForPaper(
-  { page, emulation, deadline, world }: OpenPage,
+  open: OpenPage,
   { pdf, media = 'print' }: Pick<RenderOptions, 'pdf' | 'media'>,
 ): Promise<{ readonly height: number }> {
-  const { width, height } = sizeOf(pdf);
+  const { page, emulation, deadline, world } = open;
+  const { width, height } = pdf.preferCssPageSize === true ? await sizeByPage(open, pdf) : paperSizeOf(pdf);
   const inner = (side: number, margins: number) => Math.max(1, Math.floor(toPx(side - margins) / pdf.scale));
   const column = inner(width, pdf.margin.left + pdf.margin.right);
   const tall = inner(height, pdf.margin.top + pdf.margin.bottom);
@@ -91,6 +97,19 @@ export async function layOutForPaper(
   await emulation.layOutIn(column, tall);
   await world.call(untilFrames, [2], { timeoutMs: callTimeoutMs, what: 'frames' });
   return { height: tall };
+}
+
+/** The paper that the page's own rules ask for, in millimetres: only a print tells which of them holds. */
+async function sizeByPage(open: OpenPage, pdf: PdfOptions): Promise<Size> {
+  await usePaper(open, pdf, false);
+  // Nobody sees this print: the tags would take most of its time.
+  const printed = await print(open, { ...pdf, tagged: false }, inInches(paperSizeOf(pdf)), '1');
+  const [width, height] = [toMm(printed.width), toMm(printed.height)];
+  if (Math.max(printed.width, printed.height) > maxSide.pdf) {
+    const message = `The page asks for paper of ${Math.round(width)} × ${Math.round(height)} mm, and a pdf holds ${maxPaperMm} mm. Send the request without pdf.preferCssPageSize.`;
+    throw new ServiceError('PAGE_TOO_LARGE', message);
+  }
+  return { width, height };
 }
 
 /**
@@ -140,6 +159,8 @@ async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPag
 }
 
 const toPx = (mm: number) => (mm / mmPerInch) * pxPerInch;
+const toMm = (px: number) => (px / pxPerInch) * mmPerInch;
+const inInches = ({ width, height }: Size): Size => ({ width: width / mmPerInch, height: height / mmPerInch });
 
 /**
  * @param size of the paper, in inches
@@ -147,8 +168,8 @@ const toPx = (mm: number) => (mm / mmPerInch) * pxPerInch;
  */
 async function print(
   { cdp, deadline }: OpenPage,
-  { margin, printBackground, scale }: PdfOptions,
-  size: { readonly width: number; readonly height: number },
+  { margin, printBackground, scale, preferCssPageSize, tagged, outline, ...templates }: PdfOptions,
+  size: Size,
   pageRanges = '',
 ): Promise<PrintedPdf & { readonly pages: number }> {
   const inches = (mm: number) => mm / mmPerInch;
@@ -168,8 +189,11 @@ async function print(
         marginLeft: inches(margin.left),
         printBackground,
         scale,
-        generateTaggedPDF: true,
+        generateTaggedPDF: tagged ?? true,
         pageRanges,
+        ...(preferCssPageSize === true ? { preferCSSPageSize: true } : {}),
+        ...(outline === true ? { generateDocumentOutline: true } : {}),
+        ...headerAndFooter(templates),
       }),
       printTimeoutMs,
       'printing',
@@ -179,14 +203,37 @@ async function print(
     if (error instanceof DeadlineError) {
       throw new ServiceError('CAPTURE_TIMEOUT', 'Printing the page took too long.', { cause: error });
     }
-    // Measured: 21,000 links were printed, 33,600 were not, and without tags they took more memory than a page may.
-    if (error instanceof Error && error.message.includes('Printing failed')) {
-      const message =
-        'The page has too many links and elements for a pdf, which holds about 20,000 links. Use png or jpeg.';
-      throw new ServiceError('PAGE_TOO_LARGE', message, { cause: error });
+    if (error instanceof Error && error.message.includes('Printing failed')) throw notPrinted(error, templates);
+    if (error instanceof Error && error.message.includes('Page range exceeds page count')) {
+      const message = `pdf.pageRanges ${JSON.stringify(pageRanges)} has none of the pages of the document.`;
+      throw new ServiceError('CAPTURE_FAILED', message, { cause: error });
     }
     throw error;
   }
+}
+
+type Templates = Pick<PdfOptions, 'headerTemplate' | 'footerTemplate'>;
+
+function notPrinted(cause: Error, { headerTemplate, footerTemplate }: Templates): ServiceError {
+  // Measured: 21,000 links were printed, 33,600 were not, and without tags they took more memory than a page may.
+  const many = 'too many links and elements for a pdf, which holds about 20,000 links';
+  if (headerTemplate === undefined && footerTemplate === undefined) {
+    return new ServiceError('PAGE_TOO_LARGE', `The page has ${many}. Use png or jpeg.`, { cause });
+  }
+  const message = `The header or footer of the pdf asks for what is not in it, such as a font, or the page has ${many}.`;
+  return new ServiceError('CAPTURE_FAILED', message, { cause });
+}
+
+/** Chromium writes a header or footer of its own where a template is empty. */
+const emptyTemplate = '<span></span>';
+
+function headerAndFooter({ headerTemplate, footerTemplate }: Templates) {
+  if (headerTemplate === undefined && footerTemplate === undefined) return {};
+  return {
+    displayHeaderFooter: true,
+    headerTemplate: headerTemplate ?? emptyTemplate,
+    footerTemplate: footerTemplate ?? emptyTemplate,
+  };
 }
 
 /** Reads what Chromium writes in plain: the size of the first page and the number of pages. */

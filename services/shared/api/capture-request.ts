@@ -4,29 +4,9 @@ import type { Device } from './devices.ts';
 import { formats } from './formats.ts';
 import { oneOf } from './one-of.ts';
 import { pageOptions } from './page-options.ts';
+import { type PdfOptions, pdfSchema } from './pdf-options.ts';
 import { type SecretNames, secretOptions } from './secret-options.ts';
 import { deviceOption, visitorOptions } from './visitor-options.ts';
-
-/** Widths and heights in millimetres, upright. */
-export const paperMm: Readonly<Record<PdfOptions['paper'], readonly [width: number, height: number]>> = {
-  A0: [841, 1189],
-  A1: [594, 841],
-  A2: [420, 594],
-  A3: [297, 420],
-  A4: [210, 297],
-  A5: [148, 210],
-  A6: [105, 148],
-  Letter: [215.9, 279.4],
-  Legal: [215.9, 355.6],
-  Tabloid: [279.4, 431.8],
-  Ledger: [431.8, 279.4],
-};
-
-export const mmPerInch = 25.4;
-/** CSS pixels to the inch. */
-export const pxPerInch = 96;
-/** Points, the unit of a pdf, to the inch. */
-export const ptPerInch = 72;
 
 /** The most seconds that a file is kept without persistence, and the longest refresh interval: 30 days. */
 export const maxLifetimeSeconds = 2_592_000;
@@ -56,47 +36,6 @@ const blockSchema = Type.Object(
     cookieBanners: Type.Boolean({ default: false, description: 'Dismiss or hide cookie banners.' }),
   },
   { additionalProperties: false, default: {}, description: 'Content to block.' },
-);
-
-/** The most millimetres that a margin of a pdf may have. */
-export const maxMarginMm = 1000;
-
-const paperSizes = ['A0', 'A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'Letter', 'Legal', 'Tabloid', 'Ledger'] as const;
-
-const lengthSchema = Type.Union([
-  Type.Number({ minimum: 0, maximum: maxMarginMm }),
-  Type.String({ pattern: '^\\d{1,4}(\\.\\d{1,4})? ?(mm|cm|in|px)$', examples: ['12.5mm'] }),
-]);
-
-const marginSchema = Type.Union(
-  [
-    ...lengthSchema.anyOf,
-    Type.Object(
-      {
-        top: Type.Optional(lengthSchema),
-        right: Type.Optional(lengthSchema),
-        bottom: Type.Optional(lengthSchema),
-        left: Type.Optional(lengthSchema),
-      },
-      { additionalProperties: false },
-    ),
-  ],
-  {
-    default: 10,
-    description:
-      'Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), or an object {top, right, bottom, left} of these. A side that is not set is 10 mm.',
-  },
-);
-
-const pdfSchema = Type.Object(
-  {
-    paper: oneOf(paperSizes, { default: 'A4', description: 'Paper size. Ignored with isFullPage.' }),
-    landscape: Type.Boolean({ default: false, description: 'Use landscape orientation.' }),
-    margin: marginSchema,
-    printBackground: Type.Boolean({ default: true, description: 'Print background colours and images.' }),
-    scale: Type.Number({ minimum: 0.1, maximum: 2, default: 1, description: 'Scale of the rendering.' }),
-  },
-  { additionalProperties: false, description: 'PDF options. Allowed with format pdf only.' },
 );
 
 /** Options that decide pixels and are absent where they are not asked for. */
@@ -244,15 +183,6 @@ export type CaptureRequest = Static<typeof captureRequestSchema>;
 /** What a capture costs, in tokens, when it completes. */
 export function tokenCost(request: Pick<CaptureRequest, 'antiBot'>): number {
   return request.antiBot ? 2 : 1;
-}
-
-/** Page set-up of a pdf, margins in millimetres. */
-export interface PdfOptions {
-  readonly paper: NonNullable<CaptureRequest['pdf']>['paper'];
-  readonly landscape: boolean;
-  readonly margin: { readonly top: number; readonly right: number; readonly bottom: number; readonly left: number };
-  readonly printBackground: boolean;
-  readonly scale: number;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { paperMm } from '@webcapture/shared/api/capture-request.ts';
+import { paperMm } from '@webcapture/shared/api/pdf-options.ts';
 import { TestEngine } from '../../harness/engine.ts';
 import { readPdf } from '../../harness/pdf.ts';
 

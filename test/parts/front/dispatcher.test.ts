@@ -7,7 +7,7 @@ import type { AcceptedRequest } from '../../../services/front/capture/accept-req
 import type { AwaitedEnd } from '../../../services/front/capture/await-end.ts';
 import { Dispatcher, type DispatchOptions, type DispatcherDeps } from '../../../services/front/capture/dispatcher.ts';
 import { InFlight } from '../../../services/front/capture/regions.ts';
-import { pdfOptions } from '../../../services/front/capture/render-options.ts';
+import { pdfOptions } from '../../../services/front/capture/pdf-rules.ts';
 import { Mailbox } from '../../../services/front/capture/reply-inbox.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { resultOf } from '../../harness/settling.ts';
@@ -165,6 +165,14 @@ describe('html', () => {
     await capture(request({ kind: 'html', html }));
     expect(jobs[0]?.source.kind).toBe(kind);
     expect(events).toEqual(expected);
+  });
+
+  test('goes as a parcel when the options take its room', async () => {
+    const { capture, jobs } = dispatcher(complete);
+    const { options, ...rest } = request({ kind: 'html', html: `<${'a'.repeat(900_000)}` });
+    const pdf = { ...options.pdf, headerTemplate: '"'.repeat(65_536) };
+    await capture({ ...rest, options: { ...options, pdf } });
+    expect(jobs[0]?.source.kind).toBe('stored-html');
   });
 });
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { scopes } from '@webcapture/shared/api/api-key.ts';
+import { maxTemplateBytes } from '@webcapture/shared/api/pdf-options.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { maxBodyBytes, maxOpenBytes } from '../../../services/front/api/capture-body.ts';
 import { notationsOf } from '../egress/refused-hosts.ts';
@@ -62,6 +63,14 @@ describe('is accepted', () => {
     ['every option', { url, format: 'webp', waitUntil: 'commit', colorScheme: 'no-preference', region: 'asia-east' }],
     ['pdf with margins', { url, format: 'pdf', pdf: { margin: { top: '1.5cm', left: 3 }, scale: 0.1 } }],
     ['pdf with one margin', { url, format: 'pdf', pdf: { margin: '96px', paper: 'Legal' } }],
+    ['pdf on the smallest paper', { url, format: 'pdf', pdf: { width: 10, height: '1cm', margin: 0 } }],
+    ['pdf on the largest paper', { url, format: 'pdf', pdf: { width: 5080, height: '19200px' } }],
+    ['pdf on the paper of the page', { url, format: 'pdf', pdf: { preferCssPageSize: true, width: 62, height: 100 } }],
+    ['pages of a pdf', { url, format: 'pdf', pdf: { pageRanges: '1-3, 5,5-5 , 8-,99999' } }],
+    ['the longest list of pages', { url, format: 'pdf', pdf: { pageRanges: `${'1,'.repeat(499)}12` } }],
+    ['the longest header', { url, format: 'pdf', pdf: { headerTemplate: 'é'.repeat(maxTemplateBytes / 2) } }],
+    ['a footer on a single page', { url, format: 'pdf', isFullPage: true, pdf: { footerTemplate: '', outline: true } }],
+    ['a pdf without tags', { url, format: 'pdf', pdf: { tagged: false, outline: false } }],
     ['the shortest locale, time zone and user agent', { url, locale: 'de', timezone: 'UTC', userAgent: 'x' }],
     ['the longest user agent', { url, userAgent: `${'a b'.repeat(170)}.~` }],
     ['a locale with script, region and variant', { url, locale: 'sr-latn-rs-ekavsk' }],
@@ -153,6 +162,61 @@ describe('is refused, and told why', () => {
       'pdf.margin.top must be a number from 0 to 1000, or a string like "12.5mm", not -1',
     ],
     [{ url, format: 'pdf', pdf: { margin: '2000cm' } }, 'pdf.margin must be at most 1000 mm, not 2000cm'],
+    [
+      { url, format: 'pdf', pdf: { width: 9.9, height: 50 } },
+      'pdf.width must be a number from 10 to 5080, or a string like',
+    ],
+    [{ url, format: 'pdf', pdf: { width: 50, height: 5080.1 } }, 'pdf.height must be a number from 10 to 5080'],
+    [
+      { url, format: 'pdf', pdf: { width: '9mm', height: '201in' } },
+      'pdf.width must be from 10 to 5080 mm, not 9mm; pdf.height must be from 10 to 5080 mm, not 201in',
+    ],
+    [
+      { url, format: 'pdf', pdf: { width: '62', height: 100 } },
+      'pdf.width must be a number from 10 to 5080, or a string like "62mm", not "62"',
+    ],
+    [{ url, format: 'pdf', pdf: { height: 100 } }, 'pdf.width and pdf.height need each other: send both'],
+    [
+      { url, format: 'pdf', pdf: { width: 62, height: 100, paper: 'A4' } },
+      'pdf.paper and pdf.width with pdf.height exclude each other',
+    ],
+    [
+      { url, format: 'pdf', pdf: { width: 62, height: 100, landscape: true } },
+      'pdf.landscape needs pdf.paper: pdf.width and pdf.height are those of the paper as it lies',
+    ],
+    [
+      { url, format: 'pdf', pdf: { width: 62, height: 20 } },
+      'pdf.margin leaves no room on paper of 62 × 20 mm: make it smaller',
+    ],
+    [{ url, format: 'pdf', isFullPage: true, pdf: { width: 62, height: 100 } }, 'pdf.width needs isFullPage false'],
+    [
+      { url, format: 'pdf', isFullPage: true, pdf: { pageRanges: '1' } },
+      'pdf.pageRanges needs isFullPage false: the one page',
+    ],
+    [
+      { url, format: 'pdf', isFullPage: true, pdf: { preferCssPageSize: true } },
+      'pdf.preferCssPageSize needs isFullPage false',
+    ],
+    ...['', '0', '1-0', '01', '-3', '1--2', '1;2', '1,', 'all', '100000', `${'1,'.repeat(500)}1`].map(
+      (pageRanges): [object, string] => [
+        { url, format: 'pdf', pdf: { pageRanges } },
+        'pdf.pageRanges must be a string like "1-3, 5, 8-", not',
+      ],
+    ),
+    [{ url, format: 'pdf', pdf: { pageRanges: '1, 5-3' } }, 'pdf.pageRanges must count upwards, not "5-3"'],
+    [
+      { url, format: 'pdf', pdf: { headerTemplate: `${'é'.repeat(maxTemplateBytes / 2)}x` } },
+      'pdf.headerTemplate must have at most 65536 bytes in UTF-8, not 65537',
+    ],
+    [
+      { url, format: 'pdf', pdf: { footerTemplate: 'x'.repeat(maxTemplateBytes + 1) } },
+      'pdf.footerTemplate must be a string of at most 65536 characters',
+    ],
+    [
+      { url, format: 'pdf', pdf: { footerTemplate: '<img src="https://example.com/logo.png">' } },
+      'pdf.footerTemplate may have text, styles, links, and images as data URLs, not src="https://example.com/logo.png"',
+    ],
+    [{ url, format: 'pdf', pdf: { outline: true, tagged: false } }, 'pdf.outline needs pdf.tagged true'],
     [{ url, block: { ads: 1 } }, 'block.ads must be true or false, not 1'],
     [{ url, webhook: {} }, 'webhook.url is required'],
     [{ url, webhook: { url: 'https://example.com/' } }, 'webhook needs background true'],

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { cacheName } from '../../../services/front/capture/cache-key.ts';
+import { pdfOptions } from '../../../services/front/capture/pdf-rules.ts';
 import { defaultOptions } from '../../harness/records.ts';
 
 const base: RenderOptions = { ...defaultOptions, format: 'jpeg' };
@@ -70,8 +71,28 @@ test.each<Partial<RenderOptions['pdf']>>([
   { margin: { ...base.pdf.margin, left: 11 } },
   { printBackground: false },
   { scale: 1.5 },
+  { paper: { width: 210, height: 297 } },
+  { preferCssPageSize: true },
+  { pageRanges: '1' },
+  { headerTemplate: 'a' },
+  { footerTemplate: 'a' },
+  { tagged: false },
+  { outline: true },
 ])('with format pdf, %j makes another name', (changes) => {
   expect(pdf(changes)).not.toBe(pdf({}));
+});
+
+test('entries of requests with no more than these options are found under the names that they have always had', () => {
+  expect(name({ format: 'png' })).toBe('e6b0f8211d63e120112761a0e8875ffdbfe9700c53736e07fd66a5c6fd43b41a');
+  expect(name()).toBe('6160a3bb5a1fa51976298e17182b7217d6f336f1c20e3b60b4f40570ac2fc86a');
+  const request = { landscape: false, margin: 10, printBackground: true, scale: 1 } as const;
+  for (const set of [undefined, request, { ...request, paper: 'A4' as const }]) {
+    const names = [false, true].map((isFullPage) => name({ format: 'pdf', isFullPage, pdf: pdfOptions(set) }));
+    expect(names).toEqual([
+      '94d3e117e217cb3f661f281572caefe7a3e3d00c93f2e9e77fefb2b03b588e84',
+      '656921d617f9538a0979f02edaeebcce2b721de29a5995984d08c65333ce14f1',
+    ]);
+  }
 });
 
 test('options that the format has no use for make no other name', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
-import { assertRoom, pdfOptions } from '../../../services/front/capture/render-options.ts';
+import { assertRoom, pdfOptions } from '../../../services/front/capture/pdf-rules.ts';
 
 type Margin = NonNullable<CaptureRequest['pdf']>['margin'];
 
@@ -39,6 +39,20 @@ test('a side that is left out has the default', () => {
   expect(pdfOptions(request({ top: '2cm', left: 0 })).margin).toEqual({ top: 20, right: 10, bottom: 10, left: 0 });
 });
 
+test.each([
+  [{ width: 62, height: '100mm' }, { paper: { width: 62, height: 100 } }],
+  [{ width: '5in', height: '19200px' }, { paper: { width: 127, height: 5080 } }],
+  [{ preferCssPageSize: true }, { preferCssPageSize: true }],
+  [{ pageRanges: ' 1 , 3-5,8- ' }, { pageRanges: '1,3-5,8-' }],
+  [{ headerTemplate: 'a', footerTemplate: '' }, { headerTemplate: 'a' }],
+  [{ outline: true }, { outline: true }],
+  [{ tagged: false }, { tagged: false }],
+  [{ preferCssPageSize: false, outline: false, tagged: true, headerTemplate: '' }, {}],
+] as const)('%j is %j, and nothing else', (asked, changes) => {
+  const { paper: _, ...rest } = request(10);
+  expect(pdfOptions({ ...rest, ...asked })).toStrictEqual({ ...pdfOptions({ ...rest }), ...changes });
+});
+
 test.each<Margin>(['101cm', '9999in', { bottom: '1000.1mm' }])('a margin of %j is too large', (margin) => {
   expect(() => pdfOptions(request(margin))).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
 });
@@ -50,7 +64,9 @@ test.each([
   ['A6', true, 52.5, null, false],
   ['A6', false, 100, 1280, true],
   ['A4', false, 10, 75, false],
-] as const)('%s, landscape %s, margin %d mm, single page of %s px: room %s', (paper, landscape, mm, px, room) => {
+  [{ width: 62, height: 40 }, false, 19.9, null, true],
+  [{ width: 62, height: 40 }, false, 20, null, false],
+] as const)('%j, landscape %s, margin %d mm, single page of %s px: room %s', (paper, landscape, mm, px, room) => {
   const margin = { top: mm, right: mm, bottom: mm, left: mm };
   const check = () => assertRoom({ paper, landscape, margin, printBackground: true, scale: 1 }, px);
   if (room) expect(check).not.toThrow();

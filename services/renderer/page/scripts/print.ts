@@ -38,13 +38,16 @@ export function keepRevealed(): void {
  * style sheet comes after all others, and no policy of the page forbids it.
  *
  * @param margin in millimetres
+ * @param keepsPageSize the size of paper that the page's rules ask for holds
  */
 export function usePaperAskedFor(
   margin: Readonly<Record<'top' | 'right' | 'bottom' | 'left', number>>,
   isSinglePage: boolean,
+  keepsPageSize: boolean,
 ): void {
   const { top, right, bottom, left } = margin;
-  const rules = [`@page { size: auto !important; margin: ${top}mm ${right}mm ${bottom}mm ${left}mm !important }`];
+  const size = keepsPageSize ? '' : 'size: auto !important; ';
+  const rules = [`@page { ${size}margin: ${top}mm ${right}mm ${bottom}mm ${left}mm !important }`];
   if (isSinglePage) {
     // Two parts of which one asks for a kind of page of its own are on two pages.
     rules.push(

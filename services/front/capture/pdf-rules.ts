@@ -1,0 +1,135 @@
+import {
+  maxMarginMm,
+  maxPaperMm,
+  maxTemplateBytes,
+  minPaperMm,
+  mmPerInch,
+  type PdfOptions,
+  paperSizeOf,
+  pdfSchema,
+  pxPerInch,
+} from '@webcapture/shared/api/pdf-options.ts';
+import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { refusedInTemplate } from './template-rules.ts';
+
+type PdfRequest = NonNullable<CaptureRequest['pdf']>;
+type Length = number | string;
+
+/** What is wrong with the page set-up, as far as no schema can say it. */
+export function* brokenPdfRules({
+  format,
+  isFullPage,
+  pdf,
+}: Pick<CaptureRequest, 'format' | 'isFullPage' | 'pdf'>): Generator<string> {
+  if (pdf === undefined) return;
+  if (format !== 'pdf') yield `pdf needs format pdf, not ${format}`;
+  const { paper, landscape, width, height, pageRanges = '' } = pdf;
+  if ((width === undefined) !== (height === undefined)) yield 'pdf.width and pdf.height need each other: send both';
+  for (const name of ['width', 'height'] as const) {
+    const length = pdf[name];
+    if (length === undefined) continue;
+    const millimetres = inMillimetres(length);
+    if (millimetres >= minPaperMm && millimetres <= maxPaperMm) continue;
+    yield `pdf.${name} must be from ${minPaperMm} to ${maxPaperMm} mm, not ${length}`;
+  }
+  if (width !== undefined || height !== undefined) {
+    if (paper !== undefined) yield 'pdf.paper and pdf.width with pdf.height exclude each other: send one of them';
+    if (landscape) yield 'pdf.landscape needs pdf.paper: pdf.width and pdf.height are those of the paper as it lies';
+  }
+  if (isFullPage) {
+    const onPaper = {
+      width,
+      height,
+      preferCssPageSize: pdf.preferCssPageSize || undefined,
+      pageRanges: pdf.pageRanges,
+    };
+    for (const [name, value] of Object.entries(onPaper)) {
+      if (value === undefined) continue;
+      yield `pdf.${name} needs isFullPage false: the one page is as wide as the viewport and as tall as its content`;
+    }
+  }
+  for (const [range, first, last] of pageRanges.matchAll(/(\d+)-(\d+)/g)) {
+    if (Number(first) > Number(last)) yield `pdf.pageRanges must count upwards, not ${JSON.stringify(range)}`;
+  }
+  for (const name of ['headerTemplate', 'footerTemplate'] as const) {
+    const template = pdf[name] ?? '';
+    const bytes = Buffer.byteLength(template);
+    if (bytes > maxTemplateBytes)
+      yield `pdf.${name} must have at most ${maxTemplateBytes} bytes in UTF-8, not ${bytes}`;
+    const refused = refusedInTemplate(template);
+    if (refused !== undefined)
+      yield `pdf.${name} may have text, styles, links, and images as data URLs, not ${refused}`;
+  }
+  if (pdf.outline === true && pdf.tagged === false) {
+    yield 'pdf.outline needs pdf.tagged true: bookmarks are made of the tags of headings';
+  }
+}
+
+const sides = ['top', 'right', 'bottom', 'left'] as const;
+
+const defaults = Object.fromEntries(
+  Object.entries(pdfSchema.properties)
+    .filter(([, schema]) => 'default' in schema)
+    .map(([name, schema]) => [name, (schema as { readonly default?: unknown }).default]),
+) as unknown as PdfRequest & { readonly margin: number };
+
+/**
+ * The page set-up with every default filled in and every length in millimetres, out of a request that keeps
+ * {@link brokenPdfRules}. What was not asked for, or asked for as it is anyway, is absent: it must not change the cache key.
+ *
+ * @throws ServiceError VALIDATION_ERROR
+ */
+export function pdfOptions(request: PdfRequest = defaults): PdfOptions {
+  const { margin, paper = 'A4', width, height, headerTemplate = '', footerTemplate = '', pageRanges } = request;
+  const lengths = typeof margin === 'object' ? margin : { top: margin, right: margin, bottom: margin, left: margin };
+  const side = (name: (typeof sides)[number]) => marginOf(lengths[name] ?? defaults.margin, name);
+  const isOwnSize = width !== undefined && height !== undefined;
+  return {
+    paper: isOwnSize ? { width: inMillimetres(width), height: inMillimetres(height) } : paper,
+    landscape: request.landscape,
+    margin: { top: side('top'), right: side('right'), bottom: side('bottom'), left: side('left') },
+    printBackground: request.printBackground,
+    scale: request.scale,
+    ...(request.preferCssPageSize === true ? { preferCssPageSize: true } : {}),
+    ...(pageRanges === undefined ? {} : { pageRanges: pageRanges.replaceAll(' ', '') }),
+    ...(headerTemplate === '' ? {} : { headerTemplate }),
+    ...(footerTemplate === '' ? {} : { footerTemplate }),
+    ...(request.tagged === false ? { tagged: false } : {}),
+    ...(request.outline === true ? { outline: true } : {}),
+  };
+}
+
+/** Throws a VALIDATION_ERROR when the margins leave no room on the paper; a single page is as wide as the viewport. */
+export function assertRoom({ paper, landscape, margin }: PdfOptions, singlePageWidthPx: number | null): void {
+  const { width, height } = paperSizeOf({ paper, landscape });
+  const room =
+    singlePageWidthPx === null
+      ? { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom }
+      : { width: (singlePageWidthPx / pxPerInch) * mmPerInch - margin.left - margin.right, height: 1 };
+  if (room.width > 0 && room.height > 0) return;
+  const page =
+    singlePageWidthPx === null
+      ? typeof paper === 'string'
+        ? `${paper} (${width} × ${height} mm)`
+        : `paper of ${width} × ${height} mm`
+      : `a page as wide as the viewport (${singlePageWidthPx} px)`;
+  throw new ServiceError('VALIDATION_ERROR', `pdf.margin leaves no room on ${page}: make it smaller`);
+}
+
+function marginOf(length: Length, side: string): number {
+  const millimetres = inMillimetres(length);
+  if (millimetres > maxMarginMm) {
+    throw new ServiceError('VALIDATION_ERROR', `pdf.margin must be at most ${maxMarginMm} mm, not ${length} (${side})`);
+  }
+  return millimetres;
+}
+
+const millimetresPer = { mm: 1, cm: 10, in: mmPerInch, px: mmPerInch / pxPerInch } as const;
+
+/** A string is one that the schema let through: digits and one of the units. */
+function inMillimetres(length: Length): number {
+  if (typeof length === 'number') return length;
+  const unit = length.slice(-2) as keyof typeof millimetresPer;
+  return Math.round(Number.parseFloat(length) * millimetresPer[unit] * 10_000) / 10_000;
+}

@@ -1,0 +1,153 @@
+import { type Static, Type } from 'typebox';
+import { oneOf } from './one-of.ts';
+
+export const mmPerInch = 25.4;
+/** CSS pixels to the inch. */
+export const pxPerInch = 96;
+/** Points, the unit of a pdf, to the inch. */
+export const ptPerInch = 72;
+
+const paperNames = ['A0', 'A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'Letter', 'Legal', 'Tabloid', 'Ledger'] as const;
+
+/** Widths and heights in millimetres, upright. */
+export const paperMm: Readonly<Record<(typeof paperNames)[number], readonly [width: number, height: number]>> = {
+  A0: [841, 1189],
+  A1: [594, 841],
+  A2: [420, 594],
+  A3: [297, 420],
+  A4: [210, 297],
+  A5: [148, 210],
+  A6: [105, 148],
+  Letter: [215.9, 279.4],
+  Legal: [215.9, 355.6],
+  Tabloid: [279.4, 431.8],
+  Ledger: [431.8, 279.4],
+};
+
+/** The most millimetres that a margin of a pdf may have. */
+export const maxMarginMm = 1000;
+
+/** Of a side of paper, in millimetres: from the narrowest labels to the 200 inches that a viewer of PDF 1.x shows. */
+export const minPaperMm = 10;
+export const maxPaperMm = 5080;
+
+/** Bytes in UTF-8 of a header or footer: room for a logo. */
+export const maxTemplateBytes = 65_536;
+
+const marginLengthSchema = Type.Union([
+  Type.Number({ minimum: 0, maximum: maxMarginMm }),
+  Type.String({ pattern: '^\\d{1,4}(\\.\\d{1,4})? ?(mm|cm|in|px)$', examples: ['12.5mm'] }),
+]);
+
+const marginSchema = Type.Union(
+  [
+    ...marginLengthSchema.anyOf,
+    Type.Object(
+      {
+        top: Type.Optional(marginLengthSchema),
+        right: Type.Optional(marginLengthSchema),
+        bottom: Type.Optional(marginLengthSchema),
+        left: Type.Optional(marginLengthSchema),
+      },
+      { additionalProperties: false },
+    ),
+  ],
+  {
+    default: 10,
+    description:
+      'Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), or an object {top, right, bottom, left} of these. A side that is not set is 10 mm.',
+  },
+);
+
+const paperSide = (description: string) =>
+  Type.Optional(
+    Type.Union(
+      [
+        Type.Number({ minimum: minPaperMm, maximum: maxPaperMm }),
+        Type.String({ pattern: '^\\d{1,5}(\\.\\d{1,4})? ?(mm|cm|in|px)$', examples: ['62mm'] }),
+      ],
+      { description },
+    ),
+  );
+
+const template = (place: string) =>
+  Type.Optional(
+    Type.String({
+      maxLength: maxTemplateBytes,
+      description: `HTML in the ${place} margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs.`,
+    }),
+  );
+
+const range = '[1-9]\\d{0,4}(-([1-9]\\d{0,4})?)?';
+
+/** The page set-up of a pdf. What is optional here is absent from the job where it is not asked for. */
+export const pdfSchema = Type.Object(
+  {
+    paper: Type.Optional(
+      oneOf(paperNames, {
+        description: 'Paper size. A4 if neither paper nor width and height are set. Ignored with isFullPage.',
+      }),
+    ),
+    landscape: Type.Boolean({ default: false, description: 'Use landscape orientation.' }),
+    margin: marginSchema,
+    printBackground: Type.Boolean({ default: true, description: 'Print background colours and images.' }),
+    scale: Type.Number({ minimum: 0.1, maximum: 2, default: 1, description: 'Scale of the rendering.' }),
+    width: paperSide(
+      'Width of the paper, with height and in place of paper: a number in millimetres or a string with a unit (mm, cm, in, px), 10 to 5080 mm.',
+    ),
+    height: paperSide('Height of the paper, like width.'),
+    preferCssPageSize: Type.Optional(
+      Type.Boolean({
+        description:
+          'Let the size of an @page rule of the page, where there is one, take precedence over the paper. Margins stay those of the request.',
+      }),
+    ),
+    pageRanges: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 1000,
+        pattern: `^ *${range}( *, *${range})* *$`,
+        examples: ['1-3, 5, 8-'],
+        description:
+          'Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.',
+      }),
+    ),
+    headerTemplate: template('top'),
+    footerTemplate: template('bottom'),
+    tagged: Type.Optional(
+      Type.Boolean({
+        description:
+          'Write tags for screen readers, as is done unless this is false. The file is smaller without them.',
+      }),
+    ),
+    outline: Type.Optional(Type.Boolean({ description: 'Write bookmarks made of the headings of the page.' })),
+  },
+  { additionalProperties: false, description: 'PDF options. Allowed with format pdf only.' },
+);
+
+type PdfRequest = Static<typeof pdfSchema>;
+
+/** In millimetres. */
+interface PaperSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Page set-up of a pdf after validation and defaults, lengths in millimetres. */
+export interface PdfOptions extends Readonly<
+  Pick<PdfRequest, 'landscape' | 'printBackground' | 'scale' | 'pageRanges' | 'headerTemplate' | 'footerTemplate'>
+> {
+  /** One of a name, or of its own size. */
+  readonly paper: keyof typeof paperMm | PaperSize;
+  readonly margin: { readonly top: number; readonly right: number; readonly bottom: number; readonly left: number };
+  readonly preferCssPageSize?: true;
+  readonly tagged?: false;
+  readonly outline?: true;
+}
+
+/** The paper as it lies, in millimetres. */
+export function paperSizeOf({ paper, landscape }: Pick<PdfOptions, 'paper' | 'landscape'>): PaperSize {
+  if (typeof paper !== 'string') return paper;
+  const [width, height] = paperMm[paper];
+  return landscape ? { width: height, height: width } : { width, height };
+}

@@ -1,0 +1,147 @@
+import { expect } from 'vitest';
+import { html, type ShotOptions } from '../harness/engine.ts';
+import { rasterPage } from '../harness/pdf-raster.ts';
+import { testCorpus, type HardPage, type Seen } from './corpus.ts';
+
+/** A page whose pdf has options of its own. */
+function printed(
+  name: string,
+  body: string,
+  pdf: NonNullable<ShotOptions['pdf']>,
+  check: (seen: Seen) => unknown,
+): HardPage {
+  const site = { '/': body };
+  return { name, site, formats: ['pdf'], options: { pdf }, check: async (seen) => void (await check(seen)) };
+}
+
+const pagesOf = ({ pdf }: Seen) => pdf?.pages ?? [];
+const textOf = (seen: Seen) => pagesOf(seen).map(({ text }) => text);
+/** Millimetres of each page. */
+const sizesOf = (seen: Seen) =>
+  pagesOf(seen).map(({ width, height }) => [width, height].map((points) => Math.round((points / 72) * 25.4)));
+const sizeInMetadata = ({ rendering: { width, height } }: Seen) =>
+  [width, height].map((px) => Math.round((px / 96) * 25.4));
+
+const margin = { top: 20, right: 20, bottom: 20, left: 20 };
+const threePages = '<h1>one</h1><h2 style="break-before:page">two</h2><h2 style="break-before:page">three</h2>';
+const numbers = '<b style="font-size:10px"><i class="pageNumber"></i> of <i class="totalPages"></i></b>';
+const greenSvg = `<svg xmlns='http://www.w3.org/2000/svg' width='40' height='20'><rect width='40' height='20' fill='%2300ff00'/></svg>`;
+
+const pages: readonly HardPage[] = [
+  printed(
+    'header and footer are on every page, in the margins, with numbers, title and images',
+    html(threePages),
+    {
+      margin,
+      headerTemplate: `<style>#header { padding: 0 }</style><img style="margin:10px 50px" src="data:image/svg+xml,${greenSvg}">`,
+      footerTemplate: `${numbers}<b style="font-size:16px" class="title"></b>`,
+    },
+    async (seen) => {
+      expect(textOf(seen)).toEqual(['one 1 of 3 Test', 'two 2 of 3 Test', 'three 3 of 3 Test']);
+      for (const { pieces, height } of pagesOf(seen)) {
+        const [footer, title] = [pieces[1], pieces.at(-1)];
+        expect(footer?.y).toBeGreaterThan(height - (20 / 25.4) * 72);
+        // 10 and 16 CSS pixels.
+        expect([footer?.size, title?.size]).toEqual([expect.closeTo(7.5, 1), expect.closeTo(12, 1)]);
+      }
+      const last = await rasterPage(seen.rendering.bytes, 3, 96 / 72);
+      expect(last.difference(70, 20, '#00ff00')).toBeLessThan(4);
+    },
+  ),
+  printed(
+    'a footer without a header, on a page that hides all it can',
+    html(
+      threePages,
+      `<meta http-equiv="content-security-policy" content="require-trusted-types-for 'script'; img-src 'none'; style-src-attr 'none'">
+       <style>h2 { break-before: page } @page { margin: 0; @bottom-center { content: 'of the page' } } @media print { #footer, span, i { display: none !important } }</style>`,
+    ),
+    { margin, footerTemplate: numbers, pageRanges: '3-,1' },
+    (seen) => {
+      expect(textOf(seen)).toEqual([expect.stringMatching(/one 1 of 3$/), expect.stringMatching(/three 3 of 3$/)]);
+    },
+  ),
+  {
+    ...printed('one single page has header and footer', html('<h1>one</h1>'), {}, () => {}),
+    options: {
+      isFullPage: true,
+      pdf: { margin, headerTemplate: '<b style="font-size:9px">head</b>', footerTemplate: numbers },
+    },
+    check: (seen) => expect(textOf(seen)).toEqual(['one head 1 of 1']),
+  },
+  {
+    ...printed('pages that the document does not have', html(threePages), { pageRanges: '4-6,9-' }, () => {}),
+    fails: { code: 'CAPTURE_FAILED', message: /^pdf\.pageRanges "4-6,9-" has none of the pages of the document/ },
+  },
+  printed(
+    'pages of a range that the document does not have are left out, and the size is that of the first one printed',
+    html('<p>small</p><p style="page:large">large</p>', '<style>@page { size: A6 } @page large { size: A5 }</style>'),
+    { pageRanges: '2-7', preferCssPageSize: true },
+    (seen) => {
+      expect(textOf(seen)).toEqual(['large']);
+      expect([sizesOf(seen), sizeInMetadata(seen)]).toEqual([[[148, 210]], [148, 210]]);
+    },
+  ),
+  printed(
+    'the size that the page asks for holds, for its scripts too, and the margins of the request',
+    html(
+      '<p id="size" style="margin:0"></p><script>const tell = () => { size.textContent = document.body.clientWidth + " wide" }; addEventListener("resize", tell); tell()</script>',
+      '<style>@page { size: A4 } @media print { @page { size: A5 landscape; margin: 3cm } }</style>',
+    ),
+    { margin, preferCssPageSize: true },
+    (seen) => {
+      expect(sizesOf(seen)).toEqual([[210, 148]]);
+      expect(sizeInMetadata(seen)).toEqual([210, 148]);
+      // 210 mm less two margins are 642.5 px.
+      expect(textOf(seen)).toEqual([expect.stringMatching(/^64[12] wide$/)]);
+      expect(pagesOf(seen)[0]?.pieces[0]?.x).toBeCloseTo((20 / 25.4) * 72, 0);
+    },
+  ),
+  ...['auto', '39mm'].map((size) =>
+    printed(
+      `a page that asks for paper of ${size}, which is none for the margins, is on that of the request`,
+      html('<p>x</p>', `<style>@page { size: ${size} }</style>`),
+      { paper: 'A6', margin, preferCssPageSize: true },
+      (seen) => expect([sizesOf(seen), sizeInMetadata(seen)]).toEqual([[[105, 148]], [105, 148]]),
+    ),
+  ),
+  {
+    ...printed(
+      'a page that asks for more than a pdf holds',
+      html('<p>x</p>', '<style>@page { size: 6000mm 1000mm }</style>'),
+      { preferCssPageSize: true },
+      () => {},
+    ),
+    fails: { code: 'PAGE_TOO_LARGE', message: /paper of 6000 × 1000 mm, and a pdf holds 5080 mm/ },
+  },
+  printed(
+    'paper of its own size, whatever the page asks for',
+    html(
+      '<p id="size" style="margin:0"></p><script>const tell = () => { size.textContent = innerWidth }; addEventListener("resize", tell); tell()</script>',
+      '<style>@page { size: A3 landscape }</style>',
+    ),
+    { paper: { width: 62, height: 29 }, margin: { top: 0, right: 1, bottom: 0, left: 1 } },
+    (seen) => {
+      expect([sizesOf(seen), sizeInMetadata(seen)]).toEqual([[[62, 29]], [62, 29]]);
+      // 60 mm.
+      expect(textOf(seen)).toEqual(['226']);
+    },
+  ),
+  printed(
+    'bookmarks are the headings of the page, those in boxes that are not shown left out',
+    html(`${threePages}<h3 hidden>hidden</h3><section><h3>four (4) &lt;\\u00e9&gt; \u00e9</h3></section>`),
+    { outline: true },
+    (seen) => {
+      expect(seen.pdf?.outline).toEqual(['one', '> two', '> three', '> > four (4) <\\u00e9> \u00e9']);
+      expect(seen.rendering.bytes.toString('latin1')).toContain('/StructTreeRoot');
+    },
+  ),
+  printed('a page without headings has no bookmarks', html('<p>x</p>'), { outline: true }, (seen) =>
+    expect(seen.pdf?.outline).toEqual([]),
+  ),
+  printed('no tags', html(threePages), { tagged: false }, (seen) => {
+    expect(textOf(seen)).toEqual(['one', 'two', 'three']);
+    expect(seen.rendering.bytes.toString('latin1')).not.toMatch(/MarkInfo|StructTreeRoot/);
+  }),
+];
+
+testCorpus(pages);

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { refusedInTemplate } from '../../../services/front/capture/template-rules.ts';
+
+const svg = "<svg xmlns='http://www.w3.org/2000/svg'><rect width='9' height='9' fill='url(#a)'/></svg>";
+
+test.each([
+  '',
+  'page <span class="pageNumber"></span> of <span class=totalPages></span>',
+  '<style>#header { padding: 0 } b::after { content: "a > b" }</style><!-- a comment --><b title="1 > 0">x</b><br/>',
+  `<img src="data:image/svg+xml,${svg}" width=9><IMG SRC='data:image/png;base64,iVBORw0KGgo='>`,
+  '<svg viewBox="0 0 9 9"><use href="#a"/><image xlink:href="data:image/png,x"/><rect fill="url(#b)"/></svg>',
+  '<p style="background:url(&quot;data:image/png,x&quot;)">x</p><style>@font-face { src: url( "data:font/ttf,x" ) }</style>',
+  '<a href="https://example.com/?on=1">x</a><a href=mailto:a@example.com>x</a><a href="tel:1">x</a><a href="#top">x</a>',
+  'one = 1, <3, a < b, src = x, onload="x"',
+])('%s is printed', (template) => {
+  expect(refusedInTemplate(template)).toBeUndefined();
+});
+
+test.each([
+  ['<script>x</script>', '<script>'],
+  ['<b></b><SCRIPT/src=x>', '<script>'],
+  ['<!--><script>x</script>-->', '<script>'],
+  ['<style></style><title><iframe srcdoc="x">', '<iframe>'],
+  ['<svg><style><script>x</script>', '<script>'],
+  ['<link rel=stylesheet href=data:,>', '<link>'],
+  ['<meta http-equiv=refresh>', '<meta>'],
+  ['<object data="x">', '<object>'],
+  ['<svg><svg onload="x">', 'onload'],
+  ['<svg/onload=x>', 'onload'],
+  ['<svg title=">" onload=x>', 'onload'],
+  ["<svg a='b'onload=x>", 'onload'],
+  ['<svg =a onload=x>', 'onload'],
+  ['<svg a= onload=x onerror=y>', 'onerror'],
+  ['<svg a="b" \n ONLOAD\t=\f"x">', 'onload'],
+  ['<svg a="b" / onload>', 'onload'],
+  ['<svg a="unclosed onload=x', 'onload'],
+  ['<b title="<svg onload=x>">', 'onload'],
+  ['<a<svg onload=x>', 'a < inside of a tag (write &lt;)'],
+  ['<a <svg onload=x>', 'a < inside of a tag (write &lt;)'],
+  ['<a b=<svg onload=x>', 'a < inside of a tag (write &lt;)'],
+  ['<img src=http://a.test/>', 'src="http://a.test/"'],
+  ['<img src=file:///etc/passwd>', 'src="file:///etc/passwd"'],
+  ['<img src="&#100;ata:x">', 'src="&#100;ata:x"'],
+  ['<img srcset="/a.png 2x">', 'srcset="/a.png 2x"'],
+  ['<img a=1 src=data:x><img src=/b>', 'src="/b"'],
+  ['<a href="javascript:x">', 'href="javascript:x"'],
+  ['<a href="java&#115;cript:x">', 'href="java&#115;cript:x"'],
+  ['<a href="file:///etc/passwd">', 'href="file:///etc/passwd"'],
+  ['<svg><use xlink:href="http://a.test/#b"></svg>', 'xlink:href="http://a.test/#b"'],
+  ['<style>@IMPORT "http://a.test/";</style>', '@import'],
+  ['<b style="background:url(http://a.test/)">', 'url(http://a.test/'],
+  ["<style>@font-face { src: URL( '//a.test/' ) }</style>", "url(//a.test/' "],
+])('%s is refused', (template, refused) => {
+  expect(refusedInTemplate(template)).toBe(refused);
+});
+
+test.each(['<a/b=', '<a b="', "<a b='", '<a', '<a ', '<a\t/', '<', '<a =', 'url( ', `<a b="'`])(
+  'any number of %s is read in no time',
+  (piece) => {
+    const start = performance.now();
+    refusedInTemplate(piece.repeat(65_536 / piece.length));
+    expect(performance.now() - start).toBeLessThan(1000);
+  },
+);
