@@ -440,6 +440,15 @@ describe('secrets', () => {
     ['basic auth', { auth: { username: 'u', password: '' } }],
     ['the longest auth', { auth: { username: 'u'.repeat(1024), password: 'p:'.repeat(512) } }],
     ['64 KiB of css, and of script', { css: 'a'.repeat(65_536), script: 'a'.repeat(65_536) }],
+    [
+      'the longest texts together',
+      {
+        format: 'pdf',
+        css: 'a'.repeat(65_536),
+        script: 'a'.repeat(65_536),
+        pdf: { headerTemplate: 'a'.repeat(65_536), footerTemplate: 'a'.repeat(65_536) },
+      },
+    ],
     ['css for paper', { css: '@page { size: A5 }', format: 'pdf' }],
   ])('%s is accepted', async (_name, body) => {
     expect(await ask({ url, ...body })).toMatchObject(accepted);
