@@ -74,7 +74,10 @@ const pages: readonly HardPage[] = [
   },
   printed(
     'pages of a range that the document does not have are left out, and the size is that of the first one printed',
-    html('<p>small</p><p style="page:large">large</p>', '<style>@page { size: A6 } @page large { size: A5 }</style>'),
+    html(
+      '<p>small</p><p style="page:large">large</p>',
+      '<style>@page { size: 105mm 148mm } @page large { size: A5 }</style>',
+    ),
     { pageRanges: '2-7', preferCssPageSize: true },
     (seen) => {
       expect(textOf(seen)).toEqual(['large']);

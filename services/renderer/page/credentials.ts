@@ -95,10 +95,10 @@ async function continueRequest(
   }
 }
 
+/** Of two with one name, the browser takes the last. */
 function mergeHeaders(theirs: Readonly<Record<string, string>>, ours: Readonly<Record<string, string>>) {
   // Of the cookies the protocol names only some. Where it is given none, the browser sends all that belong there.
-  const names = new Set(['cookie', ...Object.keys(ours).map((name) => name.toLowerCase())]);
-  const kept = Object.entries(theirs).filter(([name]) => !names.has(name.toLowerCase()));
+  const kept = Object.entries(theirs).filter(([name]) => name.toLowerCase() !== 'cookie');
   return [...kept, ...Object.entries(ours)].map(([name, value]) => ({ name, value }));
 }
 

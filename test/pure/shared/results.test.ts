@@ -82,6 +82,7 @@ describe('of what a renderer says', () => {
     ['a report without its texts', withReport({ title: 7 })],
     ['a title of a megabyte', withReport({ title: 'x'.repeat(1_000_000) })],
     ['an address of a megabyte', withReport({ finalUrl: 'x'.repeat(1_000_000) })],
+    ['a scriptError of a megabyte', withReport({ scriptError: 'x'.repeat(1_000_000) })],
     ['a message of a megabyte', withFailure({ message: 'x'.repeat(1_000_000) })],
     ['a message without a word', withFailure({ message: '' })],
     ["a code that is no renderer's to give", withFailure({ code: 'QUOTA_EXCEEDED' })],
