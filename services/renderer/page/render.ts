@@ -1,5 +1,6 @@
 import { mimeTypes, type MimeType } from '@webcapture/shared/api/formats.ts';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import type { Blocker } from '../blocking/blocker.ts';
@@ -10,6 +11,7 @@ import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { watchStalls } from '../egress/stalls.ts';
 import { CaptureDeadline } from './deadline.ts';
 import { clickAll } from './click.ts';
+import { extract } from './extract.ts';
 import { assertWanted, watchConsole } from './fail-on.ts';
 import { followMove } from './follow-move.ts';
 import { hideFirst, keepHidden } from './hiding.ts';
@@ -50,6 +52,8 @@ export interface Rendering {
   readonly width: number;
   readonly height: number;
   readonly report: RenderReport;
+  /** What was asked for of the page beside its picture; absent where the page did not answer. */
+  readonly extracted?: Extracted;
 }
 
 export interface RenderDeps {
@@ -142,6 +146,9 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
   const settled = await settleWhereItEnds(open, options, { blocking, loaded });
   const settleMs = elapsed();
 
+  // Before the picture, whose time it would take: the page stands still while it is read.
+  const extracted = options.extract === undefined ? undefined : await extract(open, options.extract);
+  if (extracted === null) late.push('extract');
   const described = describePage(open);
   // Whatever fails first is thrown; the other one is not to be left without a listener.
   described.catch(() => undefined);
@@ -155,6 +162,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
     mimeType: mimeTypes[options.format],
     width: picture.width,
     height: picture.height,
+    ...(extracted ? { extracted } : {}),
     report: {
       ...page,
       images: settled.images,

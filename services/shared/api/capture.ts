@@ -24,7 +24,7 @@ export const reportSchema = Type.Object({
   images: Type.Object({ loaded: Type.Integer(), failed: Type.Integer(), pending: Type.Integer() }),
   blockedRequests: Type.Integer({ description: 'Requests that `block` or the egress policy refused.' }),
   softTimeouts: Type.Array(
-    enumOf(['load', 'domcontentloaded', 'networkidle', 'waitFor', 'images', 'fonts', 'settle']),
+    enumOf(['load', 'domcontentloaded', 'networkidle', 'waitFor', 'images', 'fonts', 'settle', 'extract']),
     {
       description: 'Waits that timed out. The page was captured as it was.',
     },
