@@ -214,6 +214,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     followUps,
     store,
     now,
+    log,
   });
   const keyIssuer = new KeyIssuer({ keys, onChange: (hash) => authenticator.forgetKey(hash), now });
   const app = await buildApp({
@@ -231,6 +232,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       backgroundQueue,
       removeCaptureFiles: (record) =>
         removeCaptureFiles(record, { store, cache, removeHtml: (name) => parcels.remove(name) }),
+      store,
       now,
       log,
     },

@@ -18,7 +18,7 @@ import {
   rateLimitHeaderSchemas,
   setRateLimitHeaders,
 } from './answers.ts';
-import { queuedExample, requestExamples, resultExample } from './examples.ts';
+import { extractedExample, queuedExample, requestExamples, resultExample } from './examples.ts';
 import { sendCapture } from './send-file.ts';
 
 export interface CaptureRouteDeps {
@@ -123,6 +123,7 @@ const createCaptureDocument = {
               'Completed, from the cache',
               success({ ...resultExample, fromCache: true, tokenCost: 0, processingTimeMs: 2 }),
             ),
+            extracted: example('Completed, with parts of the page', success(extractedExample)),
             queued: example('Queued in the background', success(queuedExample)),
           },
         },

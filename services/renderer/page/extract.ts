@@ -1,4 +1,5 @@
 import { type Extracted, type ExtractName, maxExtractedBytes } from '@webcapture/shared/api/extracted.ts';
+import { extractTimeoutMs } from '@webcapture/shared/captures/times.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { htmlUrl } from './navigate.ts';
@@ -9,8 +10,6 @@ import { readerOf, walkPage, writeText } from './scripts/walking.ts';
 
 /** What is not read by then is left out. The page stands still meanwhile. */
 const maxReadMs = 2000;
-/** For the page to answer, too. */
-const callTimeoutMs = 8000;
 
 /**
  * Takes the parts of a page that were asked for, as it stands.
@@ -20,8 +19,9 @@ const callTimeoutMs = 8000;
 export async function extract({ world }: OpenPage, names: readonly ExtractName[]): Promise<Extracted | null> {
   const limits = { maxBytes: maxExtractedBytes, maxMs: maxReadMs, noUrl: htmlUrl };
   const helpers = [readerOf, walkPage, writeText, writeMarkdown];
+  const limit = { timeoutMs: extractTimeoutMs, what: 'extract' };
   try {
-    return await world.callInAny(extractParts, [names, limits], { timeoutMs: callTimeoutMs, what: 'extract' }, helpers);
+    return await world.callInAny(extractParts, [names, limits], limit, helpers);
   } catch (error) {
     if (error instanceof DeadlineError || error instanceof DocumentGoneError) return null;
     throw error;

@@ -1,7 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { regions } from '../runtime/regions.ts';
 import type { Device } from './devices.ts';
-import type { ExtractName } from './extracted.ts';
 import { formats } from './formats.ts';
 import { oneOf } from './one-of.ts';
 import { pageOptions } from './page-options.ts';
@@ -280,6 +279,4 @@ export type RenderOptions = Readonly<
   readonly isMobile?: true;
   /** Of a device, in CSS pixels. */
   readonly screen?: Device['screen'];
-  /** What is taken of the page beside its picture. */
-  readonly extract?: readonly ExtractName[];
 };

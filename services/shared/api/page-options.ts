@@ -1,4 +1,5 @@
 import { type Static, type TProperties, Type } from 'typebox';
+import { extractOption } from './extracted.ts';
 import { oneOf } from './one-of.ts';
 
 const closed = <T extends TProperties>(properties: T, description: string) =>
@@ -144,4 +145,5 @@ export const pageOptions = {
   ),
   resize: Type.Optional(resizeSchema),
   failOn: Type.Optional(failOnSchema),
+  extract: extractOption,
 } as const;

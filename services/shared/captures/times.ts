@@ -21,12 +21,16 @@ const marginMs = 60_000;
 /** For each element that is to be clicked to be there. */
 export const clickTimeoutMs = 5000;
 
+/** For a page to be read, where parts of it are to be extracted. */
+export const extractTimeoutMs = 8000;
+
 /** When a capture that may be begun until `startBy` must have ended; Unix milliseconds. */
 export function deadlineOf(options: RenderOptions, startBy: number): number {
-  const { timeout, imageTimeout, delay, waitFor, click = [] } = options;
+  const { timeout, imageTimeout, delay, waitFor, click = [], extract } = options;
   // What the clicks lead to has as long as the page itself.
   const clicksMs = click.length === 0 ? 0 : timeout + click.length * clickTimeoutMs;
-  return startBy + timeout + clicksMs + (waitFor?.timeout ?? 0) + imageTimeout + delay + marginMs;
+  const stepsMs = clicksMs + (waitFor?.timeout ?? 0) + (extract === undefined ? 0 : extractTimeoutMs);
+  return startBy + timeout + stepsMs + imageTimeout + delay + marginMs;
 }
 
 /** `yyyymm` in UTC. */

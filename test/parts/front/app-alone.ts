@@ -102,6 +102,7 @@ export function buildAppAlone(
     followUps,
     store,
     now,
+    log: silentLog,
   });
   return buildApp({
     http: {
@@ -126,6 +127,7 @@ export function buildAppAlone(
       admission,
       backgroundQueue: { enqueueRefresh: beyond },
       removeCaptureFiles: beyond,
+      store,
       now,
       log: silentLog,
     },

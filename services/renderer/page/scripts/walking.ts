@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 
 /** What an element is to a text: `block` begins and ends a line. */
-export type Box = 'block' | 'inline';
+type Box = 'block' | 'inline';
 
 /** Takes what a person sees of a page, in its order. */
 export interface PageWriter {
