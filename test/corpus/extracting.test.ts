@@ -214,6 +214,19 @@ const pages: readonly HardPage[] = [
     { isHostile: true },
   ),
   page(
+    'what is shown without scripts, and what hide and remove leave',
+    {
+      '/': html(
+        `<noscript><p>noscript</p></noscript><p class="a">hidden</p><p class="b">removed</p><a class="b" href="https://e.example/">link</a>`,
+      ),
+    },
+    (extracted) => {
+      expect(extracted).toMatchObject({ text: 'noscript', markdown: 'noscript' });
+      expect(extracted.links).toEqual([{ url: 'https://e.example/', text: 'link' }]);
+    },
+    { options: { javaScript: false, hide: ['.a'], remove: ['.b'] } },
+  ),
+  page(
     'a page that keeps itself busy',
     { '/': html(`<p>text<script>addEventListener('load', () => setTimeout(() => { for (;;); }, 0))</script>`) },
     (extracted, softTimeouts) => {

@@ -2,7 +2,7 @@ import { systemAccount } from '@webcapture/shared/api/account.ts';
 import type { CaptureReport } from '@webcapture/shared/api/capture.ts';
 import { extractedType, mimeTypes } from '@webcapture/shared/api/formats.ts';
 import type { Cache } from '@webcapture/shared/captures/cache.ts';
-import type { CaptureFailure, CaptureOutcome, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { complete, fail, failureOf, isOpen, type Transition } from '@webcapture/shared/captures/transitions.ts';
 import { maxStoredBytes, storedNamesOf } from '@webcapture/shared/files/extracted-file.ts';
@@ -206,7 +206,7 @@ export class Settlements {
     extracted: ExtractedUpload | undefined,
     picture: Omit<ExpectedUpload, 'contentType'>,
     deadline: number,
-  ): Promise<Pick<CaptureOutcome, 'extracted'>> {
+  ) {
     if (options.extract === undefined || extracted === undefined) return {};
     const expected = {
       ...picture,

@@ -148,7 +148,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
 
   // Before the picture, whose time it would take: the page stands still while it is read.
   const extracted = options.extract === undefined ? undefined : await extract(open, options.extract);
-  if (extracted === null) late.push('extract');
+  const unread = extracted === null ? (['extract'] as const) : [];
   const described = describePage(open);
   // Whatever fails first is thrown; the other one is not to be left without a listener.
   described.catch(() => undefined);
@@ -167,7 +167,7 @@ async function renderIn(open: OpenPage, { source, options }: RenderRequest, deps
       ...page,
       images: settled.images,
       blockedRequests: open.proxySession.stats().blockedRequests + (blocking?.blockedRequests() ?? 0),
-      softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts, ...picture.softTimeouts]),
+      softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts, ...unread, ...picture.softTimeouts]),
       strategy: settled.whole?.strategy ?? 'single',
       ...('originalSize' in picture ? { originalSize: picture.originalSize } : {}),
       truncated: settled.whole?.truncated ?? false,

@@ -4,8 +4,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import { packExtracted } from '@webcapture/shared/files/extracted-file.ts';
 import { extractedName } from '@webcapture/shared/files/file-name.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { silentLog } from '../../harness/nats-session.ts';
+import { idempotencyKey } from '../../../services/front/capture/idempotency-keys.ts';
 import { openHolder, startBackgroundStand, type Holder } from './background.ts';
 import type { Stand } from './stand.ts';
 
@@ -90,6 +92,9 @@ test('the answer to an Idempotency-Key has it again, and is kept without it', as
   const asked = await ask();
   expect(asked).toMatchObject({ isReplayed: false, body: { data: { extracted: first } } });
   expect(await ask()).toEqual({ ...asked, isReplayed: true });
+  const kept = await new Entries(stand.nats.session, 'db').get(idempotencyKey(holder.account, key));
+  expect(kept?.value).toMatchObject({ answer: { data: { status: 'completed' } } });
+  expect(JSON.stringify(kept?.value)).not.toContain('What it says');
 });
 
 test('a refresh replaces it', async () => {
@@ -116,13 +121,14 @@ test('the page did not answer: it is null, and the capture is as good as ever', 
 });
 
 describe('what cannot be read is null, with the rest intact, and logged', () => {
-  const bomb = () => gzipSync(Buffer.alloc(64 * 1024 * 1024));
+  const bomb = () => gzipSync(`${JSON.stringify(first)}${' '.repeat(64 * 1024 * 1024)}`);
   const packed = (value: unknown) => () => gzipSync(JSON.stringify(value));
   test.each<[string, () => Buffer]>([
     ['is damaged', () => gzipSync(JSON.stringify(first)).subarray(0, 40)],
     ['is no JSON', () => gzipSync('<p>')],
     ['is of another form', packed({ text: ['a list'] })],
     ['has a part that is larger than it may be', packed({ text: 'x'.repeat(1024 * 1024 + 1) })],
+    ['is nothing', packed(null)],
     ['is a bomb', bomb],
   ])('it %s', async (_what, bytes) => {
     stand.renderer.pack = async () => bytes();
@@ -130,6 +136,12 @@ describe('what cannot be read is null, with the rest intact, and logged', () => 
     expect(data).toMatchObject({ status: 'completed', extracted: null, tokenCost: 1 });
     expect(await holder.state(data.uuid)).toMatchObject({ status: 'completed', extracted: null });
     expect(lines.filter((line) => line.includes('what was extracted from a page cannot be read'))).toHaveLength(2);
+  });
+
+  test('what nobody knows is left out', async () => {
+    const more = { ...first, links: [{ url: 'https://example.com/', text: 'Home', more: 1 }], more: 'x'.repeat(1000) };
+    stand.renderer.pack = async () => packed(more)();
+    expect((await captured())['extracted']).toEqual(first);
   });
 
   test('it is no longer there', async () => {

@@ -35,6 +35,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
   const attributeOf = (element: Element, name: string) => Element.prototype.getAttribute.call(element, name);
   const findAll = (selector: string) => Document.prototype.querySelectorAll.call(document, selector);
   const localName = readerOf<string>(Element, 'localName');
+  const isText = (node: Node) => readerOf<number>(Node, 'nodeType')(node) === Node.TEXT_NODE;
   const encoder = new TextEncoder();
   const truncated = new Set<ExtractName>();
 
@@ -102,16 +103,16 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
       document,
       link,
       NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT,
-      (node) =>
-        node instanceof Element && silent.has(localName(node)) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,
+      (node) => (!isText(node) && silent.has(localName(node)) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT),
     );
     const dataOf = readerOf<string>(CharacterData, 'data');
     let text = '';
     for (let looked = 0; looked < maxLinkNodes && text.length < 4 * maxLinkText; looked += 1) {
       const node = nodes.nextNode();
       if (node === null) break;
-      if (!(node instanceof Element)) text += dataOf(node).slice(0, 8 * maxLinkText);
-      else if (localName(node) === 'img') text += ` ${(attributeOf(node, 'alt') ?? '').slice(0, maxLinkText)} `;
+      if (isText(node)) text += dataOf(node).slice(0, 8 * maxLinkText);
+      else if (localName(node) === 'img')
+        text += ` ${(attributeOf(node as Element, 'alt') ?? '').slice(0, maxLinkText)} `;
     }
     const label = () => attributeOf(link, 'aria-label') ?? attributeOf(link, 'title') ?? '';
     return shorten(text, maxLinkText) || shorten(label(), maxLinkText);
@@ -146,13 +147,9 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
     const metas = [...findAll('meta[name][content], meta[property][content]')].slice(0, 1000);
     const linked = [...findAll('link[rel][href]')].slice(0, 1000);
     const contentOf = (meta: Element) => shorten(attributeOf(meta, 'content') ?? '', maxMetaLength);
-    const isNamed = (meta: Element, attribute: string, name: string) =>
-      attributeOf(meta, attribute)?.trim().toLowerCase() === name;
     const relsOf = (link: Element) => (attributeOf(link, 'rel') ?? '').toLowerCase().split(/\s+/);
     const addressOf = (link: Element) => (isOwn(link) ? told(hrefOf.link(link), web) : null);
-    const description =
-      metas.find((meta) => isNamed(meta, 'name', 'description')) ??
-      metas.find((meta) => isNamed(meta, 'property', 'og:description'));
+    const description = metas.find((meta) => attributeOf(meta, 'name')?.trim().toLowerCase() === 'description');
     const language = documentElement === null ? null : attributeOf(documentElement, 'lang');
     const canonical = linked.find((link) => relsOf(link).includes('canonical'));
     const openGraph = new Map<string, string>();
