@@ -154,7 +154,7 @@ const pages: readonly HardPage[] = [
           'Wow\\![link](https://e.example/)',
         ].join('\n\n'),
       ),
-    { options: { extract: ['markdown'] } },
+    { options: { extract: ['markdown'], isFullPage: true }, formats: ['jpeg', 'pdf'] },
   ),
   page(
     'objects that the page has changed, and elements that are named like what is read',
