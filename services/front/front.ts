@@ -228,6 +228,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     followUps,
     store,
     now,
+    log,
   });
   const keyIssuer = new KeyIssuer({
     keys,
@@ -252,6 +253,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       backgroundQueue,
       removeCaptureFiles: (record) =>
         removeCaptureFiles(record, { store, cache, removeHtml: (name) => parcels.remove(name) }),
+      store,
       now,
       log,
     },

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { CaptureResult } from '@webcapture/shared/api/capture.ts';
 import { bucketSetUpMs, startTestBucket, type TestBucket } from '../harness/bucket.ts';
 import { googleError, startFaultProxy, type FaultProxy, type SeenRequest } from '../harness/fault-proxy.ts';
 import { startFleet, type Fleet } from '../harness/fleet.ts';
@@ -42,6 +43,31 @@ test('a capture is an object below the prefix, served by the front, and gone whe
   expect((await fleet.api.request(`/captures/${data.uuid}`, { method: 'DELETE', headers })).status).toBe(200);
   expect(await isThere(data.fileUrl)).toBe(false);
   expect((await fetch(data.fileUrl)).status).toBe(404);
+});
+
+test('what was extracted is a second object, created, replaced and deleted with the first', async () => {
+  const html =
+    '<title>Kept</title><h1></h1><p hidden>not seen</p><script>document.querySelector("h1").append(Math.random())</script>';
+  const data = await fleet.api.captured({ html, extract: ['text', 'metadata'], persistence: { enabled: true } });
+  const isRight = { text: expect.stringMatching(/^[\d.e-]+$/), metadata: { title: 'Kept' } };
+  expect(data.extracted).toMatchObject(isRight);
+  const objects = async () =>
+    (await bucket.objects())
+      .map(({ name }) => name)
+      .filter((name) => name.includes(data.uuid))
+      .toSorted();
+  expect(await objects()).toEqual([nameOf(data.fileUrl), `${nameOf(data.fileUrl)}.extracted`]);
+  expect((await fetch(`${data.fileUrl}.extracted`)).status).toBe(404);
+  const headers = { authorization: `Bearer ${fleet.key}` };
+  const state = async () => (await (await fleet.api.get(`/captures/${data.uuid}`)).json()) as { data: CaptureResult };
+  await fleet.api.request(`/captures/${data.uuid}/refresh`, { method: 'POST', headers });
+  await until('the refresh', async () => (await state()).data.refresh?.state === 'completed');
+  const { extracted } = (await state()).data;
+  expect(extracted).toMatchObject(isRight);
+  expect(extracted?.text).not.toBe(data.extracted?.text);
+  await fleet.api.request(`/captures/${data.uuid}`, { method: 'DELETE', headers });
+  expect(await objects()).toEqual([]);
+  expect((await state()).data).toMatchObject({ status: 'deleted', extracted: null });
 });
 
 test('a bucket that is busy for a moment, or breaks an upload, costs nothing but that moment', async () => {

@@ -1,5 +1,6 @@
 import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
-import { mimeTypes, type Format } from '@webcapture/shared/api/formats.ts';
+import type { Extracted } from '@webcapture/shared/api/extracted.ts';
+import { extractedType, mimeTypes, type Format } from '@webcapture/shared/api/formats.ts';
 import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
@@ -12,7 +13,9 @@ import { parseJob } from '@webcapture/shared/queue/jobs.ts';
 import type { JobOutcome, RenderFailure } from '@webcapture/shared/queue/results.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
-import type { Upload } from '@webcapture/shared/files/file-store.ts';
+import { packExtracted, partsOf } from '@webcapture/shared/files/extracted-file.ts';
+import { extractedName } from '@webcapture/shared/files/file-name.ts';
+import type { NewFile, Upload } from '@webcapture/shared/files/file-store.ts';
 import { JobSource } from '../../services/renderer/worker/job-source.ts';
 import { ResultPublisher, type DeliveredJob } from '../../services/renderer/worker/publish-result.ts';
 import { Slots } from '../../services/renderer/worker/slots.ts';
@@ -42,6 +45,10 @@ export class StandInRenderer {
   behaviour: Behaviour = (job, renderer) => renderer.complete(job);
   /** What its files hold behind their first bytes. */
   bytes = Buffer.from('the bytes of a picture');
+  /** What it extracts from the pages of captures that ask for it; null: those pages do not answer. */
+  extracted: Extracted | null = null;
+  /** What it stores of that. */
+  pack: (extracted: Extracted) => Promise<Buffer> = packExtracted;
   /** Changes what it says of its files. */
   changeUpload: (upload: Upload) => Upload = (upload) => upload;
   /** What it says of itself. */
@@ -132,26 +139,38 @@ export class StandInRenderer {
   }
 
   async upload(job: CaptureJob): Promise<Upload> {
-    const { format, viewport } = job.options;
-    const { object, lifetimeMs, expiresAt, cacheSeconds } = job.file;
-    const { stored } = this.#uploader.upload({
+    const file = { bytes: this.fileOf(job), contentType: mimeTypes[job.options.format] };
+    return this.changeUpload(await this.#store(job, job.file.object, file));
+  }
+
+  /** What a result says of what it extracted from the page. */
+  async uploadExtracted(job: CaptureJob): Promise<Pick<Extract<JobOutcome, { kind: 'completed' }>, 'extracted'>> {
+    if (job.options.extract === undefined || this.extracted === null) return {};
+    const file = { bytes: await this.pack(this.extracted), contentType: extractedType };
+    const upload = await this.#store(job, extractedName(job.file.object), file);
+    return { extracted: { upload, parts: partsOf(this.extracted) } };
+  }
+
+  #store(job: CaptureJob, object: string, file: Pick<NewFile, 'bytes' | 'contentType'>): Promise<Upload> {
+    const { viewport } = job.options;
+    const { lifetimeMs, expiresAt, cacheSeconds } = job.file;
+    return this.#uploader.upload({
+      ...file,
       object,
       region: this.region,
       account: job.account,
-      bytes: this.fileOf(job),
-      contentType: mimeTypes[format],
       expiresAt: expiresAt ?? Date.now() + lifetimeMs,
       width: viewport.width,
       height: viewport.height,
       ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
-    });
-    return this.changeUpload(await stored);
+    }).stored;
   }
 
   /** Uploads the file and publishes the result; with `silently`, the reply to the front that waits gets lost. */
   async complete(job: CaptureJob, { silently = false }: { silently?: boolean } = {}): Promise<void> {
     const upload = await this.upload(job);
-    const outcome = { kind: 'completed', upload, report: plainReport, ageMs: 1 } as const;
+    const beside = await this.uploadExtracted(job);
+    const outcome = { kind: 'completed', upload, ...beside, report: plainReport, ageMs: 1 } as const;
     if (!silently) this.tell(job, outcome);
     await this.publish(job, outcome);
   }

@@ -19,7 +19,7 @@ import {
   rateLimitHeaderSchemas,
   setRateLimitHeaders,
 } from './answers.ts';
-import { queuedExample, requestExamples, resultExample } from './examples.ts';
+import { extractedExample, queuedExample, requestExamples, resultExample } from './examples.ts';
 import { sendCapture } from './send-file.ts';
 
 export interface CaptureRouteDeps {
@@ -167,6 +167,7 @@ const createCaptureDocument = {
               'Completed, from the cache',
               success({ ...resultExample, fromCache: true, tokenCost: 0, processingTimeMs: 2 }),
             ),
+            extracted: example('Completed, with parts of the page', success(extractedExample)),
             queued: example('Queued in the background', success(queuedExample)),
           },
         },

@@ -11,6 +11,7 @@ import { captureView } from '@webcapture/shared/captures/view.ts';
 import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import { extractedOf, type ExtractedDeps } from '../capture/extracted.ts';
 import { changeCapture, readState } from '../capture/capture-state.ts';
 import { requestRefresh, type RequestRefreshDeps } from '../capture/request-refresh.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
@@ -28,7 +29,7 @@ import {
 } from './answers.ts';
 import { captureListExamples, failedExample, pendingExample, refreshExample, resultExample } from './examples.ts';
 
-export interface CapturesDeps extends RequestRefreshDeps {
+export interface CapturesDeps extends RequestRefreshDeps, ExtractedDeps {
   readonly cdnUrl: string;
   readonly captures: Pick<Captures, 'get' | 'fail' | 'change'>;
   readonly captureList: Pick<CaptureList, 'list'>;
@@ -103,7 +104,8 @@ function getRoute(app: FastifyInstance, deps: CapturesDeps): void {
       const { account } = callerOf(request);
       const record = await readState(deps, account.id, request.params.uuid);
       request.facts.record = record;
-      return sendData(reply, captureView(record, { cdnUrl, now: deps.now() }));
+      const view = captureView(record, { cdnUrl, now: deps.now() });
+      return sendData(reply, { ...view, ...(await extractedOf(record, deps)) });
     },
   });
 }

@@ -39,6 +39,10 @@ export const requestExamples = {
       outline: true,
     },
   }),
+  extract: example('Text for an agent beside the image', {
+    url: 'https://example.com/',
+    extract: ['markdown', 'links', 'metadata'],
+  }),
 };
 
 const uuid = '0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77';
@@ -80,6 +84,24 @@ export const resultExample: CaptureResult = {
     blank: false,
     challenge: false,
     timings: { queueMs: 4, navigateMs: 911, settleMs: 203, shootMs: 260, storeMs: 21 },
+  },
+};
+
+/** With `extract` ["links", "markdown", "metadata"]. */
+export const extractedExample: CaptureResult = {
+  ...resultExample,
+  extracted: {
+    markdown:
+      '# Example Domain\n\nThis domain is for use in documentation examples.\n\n[Learn more](https://iana.org/domains/example)',
+    links: [{ url: 'https://iana.org/domains/example', text: 'Learn more' }],
+    metadata: {
+      title: 'Example Domain',
+      description: null,
+      language: 'en',
+      canonicalUrl: null,
+      openGraph: {},
+      icons: [],
+    },
   },
 };
 

@@ -9,6 +9,8 @@ import { findState, type ReadStateDeps } from './capture-state.ts';
 /** What POST /capture answers: `data`, or the file. */
 export interface CaptureAnswer extends KeptAnswer {
   readonly file?: CaptureFile;
+  /** That `data` is made of, where it has been read. */
+  readonly record?: CaptureRecord;
   /** It is the answer of an earlier request with the same Idempotency-Key. */
   readonly isReplayed?: true;
 }
@@ -37,7 +39,7 @@ export function answerOfEnd(
   const { uuid, region, outcome } = record;
   if (wantsFile && outcome !== undefined) return { uuid, region, data: null, file: { record, outcome, bytes } };
   const fromCacheMs = fromCache ? Math.round(performance.now() - startedAt) : undefined;
-  return { uuid, region, data: resultView(record, { cdnUrl, now: now(), fromCacheMs }) };
+  return { uuid, region, record, data: resultView(record, { cdnUrl, now: now(), fromCacheMs }) };
 }
 
 /** The answer to a background capture. */

@@ -6,7 +6,6 @@ import type { Account } from '@webcapture/shared/accounts/accounts.ts';
 import { reservationMs } from '@webcapture/shared/captures/times.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
-import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { withRetryAfter, type Admission, type Reservation } from '../admission.ts';
 import type { Authenticator, Caller } from '../auth/authenticator.ts';
 import type { RequestFacts } from '../http/request-facts.ts';
@@ -18,10 +17,11 @@ import type { AwaitedEnd } from './await-end.ts';
 import type { BackgroundQueue } from './background-queue.ts';
 import type { ReadStateDeps } from './capture-state.ts';
 import type { Dispatch, Dispatcher } from './dispatcher.ts';
+import { type ExtractedDeps, withExtracted } from './extracted.ts';
 import type { RegionBoard } from './regions.ts';
 import { hashSecrets } from './secret-rules.ts';
 
-export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps {
+export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps, ExtractedDeps {
   readonly cdnUrl: string;
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly responseCache: Pick<ResponseCache, 'candidate' | 'acquire' | 'hit'>;
@@ -30,7 +30,6 @@ export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps {
   readonly dispatcher: Pick<Dispatcher, 'prepare' | 'deadlineOf'>;
   readonly backgroundQueue: Pick<BackgroundQueue, 'enqueue'>;
   readonly regions: Pick<RegionBoard, 'estimatedWaitSeconds'>;
-  readonly store: Pick<FileStore, 'stat'>;
 }
 
 /** A request for a capture, as the schema let it through. */
@@ -72,6 +71,12 @@ export class CapturePipeline {
    * @throws ServiceError what a step refuses the request with, or the failure of a capture that failed
    */
   async capture(call: CaptureCall, facts: RequestFacts): Promise<CaptureAnswer | null> {
+    const answer = await this.#answer(call, facts);
+    if (answer === null || call.body.extract === undefined || facts.account === undefined) return answer;
+    return withExtracted(answer, facts.account, this.#deps);
+  }
+
+  async #answer(call: CaptureCall, facts: RequestFacts): Promise<CaptureAnswer | null> {
     const { responseCache, authenticator, idempotency, cdnUrl, now } = this.#deps;
     const { body, authorization, clientGone } = call;
 
@@ -113,7 +118,7 @@ export class CapturePipeline {
       return answer;
     } catch (error) {
       // Another request answers for the Idempotency-Key by now.
-      if (error instanceof LeaseLostError) return await this.capture(call, facts);
+      if (error instanceof LeaseLostError) return await this.#answer(call, facts);
       await lease.release();
       throw error;
     } finally {

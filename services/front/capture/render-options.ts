@@ -28,7 +28,9 @@ export function renderOptions(request: CaptureRequest): RenderOptions {
 
 /** Those that were asked for: one that is absent must not be there as undefined, since it would change the cache key. */
 function addedOptions(request: CaptureRequest): Pick<CaptureRequest, (typeof addedOptionNames)[number]> {
-  return Object.fromEntries(
+  const added = Object.fromEntries(
     addedOptionNames.filter((name) => request[name] !== undefined).map((name) => [name, request[name]]),
   );
+  // In whatever order they are asked for.
+  return request.extract === undefined ? added : { ...added, extract: request.extract.toSorted() };
 }

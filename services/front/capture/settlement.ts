@@ -1,15 +1,17 @@
 import { systemAccount } from '@webcapture/shared/api/account.ts';
 import type { CaptureReport } from '@webcapture/shared/api/capture.ts';
-import { mimeTypes } from '@webcapture/shared/api/formats.ts';
+import { extractedType, mimeTypes } from '@webcapture/shared/api/formats.ts';
 import type { Cache } from '@webcapture/shared/captures/cache.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import type { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { complete, fail, failureOf, isOpen, type Transition } from '@webcapture/shared/captures/transitions.ts';
-import type { FileStore, StoredFile, Upload } from '@webcapture/shared/files/file-store.ts';
+import { maxStoredBytes, storedNamesOf } from '@webcapture/shared/files/extracted-file.ts';
+import { extractedName } from '@webcapture/shared/files/file-name.ts';
+import type { ExpectedUpload, FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
 import { UploadRejectedError } from '@webcapture/shared/files/upload.ts';
 import { cacheOf } from '@webcapture/shared/queue/job.ts';
-import type { JobResult, ReturnReason } from '@webcapture/shared/queue/results.ts';
+import type { JobOutcome, JobResult, ReturnReason } from '@webcapture/shared/queue/results.ts';
 import type { Ticket, Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
@@ -85,6 +87,9 @@ const cacheTimeoutMs = 1000;
  */
 const maxLatenessMs = 86_400_000;
 
+type Completed = Extract<JobOutcome, { kind: 'completed' }>;
+type ExtractedUpload = NonNullable<Completed['extracted']>;
+
 const rejected = {
   code: 'CAPTURE_FAILED',
   message: 'The renderer stored a file that is not what was asked for. Send the request again.',
@@ -135,7 +140,7 @@ export class Settlements {
       found === null
         ? ({ outcome: 'unknown', record: null } as const)
         : await this.#end(ticket, found, result, context);
-    if (outcome.kind === 'completed') await this.#removeCaptureFiles(ticket, settlement, outcome.upload);
+    if (outcome.kind === 'completed') await this.#removeCaptureFiles(ticket, settlement, outcome);
     return settlement;
   }
 
@@ -151,33 +156,32 @@ export class Settlements {
       return this.#write(ticket, result, fail(ticket.revision, { code, message }));
     }
     if (outcome.kind !== 'completed') return { outcome: 'malformed', record: null };
-    const { upload, report, ageMs } = outcome;
+    const { upload, extracted, report, ageMs } = outcome;
     const capturedAt = Math.round(context.at - ageMs);
     const wantedUntil = ticket.revision === 0 ? capturedAt + found.lifetimeMs : found.expiresAt;
+    const asked = {
+      account: ticket.account,
+      region: ticket.region,
+      expiresAt: wantedUntil,
+      isRefresh: ticket.revision > 0,
+      ...cacheOf(found, ticket.revision),
+    };
+    const { deadline } = context;
     try {
-      const { file } = await this.#deps.store.accept(
-        upload,
-        {
-          name: found.fileName,
-          object: ticket.object,
-          account: ticket.account,
-          region: ticket.region,
-          contentType: mimeTypes[found.options.format],
-          expiresAt: wantedUntil,
-          isRefresh: ticket.revision > 0,
-          ...cacheOf(found, ticket.revision),
-        },
-        { deadline: context.deadline },
-      );
+      const picture = { ...asked, name: found.fileName, object: ticket.object };
+      const mimeType = mimeTypes[found.options.format];
+      const { file } = await this.#deps.store.accept(upload, { ...picture, contentType: mimeType }, { deadline });
+      const beside = await this.#acceptExtracted(found, extracted, picture, deadline);
       const turn = ticket.revision === 0 ? found : (found.refresh ?? found);
       const shown = {
         region: ticket.region,
-        mimeType: file.contentType,
+        mimeType,
         fileSizeBytes: file.size,
         width: file.width,
         height: file.height,
         capturedAt,
         object: upload.object,
+        ...beside,
         report: withQueueMs(report, context.at - result.elapsedMs - turn.acceptedAt),
       };
       const completed = complete(ticket.revision, shown, file.expiresAt);
@@ -207,6 +211,25 @@ export class Settlements {
       if (next?.secrets === undefined || secretsKeys === undefined) return next;
       return { ...next, secrets: secretsKeys.reseal(next.secrets, next) };
     };
+  }
+
+  /** Puts what was extracted from the page beside its file, where that was asked for. */
+  async #acceptExtracted(
+    { options }: CaptureRecord,
+    extracted: ExtractedUpload | undefined,
+    picture: Omit<ExpectedUpload, 'contentType'>,
+    deadline: number,
+  ) {
+    if (options.extract === undefined || extracted === undefined) return {};
+    const expected = {
+      ...picture,
+      name: extractedName(picture.name),
+      object: extractedName(picture.object),
+      contentType: extractedType,
+      maxBytes: maxStoredBytes,
+    };
+    const { file } = await this.#deps.store.accept(extracted.upload, expected, { deadline });
+    return { extracted: { parts: extracted.parts, bytes: file.size } };
   }
 
   async #write(ticket: Ticket, result: JobResult, transition: Transition): Promise<Settlement> {
@@ -241,12 +264,20 @@ export class Settlements {
   }
 
   /** A file that no record tells of goes. What is left when this fails expires, or is found as an orphan. */
-  async #removeCaptureFiles(ticket: Ticket, { outcome, record }: Settlement, upload: Upload): Promise<void> {
+  async #removeCaptureFiles(
+    ticket: Ticket,
+    { outcome, record }: Settlement,
+    { upload, extracted }: Completed,
+  ): Promise<void> {
     if (outcome === 'completed') return;
     const { store, log } = this.#deps;
+    const fileName = record?.fileName ?? ticket.object;
     try {
-      await store.discard(record?.fileName ?? ticket.object, upload);
-      if (record?.status !== 'completed') await store.remove(record?.fileName ?? ticket.object);
+      await store.discard(fileName, upload);
+      if (extracted !== undefined) await store.discard(extractedName(fileName), extracted.upload);
+      if (record?.status === 'completed') return;
+      const names = record === null ? [fileName, extractedName(fileName)] : storedNamesOf(record);
+      for (const name of names) await store.remove(name);
     } catch (error) {
       log.debug({ err: error, uuid: ticket.uuid }, 'a file that belongs to no capture could not be removed');
     }

@@ -109,6 +109,7 @@ export interface JsonSchema {
   readonly items?: JsonSchema;
   readonly minItems?: number;
   readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
   readonly anyOf?: readonly JsonSchema[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly writeOnly?: boolean;
@@ -179,10 +180,10 @@ function length({ minLength, maxLength, pattern, examples }: JsonSchema): string
     : ` of ${minLength} to ${maxLength} characters`;
 }
 
-function list({ items, minItems, maxItems }: JsonSchema): string {
+function list({ items, minItems, maxItems, uniqueItems }: JsonSchema): string {
   const of = items?.enum === undefined ? '' : ` of ${items.enum.join(', ')}`;
   const most = maxItems === undefined || of !== '' ? '' : ` of at most ${maxItems}`;
-  return `${(minItems ?? 0) > 0 ? 'a list, not empty,' : 'a list'}${of}${most}`;
+  return `${(minItems ?? 0) > 0 ? 'a list, not empty,' : 'a list'}${of}${most}${uniqueItems === true ? ', each once' : ''}`;
 }
 
 function fields({ properties }: JsonSchema): string {

@@ -1,5 +1,6 @@
 import { mimeTypes, type MimeType } from '@webcapture/shared/api/formats.ts';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
@@ -13,6 +14,7 @@ import { CaptureDeadline } from './deadline.ts';
 import { clickAll } from './click.ts';
 import { type AddedStyle, addStyle, runScript } from './client-code.ts';
 import { setCredentials } from './credentials.ts';
+import { extract } from './extract.ts';
 import { assertWanted, watchConsole } from './fail-on.ts';
 import { followMove } from './follow-move.ts';
 import { hideFirst, keepHidden } from './hiding.ts';
@@ -55,6 +57,8 @@ export interface Rendering {
   readonly width: number;
   readonly height: number;
   readonly report: RenderReport;
+  /** What was asked for of the page beside its picture; absent where the page did not answer. */
+  readonly extracted?: Extracted;
 }
 
 export interface RenderDeps {
@@ -151,6 +155,9 @@ async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps
   const settled = await settleWhereItEnds(open, options, { blocking, style, loaded });
   const settleMs = elapsed();
 
+  // Before the picture, whose time it would take: the page stands still while it is read.
+  const extracted = options.extract === undefined ? undefined : await extract(open, options.extract);
+  const unread = extracted === null ? (['extract'] as const) : [];
   const described = describePage(open);
   // Whatever fails first is thrown; the other one is not to be left without a listener.
   described.catch(() => undefined);
@@ -164,11 +171,12 @@ async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps
     mimeType: mimeTypes[options.format],
     width: picture.width,
     height: picture.height,
+    ...(extracted ? { extracted } : {}),
     report: {
       ...page,
       images: settled.images,
       blockedRequests: open.proxySession.stats().blockedRequests + (blocking?.blockedRequests() ?? 0),
-      softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts, ...picture.softTimeouts]),
+      softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts, ...unread, ...picture.softTimeouts]),
       strategy: settled.whole?.strategy ?? 'single',
       ...('originalSize' in picture ? { originalSize: picture.originalSize } : {}),
       ...(scriptError === undefined ? {} : { scriptError }),

@@ -96,10 +96,11 @@ export class PageWorld {
     fn: (...args: A) => R,
     args: A,
     limit: CallLimit,
+    helpers: readonly Helper[] = [],
   ): Promise<Awaited<R>> {
     for (let moves = 0; ; moves += 1) {
       try {
-        return await this.call(fn, args, limit);
+        return await this.call(fn, args, limit, helpers);
       } catch (error) {
         if (!(error instanceof DocumentGoneError) || moves === maxMoves) throw error;
         await delay(moveDelayMs);

@@ -1,7 +1,10 @@
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import { type SecretsKeys, SecretsLockedError } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { deadlineOf } from '@webcapture/shared/captures/times.ts';
-import type { FileUploader, Upload } from '@webcapture/shared/files/file-store.ts';
+import { extractedType } from '@webcapture/shared/api/formats.ts';
+import { packExtracted, partsOf } from '@webcapture/shared/files/extracted-file.ts';
+import { extractedName } from '@webcapture/shared/files/file-name.ts';
+import type { FileUploader } from '@webcapture/shared/files/file-store.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import { jobMaxDeliveries, jobProgressIntervalMs } from '@webcapture/shared/nats/streams.ts';
 import type { CaptureJob, JobEnvelope } from '@webcapture/shared/queue/job.ts';
@@ -178,10 +181,10 @@ async function capture(
     onRendered();
     latest = setTimeout(answered.resolve, maxPageOpenMs);
     const { sent, stored } = upload(rendering, job, deadline, deps);
-    const completed = (uploaded: Upload) => {
+    const completed = (uploads: Uploads) => {
       const ageMs = performance.now() - capturedAt;
       const report = reportOf(rendering, queueMs, ageMs);
-      return { kind: 'completed', upload: uploaded, report, ageMs } as const;
+      return { kind: 'completed', ...uploads, report, ageMs } as const;
     };
     // Whoever waits gets the reply as early as possible; the result that counts follows when the file is there for good.
     results.reply(delivered, completed(await sent), rendering.bytes);
@@ -260,20 +263,44 @@ function limitsOf(
   };
 }
 
-function upload(rendering: Rendering, job: CaptureJob, deadline: number, { uploader, clock }: JobDeps) {
+/** What a result tells of the files that were created. */
+type Uploads = Pick<Extract<JobOutcome, { kind: 'completed' }>, 'upload' | 'extracted'>;
+
+/** Creates the file, and what was extracted from the page beside it. */
+function upload(
+  { bytes, mimeType, width, height, extracted }: Rendering,
+  job: CaptureJob,
+  deadline: number,
+  { uploader, clock }: JobDeps,
+): { readonly sent: Promise<Uploads>; readonly stored: Promise<Uploads> } {
   const { object, lifetimeMs, expiresAt, cacheSeconds } = job.file;
-  return uploader.upload({
-    object,
+  const both = {
     region: job.region,
     account: job.account,
-    bytes: rendering.bytes,
-    contentType: rendering.mimeType,
     expiresAt: expiresAt ?? clock.now() + lifetimeMs,
-    width: rendering.width,
-    height: rendering.height,
+    width,
+    height,
     ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
     deadline: clock.now() + (deadline - Date.now()),
-  });
+  };
+  const picture = uploader.upload({ ...both, object, bytes, contentType: mimeType });
+  const beside = extracted && {
+    parts: partsOf(extracted),
+    uploading: packExtracted(extracted).then((packed) =>
+      uploader.upload({ ...both, object: extractedName(object), bytes: packed, contentType: extractedType }),
+    ),
+  };
+  const until = async (point: 'sent' | 'stored'): Promise<Uploads> => {
+    const [first, second] = await Promise.all([
+      picture[point],
+      beside?.uploading.then((uploading) => uploading[point]),
+    ]);
+    return { upload: first, ...(beside && second ? { extracted: { upload: second, parts: beside.parts } } : {}) };
+  };
+  const [sent, stored] = [until('sent'), until('stored')];
+  // Whoever hears that it was not sent does not wait for more.
+  stored.catch(() => undefined);
+  return { sent, stored };
 }
 
 function reportOf({ report }: Rendering, queueMs: number, storeMs: number) {

@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { type ErrorCode, errorCodes } from '../runtime/errors.ts';
 import { regions } from '../runtime/regions.ts';
+import { extractedSchema } from './extracted.ts';
 import { formats, mimeTypes } from './formats.ts';
 import { webhookEvents, webhookStates } from './webhook.ts';
 
@@ -24,7 +25,7 @@ export const reportSchema = Type.Object({
   images: Type.Object({ loaded: Type.Integer(), failed: Type.Integer(), pending: Type.Integer() }),
   blockedRequests: Type.Integer({ description: 'Requests that `block` or the egress policy refused.' }),
   softTimeouts: Type.Array(
-    enumOf(['load', 'domcontentloaded', 'networkidle', 'waitFor', 'images', 'fonts', 'settle']),
+    enumOf(['load', 'domcontentloaded', 'networkidle', 'waitFor', 'images', 'fonts', 'settle', 'extract']),
     {
       description: 'Waits that timed out. The page was captured as it was.',
     },
@@ -161,6 +162,12 @@ export const captureResultSchema = Type.Object({
     expiresAt: Type.String({ format: 'date-time', description: 'Time at which the file expires.' }),
   }),
   report: reportSchema,
+  extracted: Type.Optional(
+    Type.Union([extractedSchema, Type.Null()], {
+      description:
+        'With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it.',
+    }),
+  ),
   refresh: Type.Optional(refreshSchema),
   webhook: Type.Optional(webhookSchema),
 });

@@ -12,6 +12,12 @@ export const mimeTypes = {
 
 export type MimeType = (typeof mimeTypes)[Format];
 
+/** Of what was extracted from a page, which is stored beside its file: JSON, compressed. */
+export const extractedType = 'application/gzip' as const;
+
+/** The type of anything that is stored of a capture. */
+export type StoredType = MimeType | typeof extractedType;
+
 /**
  * The most pixels that a capture of a format may have on a side: pixels of the file for images (65,500 is the most
  * that libjpeg, and so nearly every program, writes or reads; 16,383 is what a WebP header can say), CSS pixels for a pdf of one single page (200 inches, the limit

@@ -1,4 +1,5 @@
 import { type Static, type TProperties, Type } from 'typebox';
+import { extractOption } from './extracted.ts';
 import { oneOf } from './one-of.ts';
 
 const closed = <T extends TProperties>(properties: T, description: string) =>
@@ -150,4 +151,5 @@ export const pageOptions = {
       description: 'Other origins that are sent the headers of the request, such as https://cdn.example.com.',
     }),
   ),
+  extract: extractOption,
 } as const;

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../runtime/errors.ts';
 import type { Priority } from '../nats/streams.ts';
 import type { CaptureReport, CaptureStatus } from '../api/capture.ts';
+import type { ExtractName } from '../api/extracted.ts';
 import type { MimeType } from '../api/formats.ts';
 import type { Isolation } from '../api/account.ts';
 import type { Region } from '../runtime/regions.ts';
@@ -23,6 +24,8 @@ export interface CaptureOutcome {
   readonly height: number;
   readonly capturedAt: number;
   readonly report: CaptureReport;
+  /** What was extracted from the page, and how large it is where it is stored. */
+  readonly extracted?: { readonly parts: readonly ExtractName[]; readonly bytes: number };
   /** What the renderer called the file: tells its result when it comes again. Absent in records of version 0.1. */
   readonly object?: string;
 }

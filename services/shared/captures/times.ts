@@ -22,13 +22,18 @@ const marginMs = 60_000;
 /** For each element that is to be clicked to be there. */
 export const clickTimeoutMs = 5000;
 
+/** For a page to be read, where parts of it are to be extracted. */
+export const extractTimeoutMs = 8000;
+
 /** When a capture that may be begun until `startBy` must have ended; Unix milliseconds. */
 export function deadlineOf(options: RenderOptions, startBy: number): number {
-  const { timeout, imageTimeout, delay, waitFor, click = [], secrets } = options;
+  const { timeout, imageTimeout, delay, waitFor, click = [], secrets, extract } = options;
   // What the clicks, or the script, lead to has as long as the page itself.
   const clicksMs = click.length === 0 ? 0 : timeout + click.length * clickTimeoutMs;
   const scriptMs = secrets?.script ? timeout + scriptTimeoutMs : 0;
-  return startBy + timeout + scriptMs + clicksMs + (waitFor?.timeout ?? 0) + imageTimeout + delay + marginMs;
+  const extractMs = extract === undefined ? 0 : extractTimeoutMs;
+  const stepsMs = scriptMs + clicksMs + (waitFor?.timeout ?? 0) + extractMs;
+  return startBy + timeout + stepsMs + imageTimeout + delay + marginMs;
 }
 
 /** `yyyymm` in UTC. */

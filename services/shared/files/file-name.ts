@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Format, formats, mimeTypes } from '../api/formats.ts';
+import { extractedType, type Format, formats, mimeTypes } from '../api/formats.ts';
 import type { StoredFile } from './file-store.ts';
 
 const fileName = new RegExp(`^[0-9a-f-]{36}-[0-9a-f]{32}\\.(?:${formats.join('|')})$`);
@@ -20,10 +20,19 @@ const suffix = /~[0-9a-f]{8}$/;
 /** The name of an object as it was asked for, without the suffix that it may have got. */
 export const withoutSuffix = (object: string) => object.replace(suffix, '');
 
-/** Whether a name can be one of ours at all. */
+/** Whether a name can be that of a file of ours. */
 export function isFileName(name: string): boolean {
   return fileName.test(name);
 }
+
+const extractedSuffix = '.extracted';
+
+/** Under which what was extracted from a page is stored, beside the file of that name. */
+export const extractedName = (name: string): string => name + extractedSuffix;
+
+/** Whether a name can be one of ours at all: that of a file, or of what was extracted beside it. */
+export const isStoredName = (name: string): boolean =>
+  isFileName(name.endsWith(extractedSuffix) ? name.slice(0, -extractedSuffix.length) : name);
 
 /** The uuid of the capture that a name of ours belongs to. */
 export const uuidOfFileName = (name: string): string => name.slice(0, 36);
@@ -40,6 +49,7 @@ function formatOf(mimeType: StoredFile['contentType']): Format {
 
 /** The Content-Disposition header of a file: shown in place, and saved under {@link downloadName}. */
 export function contentDisposition({ name, contentType }: Pick<StoredFile, 'name' | 'contentType'>): string {
+  if (contentType === extractedType) return `attachment; filename="capture-${uuidOfFileName(name)}.json.gz"`;
   return `inline; filename="${downloadName(uuidOfFileName(name), formatOf(contentType))}"`;
 }
 

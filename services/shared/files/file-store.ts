@@ -1,4 +1,4 @@
-import type { MimeType } from '../api/formats.ts';
+import type { StoredType } from '../api/formats.ts';
 import { ServiceError } from '../runtime/errors.ts';
 import type { Region } from '../runtime/regions.ts';
 
@@ -17,14 +17,14 @@ export class FileReplacedError extends ServiceError {
 /** What is known of a file without its bytes. */
 export interface StoredFile {
   readonly name: string;
-  readonly contentType: MimeType;
+  readonly contentType: StoredType;
   readonly size: number;
   /** A strong validator: equal bytes have equal tags. Without quotes. */
   readonly etag: string;
   /** Unix milliseconds. */
   readonly storedAt: number;
   readonly expiresAt: number;
-  /** Pixels, as the capture's metadata tells them. */
+  /** Pixels, as the capture's metadata tells them; of what was extracted, those of the file that it stands beside. */
   readonly width: number;
   readonly height: number;
   /**
@@ -44,7 +44,7 @@ export interface NewFile {
   /** Whose capture it is of. */
   readonly account: string;
   readonly bytes: Buffer;
-  readonly contentType: MimeType;
+  readonly contentType: StoredType;
   readonly expiresAt: number;
   readonly width: number;
   readonly height: number;
@@ -61,7 +61,7 @@ export interface NewFile {
 export interface Upload {
   /** Where the file lies; the meaning is the store's own. */
   readonly object: string;
-  readonly contentType: MimeType;
+  readonly contentType: StoredType;
   readonly size: number;
   readonly etag: string;
   readonly width: number;
@@ -91,7 +91,7 @@ export interface ExpectedUpload {
   readonly object: string;
   readonly account: string;
   readonly region: Region;
-  readonly contentType: MimeType;
+  readonly contentType: StoredType;
   /** Unix milliseconds. The upload's may be up to ten minutes off. */
   readonly expiresAt: number;
   readonly cacheSeconds?: number | undefined;

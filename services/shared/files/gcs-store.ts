@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { localDeadline, withDeadline } from '../runtime/deadline.ts';
 import { toServiceError } from '../runtime/errors.ts';
-import { isFileName, uuidOfFileName, withoutSuffix } from './file-name.ts';
+import { isStoredName, uuidOfFileName, withoutSuffix } from './file-name.ts';
 import {
   type AcceptedFile,
   type ByteRange,
@@ -124,7 +124,7 @@ export class GcsStore implements FileStore {
       const files = objects.flatMap(({ name, size, timeCreated, customTime, metadata }): ListedFile[] => {
         // An emulator loses the custom time of an object with its copy.
         const end = customTime ?? metadata?.['expires-at'];
-        if (!isFileName(withoutSuffix(name)) || end === undefined) return [];
+        if (!isStoredName(withoutSuffix(name)) || end === undefined) return [];
         const expiresAt = customTime === undefined ? Number(end) : Date.parse(customTime);
         return [{ name, size: Number(size), storedAt: Date.parse(timeCreated), expiresAt }];
       });
@@ -293,7 +293,7 @@ interface UploadSource {
 /** What an upload names; null when it names nothing of ours. */
 function sourceOf({ object: text }: Upload): UploadSource | null {
   const [, generation, object] = /^(\d{1,20})\/([^/]+)$/.exec(text) ?? [];
-  if (generation === undefined || object === undefined || !isFileName(withoutSuffix(object))) return null;
+  if (generation === undefined || object === undefined || !isStoredName(withoutSuffix(object))) return null;
   return { generation, object };
 }
 

@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { createInflate } from 'node:zlib';
-import type { MimeType } from '../api/formats.ts';
+import type { StoredType } from '../api/formats.ts';
 import type { StoredFile } from './file-store.ts';
 import { hasSignature } from './upload.ts';
 
@@ -20,7 +20,7 @@ const printingTimes = ['/CreationDate (', '/ModDate ('] as const;
  * to which a service that is trusted must not give a file of a hostile page. The same holds of a png that is not of the
  * kind that our encoder writes, that cannot be read, or that has more than 150 million pixels.
  */
-export async function isSamePicture(mimeType: MimeType, a: Buffer, b: Buffer): Promise<boolean> {
+export async function isSamePicture(mimeType: StoredType, a: Buffer, b: Buffer): Promise<boolean> {
   if (a.equals(b)) return true;
   if (mimeType === 'application/pdf') return withoutTimes(a).equals(withoutTimes(b));
   if (mimeType !== 'image/png') return false;
@@ -32,7 +32,7 @@ export async function isSamePicture(mimeType: MimeType, a: Buffer, b: Buffer): P
 }
 
 /** Types of which files can show the same in other bytes. */
-const comparable: readonly MimeType[] = ['image/png', 'application/pdf'];
+const comparable: readonly StoredType[] = ['image/png', 'application/pdf'];
 
 /** Larger files are not compared with each other: both would be held in memory. */
 const maxComparedBytes = 64 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { MimeType } from '../api/formats.ts';
+import type { StoredType } from '../api/formats.ts';
 import { ServiceError } from '../runtime/errors.ts';
 import type { ExpectedUpload, NewFile, Upload } from './file-store.ts';
 
@@ -82,16 +82,17 @@ export function verifyExpiry(end: number, expiresAt: number): void {
   }
 }
 
-const signatures: Readonly<Record<MimeType, (head: Buffer) => boolean>> = {
+const signatures: Readonly<Record<StoredType, (head: Buffer) => boolean>> = {
   'image/png': (head) =>
     head.subarray(0, 8).toString('latin1') === '\x89PNG\r\n\x1a\n' && head.toString('latin1', 12, 16) === 'IHDR',
   'image/jpeg': (head) => head[0] === 0xff && head[1] === 0xd8 && head[2] === 0xff,
   'image/webp': (head) => head.toString('latin1', 0, 4) === 'RIFF' && head.toString('latin1', 8, 12) === 'WEBP',
   'application/pdf': (head) => head.toString('latin1', 0, 5) === '%PDF-',
+  'application/gzip': (head) => head[0] === 0x1f && head[1] === 0x8b && head[2] === 8,
 };
 
 /** Whether the first bytes of a file are those of its type. */
-export const hasSignature = (contentType: MimeType, head: Buffer): boolean => signatures[contentType](head);
+export const hasSignature = (contentType: StoredType, head: Buffer): boolean => signatures[contentType](head);
 
 /** Holds the first {@link signatureBytes} of an upload against its description. Throws an {@link UploadRejectedError}. */
 export function verifySignature(

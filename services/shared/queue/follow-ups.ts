@@ -1,6 +1,7 @@
 import type { Cache } from '../captures/cache.ts';
 import type { CaptureRecord } from '../captures/capture-record.ts';
 import type { ExpiryIndex } from '../captures/expiry-index.ts';
+import { storedNamesOf } from '../files/extracted-file.ts';
 import type { FileStore } from '../files/file-store.ts';
 import { receiverOf, type TaskOf, type Tasks } from './tasks.ts';
 
@@ -63,14 +64,15 @@ export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): Task
 
 /** Removes everything of a capture but its record: the cache entry first, so that nobody is sent to a file that is gone. */
 export async function removeCaptureFiles(
-  { account, uuid, cache: cacheEntry, fileName, html }: CaptureRecord,
+  record: CaptureRecord,
   deps: {
     readonly store: Pick<FileStore, 'remove'>;
     readonly cache: Pick<Cache, 'drop'>;
     readonly removeHtml: (name: string) => Promise<void>;
   },
 ): Promise<void> {
+  const { account, uuid, cache: cacheEntry, html } = record;
   if (cacheEntry !== undefined) await deps.cache.drop(account, cacheEntry.name, uuid);
-  await deps.store.remove(fileName);
+  await Promise.all(storedNamesOf(record).map((name) => deps.store.remove(name)));
   if (html !== undefined) await deps.removeHtml(html);
 }

@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { enumOf, reportSchema } from '../api/capture.ts';
-import { mimeTypes } from '../api/formats.ts';
+import { extractNames } from '../api/extracted.ts';
+import { extractedType, mimeTypes } from '../api/formats.ts';
 import type { ErrorCode } from '../runtime/errors.ts';
 
 /** Ways in which a capture fails on a renderer. */
@@ -27,13 +28,19 @@ export const maxFailureLength = 2000;
 
 const uploadSchema = Type.Object({
   object: Type.String({ minLength: 1, maxLength: 512 }),
-  contentType: enumOf(Object.values(mimeTypes)),
+  contentType: enumOf([...Object.values(mimeTypes), extractedType]),
   size: Type.Integer({ minimum: 1, maximum: 2 ** 40 }),
   etag: Type.String({ minLength: 1, maxLength: 128 }),
   width: Type.Integer({ minimum: 1, maximum: maxPixels }),
   height: Type.Integer({ minimum: 1, maximum: maxPixels }),
   expiresAt: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
   cacheSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000 })),
+});
+
+/** What was extracted from the page, and where it was stored. */
+const extractedUploadSchema = Type.Object({
+  upload: uploadSchema,
+  parts: Type.Array(enumOf(extractNames), { maxItems: extractNames.length }),
 });
 
 /** What a renderer publishes about a job. It runs other people's pages: nothing of this is believed before it was checked. */
@@ -50,6 +57,8 @@ const jobResultSchema = Type.Object({
     Type.Object({
       kind: enumOf(['completed']),
       upload: uploadSchema,
+      /** Of a capture that asked for it, where the page answered. */
+      extracted: Type.Optional(extractedUploadSchema),
       report: reportSchema,
       /** From the picture to this result. */
       ageMs: Type.Number({ minimum: 0, maximum: maxMs }),

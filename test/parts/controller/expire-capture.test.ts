@@ -3,11 +3,13 @@ import { streamNames, taskDurable } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/captures/times.ts';
 import { begin, remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { parseTask } from '@webcapture/shared/queue/tasks.ts';
+import { extractedType } from '@webcapture/shared/api/formats.ts';
+import { extractedName } from '@webcapture/shared/files/file-name.ts';
 import { storeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { expireCapture } from '../../../services/controller/jobs/expiry.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { expiriesOf } from '../../harness/queues.ts';
-import { newFile, newRecord } from '../../harness/records.ts';
+import { defaultOptions, newFile, newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { hour, orderOf } from './support/refresh-order.ts';
 import { useSettling } from './support/settling.ts';
@@ -78,6 +80,18 @@ describe('expiry', () => {
       expect(await left()).toEqual(gone);
     }
     expect(await dueAt('expiry', record)).toBeNull();
+  });
+
+  test('what was extracted from the page goes with its file', async () => {
+    const { run, record, store } = await expiring({
+      expiresAt: Date.now() - 1,
+      options: { ...defaultOptions, extract: ['text'] },
+    });
+    const name = extractedName(record.fileName);
+    await store.create(newFile(64, { name, account: record.account, contentType: extractedType }));
+    expect(await store.stat(name)).not.toBeNull();
+    await run();
+    expect(await store.stat(name)).toBeNull();
   });
 
   test('a controller that died before it had cleared away leaves the rest to the next one', async () => {

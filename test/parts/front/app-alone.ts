@@ -107,6 +107,7 @@ export function buildAppAlone(
     followUps,
     store,
     now,
+    log: silentLog,
   });
   return buildApp({
     http: {
@@ -132,6 +133,7 @@ export function buildAppAlone(
       admission,
       backgroundQueue: { enqueueRefresh: beyond },
       removeCaptureFiles: beyond,
+      store,
       now,
       log: silentLog,
     },

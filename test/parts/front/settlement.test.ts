@@ -1,15 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import type { JobResult } from '@webcapture/shared/queue/results.ts';
 import { captureKey } from '@webcapture/shared/captures/captures.ts';
+import { maxStoredBytes, packExtracted, readExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import { extractedName } from '@webcapture/shared/files/file-name.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import { complete, fail, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/captures/transitions.ts';
 import { noUsage } from '@webcapture/shared/captures/usage.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
-import { newOutcome, newRecord } from '../../harness/records.ts';
+import { defaultOptions, newOutcome, newRecord } from '../../harness/records.ts';
 import { completedBy, resultOf, SettlingParts } from '../../harness/settling.ts';
 import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 
@@ -48,7 +51,8 @@ interface Rendered {
 /** A renderer has uploaded the file of a job. */
 async function render(record: CaptureRecord, revision = 0): Promise<Rendered> {
   const job = await parts.jobOf(record, revision);
-  return { record, job, result: resultOf(job, completedBy(await renderer.upload(job))) };
+  const completed = { ...completedBy(await renderer.upload(job)), ...(await renderer.uploadExtracted(job)) };
+  return { record, job, result: resultOf(job, completed) };
 }
 
 const interactive = (account: string) => render(newRecord({ account, tokenCost: 2 }));
@@ -241,4 +245,65 @@ test('a record of which another service says that it completed is not charged ag
   await parts.captures.end(ticketOf(job), complete(0, newOutcome({ object: outcome.upload.object }), record.expiresAt));
   expect(await parts.settle(result)).toMatchObject({ outcome: 'repeated' });
   expect(await usageOf('other-service')).toMatchObject({ tokens: 2, captures: 1 });
+});
+
+describe('what was extracted from a page', () => {
+  const record = (changes: Partial<CaptureRecord> = {}) =>
+    newRecord({ account: 'extract', options: { ...defaultOptions, extract: ['links', 'text'] }, ...changes });
+  const kept = (of: CaptureRecord) => readExtracted(parts.store, of.fileName, {});
+  afterEach(() => {
+    renderer.extracted = null;
+    renderer.pack = packExtracted;
+  });
+
+  test('is put beside the file, and told of in the record', async () => {
+    renderer.extracted = { text: 'what it says', links: [] };
+    const { result, record: asked } = await render(record());
+    const { record: ended } = await parts.settle(result);
+    const bytes = (await parts.store.stat(extractedName(asked.fileName)))?.size;
+    expect(ended?.outcome?.extracted).toEqual({ parts: ['links', 'text'], bytes });
+    expect(await kept(asked)).toEqual(renderer.extracted);
+    expect(await parts.settle(result)).toMatchObject({ outcome: 'repeated' });
+    expect(await kept(asked)).toEqual(renderer.extracted);
+  });
+
+  test('by a second rendering does not take the place of the first', async () => {
+    renderer.extracted = { text: 'first' };
+    const { result, job, record: asked } = await render(record());
+    await parts.settle(result);
+    renderer.extracted = { text: 'second' };
+    const late = { ...completedBy(await renderer.upload(job)), ...(await renderer.uploadExtracted(job)) };
+    expect(await parts.settle(resultOf(job, late))).toMatchObject({ outcome: 'ended' });
+    expect(await kept(asked)).toEqual({ text: 'first' });
+    expect(await parts.partsOf({ file: { ...job.file, object: extractedName(job.file.object) } })).toBe(1);
+  });
+
+  test('is taken of no capture that did not ask for it', async () => {
+    renderer.extracted = { text: 'unasked' };
+    const job = await parts.jobOf(record());
+    const beside = await renderer.uploadExtracted(job);
+    const plain = newRecord({ ...record(), uuid: job.uuid, fileName: job.file.object, options: defaultOptions });
+    const signed = await parts.jobOf(plain);
+    const { record: ended } = await parts.settle(
+      resultOf(signed, { ...completedBy(await renderer.upload(job)), ...beside }),
+    );
+    expect(ended).toMatchObject({ status: 'completed' });
+    expect(ended?.outcome?.extracted).toBeUndefined();
+    expect(await parts.store.stat(extractedName(plain.fileName))).toBeNull();
+  });
+
+  test.each<[string, () => void]>([
+    ['is no archive', () => (renderer.pack = async () => Buffer.from('<html>'.repeat(20)))],
+    [
+      'is larger than it may be',
+      () => (renderer.pack = async () => Buffer.concat([await packExtracted({}), randomBytes(maxStoredBytes)])),
+    ],
+  ])('fails the capture where it %s, and leaves nothing behind', async (_what, lie) => {
+    renderer.extracted = { text: 'a text' };
+    lie();
+    const { result, record: asked } = await render(record());
+    expect(await parts.settle(result)).toMatchObject({ outcome: 'rejected', record: { status: 'failed' } });
+    expect(await parts.store.stat(asked.fileName)).toBeNull();
+    expect(await parts.store.stat(extractedName(asked.fileName))).toBeNull();
+  });
 });

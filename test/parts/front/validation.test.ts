@@ -327,6 +327,8 @@ describe('options of the page', () => {
     ['10 elements to click', { click: Array(10).fill('a') }],
     ['what to fail on', { failOn: { status: ['4xx', '5xx', 100, 599], blank: true, challenge: false } }],
     ['20 statuses to fail on', { format: 'pdf', failOn: { status: Array(20).fill(404), consoleErrors: true } }],
+    ['all parts of a page', { extract: ['text', 'html', 'markdown', 'links', 'metadata'] }],
+    ['one part of a page', { extract: ['text'], format: 'pdf' }],
     ['an element to wait for', { waitFor: { selector: 'a'.repeat(1000), timeout: 0 } }],
     ['a text to wait for', { waitFor: { text: '1a', timeout: 30_000, state: 'hidden', required: true } }],
     [
@@ -376,6 +378,16 @@ describe('options of the page', () => {
     [{ failOn: { status: [600] } }, 'failOn.status.0 must be an integer from 100 to 599, or a string like "4xx"'],
     [{ failOn: { status: [99] } }, 'failOn.status.0 must be an integer from 100 to 599, or a string like "4xx"'],
     [{ failOn: { blank: true }, format: 'pdf' }, 'failOn.blank needs format png, jpeg or webp, not pdf'],
+    [{ extract: [] }, 'extract must be a list, not empty, of html, links, markdown, metadata, text, each once, not an'],
+    [
+      { extract: ['text', 'text'] },
+      'extract must be a list, not empty, of html, links, markdown, metadata, text, each',
+    ],
+    [{ extract: ['text', 'Text'] }, 'extract.1 must be one of html, links, markdown, metadata, text, not "Text"'],
+    [
+      { extract: 'text' },
+      'extract must be a list, not empty, of html, links, markdown, metadata, text, each once, not "t',
+    ],
     [{ waitFor: {} }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
     [{ waitFor: { selector: 'a', text: 'a' } }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
     [{ waitFor: 'a' }, 'waitFor must be an object with selector, text, state, timeout, required, not "a"'],

@@ -12,7 +12,7 @@ import { type ErrorCode, ServiceError } from '@webcapture/shared/runtime/errors.
 import type { RenderEngine } from '../../../services/renderer/page/engine.ts';
 import { createRendererMetrics } from '../../../services/renderer/worker/metrics.ts';
 import { ResultPublisher } from '../../../services/renderer/worker/publish-result.ts';
-import { newRecord, plainReport } from '../../harness/records.ts';
+import { defaultOptions, newRecord, plainReport } from '../../harness/records.ts';
 import { StallingProxy } from '../../harness/stalling-proxy.ts';
 import { until } from '../../harness/until.ts';
 import { picture } from './support/renderer.ts';
@@ -50,6 +50,19 @@ test('a job ends with a file that can be put in place, one result, and the reply
   expect(heard[0]?.bytes?.equals(made.bytes)).toBe(true);
   await until('it to be counted', () => renderer.ended.length === 1);
   expect(renderer.ended[0]).toMatchObject({ failure: null, job: { uuid: job.uuid } });
+});
+
+test('what was extracted is stored beside the file, under a name that follows from it', async () => {
+  const extracted = { text: 'what it says', truncated: ['text' as const] };
+  await start({ render: async () => ({ ...picture(), extracted }) });
+  const { file } = await queue().publish({ options: { ...defaultOptions, extract: ['text'] } });
+  const [outcome] = await settled(1);
+  if (outcome?.kind !== 'completed') throw new Error('it has not completed');
+  expect(outcome.extracted).toMatchObject({
+    parts: ['text'],
+    upload: { contentType: 'application/gzip', width: 1280, expiresAt: outcome.upload.expiresAt },
+  });
+  expect(outcome.extracted?.upload.object).toContain(`/${file.object}.extracted/`);
 });
 
 test('the file of a refresh is for the time that the record says', async () => {

@@ -7,6 +7,9 @@ import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.t
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
+import { extractedType } from '@webcapture/shared/api/formats.ts';
+import { packExtracted, readExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import { extractedName } from '@webcapture/shared/files/file-name.ts';
 import type { StoredFile, Upload } from '@webcapture/shared/files/file-store.ts';
 import { storeHtml, removeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { startNats, type NatsServer } from '../../../deploy/local/nats.ts';
@@ -74,6 +77,17 @@ async function placed() {
 }
 
 describe('the user of the renderers of a region', () => {
+  test('uploads what was extracted from a page, and can neither read nor remove it', async () => {
+    const file = newFile(0, { bytes: await packExtracted({ text: 'a text' }) });
+    const name = extractedName(file.name);
+    await placeFile({ store, uploader }, { ...file, name, object: name, contentType: extractedType });
+    expect(await readExtracted(store, file.name, {})).toEqual({ text: 'a text' });
+    const head = `files.head.${name.replaceAll('.', '_')}`;
+    await refused(() => renderer.jsm.direct.getMessage(streamNames.files, { last_by_subj: `${head}.1` }));
+    await refused(() => renderer.jsm.streams.purge(streamNames.files, { filter: `${head}.*` }));
+    await refused(() => renderer.js.publish(`${head}.2`, '{}'));
+  });
+
   test('uploads files that a trusted service puts in place, and the bytes are right', async () => {
     const { file, found, parts } = await placed();
     expect(parts).toHaveLength(2);

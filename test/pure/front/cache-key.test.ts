@@ -50,6 +50,7 @@ test.each<Partial<RenderOptions>>([
   { javaScript: false },
   { click: ['a'] },
   { failOn: { blank: true } },
+  { extract: ['text'] },
   { waitFor: { selector: 'a', state: 'visible', timeout: 10_000, required: false } },
   { locale: 'de-DE' },
   { timezone: 'Asia/Tokyo' },

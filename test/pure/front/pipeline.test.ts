@@ -12,6 +12,7 @@ import { CapturePipeline, type CapturePipelineDeps } from '../../../services/fro
 import { RequestFacts, WaitClock } from '../../../services/front/http/request-facts.ts';
 import { LeaseLostError, type IdempotencyTurn } from '../../../services/front/capture/idempotency.ts';
 import type { CacheTurn } from '../../../services/front/capture/response-cache.ts';
+import { silentLog } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
 /** As the schema lets a request through. */
@@ -96,8 +97,9 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
     regions: { estimatedWaitSeconds: () => 7 },
     captures: { get: beyond, fail: beyond },
     followUps: { arrange: beyond },
-    store: { stat: beyond },
+    store: { stat: beyond, read: beyond },
     now: Date.now,
+    log: silentLog,
   };
   const facts = new RequestFacts();
   const request = { url: 'https://example.com/', ...body } as CaptureRequest;

@@ -1,5 +1,6 @@
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
+import { storedNamesOf } from '@webcapture/shared/files/extracted-file.ts';
 import type { ListedFile } from '@webcapture/shared/files/file-store.ts';
 
 const hourMs = 3_600_000;
@@ -39,9 +40,10 @@ export function decideFile(file: ListedFile, record: CaptureRecord | null, now: 
     now > time ? { act: 'remove', why } : keep('recent');
   if (record === null) return removeAfter(file.storedAt + noRecordGraceMs, 'no_record');
   if (isOpen(record)) return keep('open');
-  // A refresh has an object of its own until its result is settled.
-  if (record.fileName !== file.name && isOpen(record, record.refresh?.revision ?? -1)) return keep('open');
-  if (record.fileName !== file.name) return removeAfter(file.storedAt + graceMs, 'other_file');
+  const isOwn = storedNamesOf(record).includes(file.name);
+  // A refresh has objects of its own until its result is settled.
+  if (!isOwn && isOpen(record, record.refresh?.revision ?? -1)) return keep('open');
+  if (!isOwn) return removeAfter(file.storedAt + graceMs, 'other_file');
   if (record.status !== 'completed') return removeAfter(file.storedAt + graceMs, 'ended');
   return now <= record.expiresAt ? keep('in_use') : removeAfter(record.expiresAt + graceMs, 'overdue');
 }

@@ -2,6 +2,7 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { uuidOfFileName } from '@webcapture/shared/files/file-name.ts';
+import { storedNamesOf } from '@webcapture/shared/files/extracted-file.ts';
 import type { FileStore, ListedFile } from '@webcapture/shared/files/file-store.ts';
 import { eachOf } from '../../loops.ts';
 import { expireCapture, type ExpiryDeps } from '../expiry.ts';
@@ -170,7 +171,7 @@ async function removeFinding({ file }: Finding, deps: PassDeps, force: boolean):
   const decision = decideFile(file, record, deps.now());
   if (decision.act === 'keep') return 'spared';
   if (isDoubtful(file, decision.why, deps.now()) && !force) return 'withheld';
-  if (record === null || record.fileName !== file.name) await deps.store.remove(file.name);
+  if (record === null || !storedNamesOf(record).includes(file.name)) await deps.store.remove(file.name);
   else await deps.endCapture(record);
   return 'removed';
 }

@@ -1,7 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { newFileName } from '@webcapture/shared/files/file-name.ts';
+import { extractedType } from '@webcapture/shared/api/formats.ts';
+import { packExtracted, readExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import { extractedName, newFileName } from '@webcapture/shared/files/file-name.ts';
 import {
   type ByteRange,
   type CallLimits,
@@ -344,6 +346,35 @@ export function storeSuite(storing: () => Storing): void {
     expect(await on().stat(stored.name)).toEqual(stored);
   });
 
+  test.concurrent('what was extracted stands beside its file, and is replaced and removed by itself', async () => {
+    const old = newFile(part);
+    await placeFile(storing(), old);
+    const beside = async (text: string, picture: NamedFile) => ({
+      ...picture,
+      name: extractedName(picture.name),
+      object: extractedName(picture.object),
+      contentType: extractedType,
+      bytes: await packExtracted({ text }),
+    });
+    await placeFile(storing(), await beside('first', old));
+    expect(await readExtracted(on(), old.name, {})).toEqual({ text: 'first' });
+    expect((await read(await stat(old.name))).equals(old.bytes)).toBe(true);
+
+    const next = asRefresh(another(old));
+    await placeFile(storing(), next);
+    expect(await readExtracted(on(), old.name, {})).toEqual({ text: 'first' });
+    await placeFile(storing(), await beside('second', next));
+    expect(await readExtracted(on(), old.name, {})).toEqual({ text: 'second' });
+
+    await on().remove(old.name);
+    expect(await readExtracted(on(), old.name, {})).toEqual({ text: 'second' });
+    await on().remove(extractedName(old.name));
+    await expect(readExtracted(on(), old.name, {})).rejects.toThrow('nothing is stored');
+
+    const html = { ...(await beside('', newFile(1))), bytes: Buffer.from('<script>alert(1)</script>'.repeat(4)) };
+    await expect(placeFile(storing(), html)).rejects.toMatchObject({ reason: 'wrong_type' });
+  });
+
   test('200 files at once are all there, with their bytes', async () => {
     const files = Array.from({ length: 200 }, (_, index) => newFile(20_000 + index));
     const stored = await Promise.all(files.map((file) => on().create(file)));
@@ -354,6 +385,8 @@ export function storeSuite(storing: () => Storing): void {
   test('all files are listed, page by page', async () => {
     const file = newFile(1234);
     const stored = await on().create(file);
+    const beside = { bytes: await packExtracted({ text: '' }), contentType: extractedType };
+    await on().create({ ...file, ...beside, object: extractedName(file.name) });
     const listed: ListedFile[] = [];
     let pages = 0;
     for (let after: string | null = null; ; pages++) {
@@ -367,5 +400,6 @@ export function storeSuite(storing: () => Storing): void {
     expect(new Set(listed.map(({ name }) => name)).size).toBe(listed.length);
     const { storedAt, expiresAt } = stored;
     expect(listed).toContainEqual({ name: file.name, size: 1234, storedAt, expiresAt });
+    expect(listed).toContainEqual(expect.objectContaining({ name: extractedName(file.name), expiresAt }));
   });
 }

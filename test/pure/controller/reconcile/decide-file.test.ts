@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { extractedName } from '@webcapture/shared/files/file-name.ts';
 import type { ListedFile } from '@webcapture/shared/files/file-store.ts';
 import { decideFile } from '../../../../services/controller/jobs/orphans/decide-file.ts';
 import { isDoubtful } from '../../../../services/controller/jobs/orphans/pass.ts';
@@ -52,6 +53,20 @@ const rows: readonly Row[] = [
 
 test.each(rows)('%s', (_, changes, age, decision) => {
   const { act, why } = decideFile(fileOf(age), changes === null ? null : { ...record, ...changes }, now);
+  expect(`${act} ${why}`).toBe(decision);
+});
+
+test.each([
+  ['of a capture that asked for it', { options: { ...record.options, extract: ['text' as const] } }, 'keep in_use'],
+  ['of a capture that did not', {}, 'remove other_file'],
+  [
+    'of a deleted capture',
+    { options: { ...record.options, extract: ['text' as const] }, status: 'deleted' as const },
+    'remove ended',
+  ],
+])('what was extracted %s', (_, changes, decision) => {
+  const file = { ...fileOf(5 * hour), name: extractedName(record.fileName) };
+  const { act, why } = decideFile(file, { ...record, ...changes }, now);
   expect(`${act} ${why}`).toBe(decision);
 });
 

@@ -1,0 +1,48 @@
+import type { Extracted } from '@webcapture/shared/api/extracted.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { statusOf } from '@webcapture/shared/captures/view.ts';
+import { readExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { CaptureAnswer } from './answer.ts';
+import { findState, type ReadStateDeps } from './capture-state.ts';
+
+export interface ExtractedDeps {
+  readonly store: Pick<FileStore, 'stat' | 'read'>;
+  /** Unix milliseconds by the server's clock. */
+  readonly now: () => number;
+  readonly log: Logger;
+}
+
+const readTimeoutMs = 10_000;
+
+/**
+ * What was extracted from the page of a capture: absent where that was not asked for, null where there is nothing. What cannot be read
+ * is logged, and the rest of the answer is as good as ever.
+ */
+export async function extractedOf(
+  record: CaptureRecord,
+  { store, now, log }: ExtractedDeps,
+): Promise<{ readonly extracted?: Extracted | null }> {
+  const { uuid, fileName, options, outcome } = record;
+  if (options.extract === undefined || outcome === undefined) return {};
+  if (statusOf(record, now()) !== 'completed' || outcome.extracted === undefined) return { extracted: null };
+  try {
+    return { extracted: await readExtracted(store, fileName, { deadline: now() + readTimeoutMs }) };
+  } catch (error) {
+    log.warn({ err: error, uuid }, 'what was extracted from a page cannot be read');
+    return { extracted: null };
+  }
+}
+
+/** An answer with what was extracted, which is not kept for an Idempotency-Key: it is too large, and stored already. */
+export async function withExtracted(
+  answer: CaptureAnswer,
+  account: string,
+  deps: ExtractedDeps & ReadStateDeps,
+): Promise<CaptureAnswer> {
+  const { uuid, data } = answer;
+  if (data === null || !('report' in data)) return answer;
+  const record = answer.record ?? (await findState(deps, account, uuid));
+  return record === null ? answer : { ...answer, data: { ...data, ...(await extractedOf(record, deps)) } };
+}

@@ -1,0 +1,351 @@
+/// <reference lib="dom" />
+import type { PageWriter, readerOf as ReaderOf, TextWriter } from './walking.ts';
+
+/** A helper of the calls. */
+declare const readerOf: typeof ReaderOf;
+
+/** What a line begins with for an element that it stands in: a marker once, and then an indentation. */
+interface Prefix {
+  /** Null once it is written. */
+  first: string | null;
+  readonly rest: string;
+}
+
+/** What is written around a text; nothing where there is none. */
+interface Mark {
+  readonly open: string;
+  readonly close: string;
+  isWritten: boolean;
+}
+
+/** A table that is being written, and how many cells its row has so far. */
+interface Table {
+  readonly columns: number;
+  rows: number;
+  cells: number;
+}
+
+/**
+ * Writes what can be seen of a page as Markdown (CommonMark, and tables of GFM). Text that would mean something there is escaped, so
+ * that none of the page's text becomes a link, a heading or HTML.
+ *
+ * @param linkOf the address of a link or an image, null for one that is to be left out
+ */
+export function writeMarkdown(maxLength: number, linkOf: (element: Element) => string | null): TextWriter {
+  const emphasis: Readonly<Record<string, string>> = { b: '**', strong: '**', i: '*', em: '*', del: '~~', s: '~~' };
+  const codes = new Set(['code', 'kbd', 'samp', 'tt']);
+  const partsOfTable = new Set(['thead', 'tbody', 'tfoot', 'colgroup', 'col']);
+  const maxColumns = 100;
+  const maxRowsCounted = 1000;
+  /** What a cell of a table cannot hold: such a table is there for the layout. */
+  const notForCells = 'table, h1, h2, h3, h4, h5, h6, ul, ol, pre, blockquote';
+  const attributeOf = (element: Element, name: string) => Element.prototype.getAttribute.call(element, name);
+  const findIn = (element: Element, selector: string) => Element.prototype.querySelector.call(element, selector);
+  const rowsOf = readerOf<HTMLCollectionOf<HTMLTableRowElement>>(HTMLTableElement, 'rows');
+  const cellsOf = readerOf<HTMLCollection>(HTMLTableRowElement, 'cells');
+
+  const pieces: string[] = [];
+  let length = 0;
+  let lines = 0;
+  let breaks = 0;
+  let isSpace = false;
+  let isLineStart = true;
+  /** What comes next follows at once. */
+  let isTight = true;
+  const prefixes: Prefix[] = [];
+  /** Of each kind at most one. */
+  const marks: Mark[] = [];
+  const lists: { next: number | null }[] = [];
+  const tables: Table[] = [];
+  /** Elements around that stand in one line: headings, links, cells. */
+  let flat = 0;
+  let links = 0;
+  let cells = 0;
+  /** The text of the code that is being written, in a line or in lines of its own. */
+  let code: { text: string; readonly isBlock: boolean } | null = null;
+
+  const push = (piece: string) => {
+    pieces.push(piece);
+    length += piece.length;
+  };
+  const separate = (count: number) => {
+    if (flat > 0) isSpace = true;
+    // What an item begins with stands beside its marker.
+    else if ((prefixes.at(-1)?.first ?? null) === null) lines = Math.max(lines, count);
+  };
+  const closeMarks = () => {
+    for (const mark of marks.toReversed()) {
+      if (mark.isWritten) push(mark.close);
+      mark.isWritten = false;
+    }
+  };
+  const linePrefix = () => {
+    const prefix = prefixes.map(({ first, rest }) => first ?? rest).join('');
+    for (const one of prefixes) one.first = null;
+    return prefix;
+  };
+  /** An empty line belongs to what was begun before. */
+  const emptyLinePrefix = () => {
+    const begun = prefixes.findIndex(({ first }) => first !== null);
+    return prefixes
+      .slice(0, begun === -1 ? prefixes.length : begun)
+      .map(({ rest }) => rest)
+      .join('')
+      .trimEnd();
+  };
+  /** All that comes between the text before and the next one. */
+  const startText = () => {
+    const isFirst = pieces.length === 0;
+    const count = breaks > 1 ? 2 : lines;
+    isLineStart ||= count > 0 || breaks === 1;
+    if (count > 0 || isFirst) {
+      closeMarks();
+      if (!isFirst) push(count > 1 ? `\n${emptyLinePrefix()}\n` : '\n');
+      push(linePrefix());
+    } else if (breaks === 1) {
+      push(`  \n${linePrefix()}`);
+    } else if (isSpace && !isTight) push(' ');
+    [lines, breaks, isSpace] = [0, 0, false];
+    for (const mark of marks) {
+      if (mark.isWritten) continue;
+      // What ended right here goes on.
+      if (pieces.at(-1) === mark.open && mark.open === mark.close) pieces.pop();
+      else {
+        const last = pieces.at(-1) ?? '';
+        // It would make an image of a link.
+        if (mark.open === '[' && last.endsWith('!')) pieces[pieces.length - 1] = `${last.slice(0, -1)}\\!`;
+        push(mark.open);
+      }
+      mark.isWritten = true;
+    }
+  };
+  const put = (markdown: string) => {
+    startText();
+    push(markdown);
+    [isLineStart, isTight] = [false, false];
+  };
+  const escape = (text: string) => {
+    const escaped = text
+      .replaceAll(cells > 0 ? /[\\`*[\]<~|]/g : /[\\`*[\]<~]/g, '\\$&')
+      .replaceAll(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
+      .replaceAll(/&(?=#?\w{1,31};)/g, '\\&');
+    const isAtStart = pieces.length === 0 || lines > 0 || breaks > 0 || isLineStart;
+    if (!isAtStart) return escaped;
+    return escaped.replace(/^[#+=>-]/, '\\$&').replace(/^(\d{1,9})(?=[.)](?:\s|$))/, '$1\\');
+  };
+  /** More backticks than there are in a row in the code. */
+  const fenceOf = (text: string, least: number) => {
+    const longest = (text.match(/`+/g) ?? []).reduce((most, { length: run }) => Math.max(most, run), 0);
+    return '`'.repeat(Math.max(least, longest + 1));
+  };
+  const putCode = (whole: string) => {
+    const text = whole.replaceAll(/[ \t\n\r\f]+/g, ' ').trim();
+    if (text === '') return;
+    const fence = fenceOf(text, 1);
+    const pad = text.startsWith('`') || text.endsWith('`') ? ' ' : '';
+    put(`${fence}${pad}${cells > 0 ? text.replaceAll('|', '\\|') : text}${pad}${fence}`);
+  };
+  const putCodeBlock = (whole: string, language: string) => {
+    const text = whole.replace(/^\n/, '').trimEnd();
+    if (text === '') return;
+    const fence = fenceOf(text, 3);
+    put(`${fence}${language}`);
+    const prefix = linePrefix();
+    for (const line of [...text.split('\n'), fence]) push(`\n${line === '' ? prefix.trimEnd() : prefix + line}`);
+  };
+  const beginCode = (element: Element, isBlock: boolean) => {
+    const begun = { text: '', isBlock };
+    code = begun;
+    if (isBlock) separate(2);
+    return () => {
+      code = null;
+      if (!isBlock) {
+        putCode(begun.text);
+        return;
+      }
+      const own = attributeOf(element, 'class') ?? '';
+      const inner = findIn(element, 'code');
+      const classes = `${own} ${inner === null ? '' : (attributeOf(inner, 'class') ?? '')}`.slice(0, 1000);
+      putCodeBlock(begun.text, /\b(?:language|lang)-([\w+#.-]{1,30})/.exec(classes)?.[1] ?? '');
+      separate(2);
+    };
+  };
+  const beginMark = (open: string, close: string) => {
+    if (marks.some((mark) => mark.open === open)) return () => undefined;
+    const mark = { open, close, isWritten: false };
+    marks.push(mark);
+    return () => {
+      if (mark.isWritten) push(close);
+      marks.pop();
+    };
+  };
+  const beginLink = (element: Element) => {
+    const url = links > 0 ? null : linkOf(element);
+    if (url === null) return undefined;
+    const end = beginMark('[', `](${url})`);
+    flat += 1;
+    links += 1;
+    return () => {
+      end();
+      flat -= 1;
+      links -= 1;
+    };
+  };
+  const beginPrefixed = (prefix: Prefix, isFlat: boolean) => {
+    separate(2);
+    prefixes.push(prefix);
+    if (isFlat) flat += 1;
+    return () => {
+      if (isFlat) flat -= 1;
+      prefixes.pop();
+      separate(2);
+    };
+  };
+  const beginList = (element: Element, isOrdered: boolean) => {
+    const isInner = lists.length > 0;
+    const start = Number.parseInt(attributeOf(element, 'start') ?? '1', 10);
+    separate(isInner ? 1 : 2);
+    lists.push({ next: isOrdered ? (start >= 0 && start < 1e8 ? start : 1) : null });
+    return () => {
+      lists.pop();
+      separate(isInner ? 1 : 2);
+    };
+  };
+  const beginItem = () => {
+    const list = lists.at(-1);
+    separate(1);
+    const marker = list === undefined || list.next === null ? '- ' : `${list.next}. `;
+    const prefix = { first: marker, rest: ' '.repeat(marker.length) };
+    prefixes.push(prefix);
+    return () => {
+      prefixes.pop();
+      if (prefix.first !== null) return;
+      if (list !== undefined && list.next !== null) list.next += 1;
+      // The next item follows at once, whatever this one ended with.
+      [lines, breaks] = [1, 0];
+    };
+  };
+  const beginTable = (element: Element) => {
+    separate(2);
+    const rows = rowsOf(element);
+    const table = { columns: 1, rows: 0, cells: 0 };
+    for (let index = 0; index < Math.min(maxRowsCounted, rows.length); index += 1) {
+      const row = rows[index];
+      if (row !== undefined) table.columns = Math.max(table.columns, Math.min(maxColumns, cellsOf(row).length));
+    }
+    tables.push(table);
+    return () => {
+      tables.pop();
+      separate(2);
+    };
+  };
+  const beginRow = (table: Table) => {
+    separate(1);
+    table.cells = 0;
+    return () => {
+      if (table.cells === 0) return;
+      table.rows += 1;
+      if (table.rows === 1) {
+        const columns = Math.max(table.columns, table.cells);
+        push(`${' |'.repeat(columns - table.cells)}\n${linePrefix()}|${' --- |'.repeat(columns)}`);
+      }
+      [isSpace, breaks] = [false, 0];
+    };
+  };
+  const beginCell = (table: Table) => {
+    if (table.cells === 0) put('|');
+    table.cells += 1;
+    push(' ');
+    flat += 1;
+    cells += 1;
+    [isSpace, isTight] = [false, true];
+    return () => {
+      closeMarks();
+      push(' |');
+      flat -= 1;
+      cells -= 1;
+      [isSpace, isTight] = [false, true];
+    };
+  };
+  const isData = (table: Element) =>
+    table instanceof HTMLTableElement &&
+    !['presentation', 'none'].includes(attributeOf(table, 'role') ?? '') &&
+    findIn(table, notForCells) === null;
+
+  const beginBlock = (element: Element, tag: string): (() => void) | undefined => {
+    const table = tables.at(-1);
+    if (/^h[1-6]$/.test(tag)) return beginPrefixed({ first: `${'#'.repeat(Number(tag[1]))} `, rest: '' }, true);
+    if (tag === 'blockquote') return beginPrefixed({ first: '> ', rest: '> ' }, false);
+    if (tag === 'pre') return beginCode(element, true);
+    if (tag === 'ul' || tag === 'ol') return beginList(element, tag === 'ol');
+    if (tag === 'li') return beginItem();
+    if (tag === 'table' && isData(element)) return beginTable(element);
+    if (tag === 'hr') {
+      separate(2);
+      put('---');
+    }
+    if (table !== undefined) {
+      if (partsOfTable.has(tag)) return undefined;
+      if (tag === 'tr') return beginRow(table);
+      if (tag === 'td' || tag === 'th') return beginCell(table);
+    }
+    separate(2);
+    return () => separate(2);
+  };
+
+  return {
+    enter: (element, tag, box) => {
+      if (code !== null) {
+        const begun = code;
+        const addLine = () => {
+          if (box === 'block' && begun.isBlock && begun.text !== '' && !begun.text.endsWith('\n')) begun.text += '\n';
+        };
+        addLine();
+        return addLine;
+      }
+      if (tag === 'a') return beginLink(element);
+      const mark = emphasis[tag];
+      if (mark !== undefined) return beginMark(mark, mark);
+      if (codes.has(tag)) return beginCode(element, false);
+      const isStructure = /^(?:h[1-6]|li|[uo]l|pre|blockquote|table|t[rdh]|hr)$/.test(tag);
+      if (flat === 0 && (box === 'block' || isStructure)) return beginBlock(element, tag);
+      if (box === 'inline') return undefined;
+      isSpace = true;
+      return () => {
+        isSpace = true;
+      };
+    },
+    image: (image, isShown) => {
+      const alt = attributeOf(image, 'alt');
+      // Of an image for decoration, the page says that it has no text.
+      if (!isShown || alt === '' || code !== null) return;
+      const url = linkOf(image);
+      const text = escape((alt ?? '').slice(0, 1000).replaceAll(/\s+/g, ' '));
+      if (url !== null) put(`![${text}](${url})`);
+      else if (text !== '') put(text);
+    },
+    lineBreak: () => {
+      if (code !== null) code.text += '\n';
+      else if (flat > 0) isSpace = true;
+      else breaks += 1;
+    },
+    text: (whole, keepsLines) => {
+      const text = whole.slice(0, Math.max(0, maxLength - length) + 1);
+      if (code !== null) {
+        if (code.text.length <= maxLength) code.text += text;
+        return;
+      }
+      const rows = keepsLines && flat === 0 ? text.split('\n') : [text];
+      for (const [index, row] of rows.entries()) {
+        if (index > 0) breaks += 1;
+        const plain = row.replaceAll(/[ \t\n\r\f]+/g, ' ');
+        if (plain.startsWith(' ')) isSpace = true;
+        if (plain === '' || plain === ' ') continue;
+        put(escape(plain.replaceAll(/^ | $/g, '')));
+        isSpace = plain.endsWith(' ');
+      }
+    },
+    isFull: () => length > maxLength,
+    written: () => pieces.join(''),
+  } satisfies PageWriter & Pick<TextWriter, 'written'>;
+}

@@ -1,0 +1,215 @@
+/// <reference lib="dom" />
+
+/** What an element is to a text: `block` begins and ends a line. */
+type Box = 'block' | 'inline';
+
+/** Takes what a person sees of a page, in its order. */
+export interface PageWriter {
+  /** Begins an element. What it returns is called at the end of that. */
+  readonly enter: (element: Element, tag: string, box: Box) => (() => void) | undefined;
+  /** @param isShown false: it holds its place and cannot be seen */
+  readonly image: (image: Element, isShown: boolean) => void;
+  readonly lineBreak: () => void;
+  /** @param keepsLines its line breaks are shown, as in `white-space: pre` */
+  readonly text: (text: string, keepsLines: boolean) => void;
+  /** It takes no more. */
+  readonly isFull: () => boolean;
+}
+
+/** An element whose children are being walked. */
+interface Walked {
+  readonly isShown: boolean;
+  readonly keepsLines: boolean;
+  readonly ends: readonly (() => void)[];
+  /** Those of a slot; null where `next` leads from one child to its sibling. */
+  readonly children: readonly Node[] | null;
+  at: number;
+  next: Node | null;
+  /** Of a closed `details`: the only child that is shown. */
+  readonly only: Element | null;
+}
+
+/**
+ * Reads a property of a node past what a page may have put over it: fields of a form, and images of a document, are found
+ * under their names in place of its own properties.
+ */
+export function readerOf<T>(type: { readonly prototype: object }, name: string): (node: Node) => T {
+  const { get } = Object.getOwnPropertyDescriptor(type.prototype, name) as { get: () => unknown };
+  return (node) => get.call(node) as T;
+}
+
+/**
+ * Walks through what can be seen of the document, open shadow roots among it and frames not, without a call for each level: a
+ * page may nest its elements as deep as it likes.
+ *
+ * @param end by `performance.now()`
+ * @returns whether it came to the end
+ */
+export function walkPage(writers: readonly PageWriter[], end: number): boolean {
+  /** What they hold is not shown, or is no text of the page. */
+  const skipped = new Set(
+    'audio canvas datalist embed frame frameset head iframe img input meter object option progress rp script select style svg template textarea title video'.split(
+      ' ',
+    ),
+  );
+  const stepsBetweenLooks = 256;
+  const nodeType = readerOf<number>(Node, 'nodeType');
+  const firstChild = readerOf<Node | null>(Node, 'firstChild');
+  const nextSibling = readerOf<Node | null>(Node, 'nextSibling');
+  const localName = readerOf<string>(Element, 'localName');
+  const shadowRoot = readerOf<ShadowRoot | null>(Element, 'shadowRoot');
+  const dataOf = readerOf<string>(CharacterData, 'data');
+  const inlineDisplay = /^(?:inline|contents|ruby|math)/;
+
+  const firstSummary = (details: Node): Element | null => {
+    for (let child = firstChild(details); child !== null; child = nextSibling(child)) {
+      if (nodeType(child) === Node.ELEMENT_NODE && localName(child) === 'summary') return child as Element;
+    }
+    return null;
+  };
+  /** Its children in the tree that is shown. */
+  const childrenOf = (element: Element, tag: string): Pick<Walked, 'children' | 'next'> => {
+    if (tag === 'slot' && element instanceof HTMLSlotElement) {
+      const assigned = HTMLSlotElement.prototype.assignedNodes.call(element, { flatten: true });
+      if (assigned.length > 0) return { children: assigned, next: null };
+    }
+    return { children: null, next: firstChild(shadowRoot(element) ?? element) };
+  };
+  const enter = (element: Element): Walked | null => {
+    const tag = localName(element);
+    if (tag === 'br') for (const writer of writers) writer.lineBreak();
+    const isImage = tag === 'img';
+    if (skipped.has(tag) && !isImage) return null;
+    const { display, visibility, contentVisibility, whiteSpaceCollapse } = getComputedStyle(element);
+    if (display === 'none') return null;
+    // Where scripts run, it has no box, and no style says so.
+    if (tag === 'noscript' && Element.prototype.getClientRects.call(element).length === 0) return null;
+    const isShown = visibility === 'visible';
+    if (isImage) {
+      for (const writer of writers) writer.image(element, isShown);
+      return null;
+    }
+    const box = inlineDisplay.test(display) ? 'inline' : 'block';
+    const ends = writers.flatMap((writer) => writer.enter(element, tag, box) ?? []);
+    const isClosed = tag === 'details' && !Element.prototype.hasAttribute.call(element, 'open');
+    return {
+      isShown,
+      keepsLines: whiteSpaceCollapse.startsWith('preserve'),
+      ends,
+      at: 0,
+      only: isClosed ? firstSummary(element) : null,
+      ...(contentVisibility === 'hidden' || (isClosed && firstSummary(element) === null)
+        ? { children: [], next: null }
+        : childrenOf(element, tag)),
+    };
+  };
+  const nextChild = (walked: Walked): Node | null => {
+    if (walked.children !== null) return walked.children[walked.at++] ?? null;
+    const child = walked.next;
+    if (child !== null) walked.next = nextSibling(child);
+    return child;
+  };
+
+  const root = Document.prototype.querySelector.call(document, ':root');
+  const first = root === null ? null : enter(root);
+  const path: Walked[] = first === null ? [] : [first];
+  let isWhole = true;
+  for (let step = 1; path.length > 0; step += 1) {
+    const isLate = step % stepsBetweenLooks === 0 && performance.now() > end;
+    if (isLate || writers.every((writer) => writer.isFull())) {
+      isWhole = false;
+      break;
+    }
+    const parent = path.at(-1) as Walked;
+    const child = nextChild(parent);
+    if (child === null) {
+      for (const finish of parent.ends) finish();
+      path.pop();
+      continue;
+    }
+    if (parent.only !== null && child !== parent.only) continue;
+    const type = nodeType(child);
+    if (type === Node.ELEMENT_NODE) {
+      const entered = enter(child as Element);
+      if (entered !== null) path.push(entered);
+    } else if (type === Node.TEXT_NODE && parent.isShown) {
+      const text = dataOf(child);
+      for (const writer of writers) writer.text(text, parent.keepsLines);
+    }
+  }
+  for (const { ends } of path.toReversed()) for (const finish of ends) finish();
+  return isWhole;
+}
+
+/** A writer of what can be read, and what it wrote. */
+export interface TextWriter extends PageWriter {
+  readonly written: () => string;
+}
+
+/** Writes the text of a page as `innerText` has it: a line for a block, an empty line around a paragraph, a tab between cells. */
+export function writeText(maxLength: number): TextWriter {
+  const paragraphs = new Set([
+    'blockquote',
+    'dl',
+    'figure',
+    'h1',
+    'h2',
+    'h3',
+    'h4',
+    'h5',
+    'h6',
+    'ol',
+    'p',
+    'pre',
+    'ul',
+  ]);
+  const previousElement = readerOf<Element | null>(Element, 'previousElementSibling');
+  const pieces: string[] = [];
+  let length = 0;
+  /** What comes between the text before and the next one. */
+  let lines = 0;
+  let breaks = 0;
+  let isTab = false;
+  let isSpace = false;
+  const put = (text: string) => {
+    const newlines = Math.min(2, Math.max(lines, breaks));
+    const gap = newlines > 0 ? '\n'.repeat(newlines) : isTab ? '\t' : isSpace ? ' ' : '';
+    const piece = length === 0 ? text : gap + text;
+    [lines, breaks, isTab, isSpace] = [0, 0, false, false];
+    pieces.push(piece);
+    length += piece.length;
+  };
+  const separate = (count: number) => {
+    lines = Math.max(lines, count);
+  };
+  return {
+    enter: (element, tag, box) => {
+      if (tag === 'td' || tag === 'th') {
+        if (previousElement(element) !== null) isTab = true;
+        return undefined;
+      }
+      if (box === 'inline') return undefined;
+      const count = paragraphs.has(tag) ? 2 : 1;
+      separate(count);
+      return () => separate(count);
+    },
+    image: () => undefined,
+    lineBreak: () => {
+      breaks += 1;
+    },
+    text: (whole, keepsLines) => {
+      const text = whole.slice(0, Math.max(0, maxLength - length) + 1);
+      if (keepsLines) {
+        if (text !== '') put(text);
+        return;
+      }
+      const plain = text.replaceAll(/[ \t\n\r\f]+/g, ' ');
+      if (plain.startsWith(' ')) isSpace = true;
+      if (plain === '' || plain === ' ') return;
+      put(plain.replaceAll(/^ | $/g, ''));
+      isSpace = plain.endsWith(' ');
+    },
+    isFull: () => length > maxLength,
+    written: () => pieces.join(''),
+  };
+}

@@ -1,0 +1,63 @@
+import { type Static, Type } from 'typebox';
+import { oneOf } from './one-of.ts';
+
+/** What of a page can be asked for beside its picture. */
+export const extractNames = ['html', 'links', 'markdown', 'metadata', 'text'] as const;
+export type ExtractName = (typeof extractNames)[number];
+
+/** Of each part: bytes of UTF-8, of `links` and `metadata` as JSON. */
+export const maxExtractedBytes = 1024 * 1024;
+
+/** In the request: all that the option `extract` may hold. */
+export const extractOption = Type.Optional(
+  Type.Array(oneOf(extractNames, {}), {
+    minItems: 1,
+    maxItems: extractNames.length,
+    uniqueItems: true,
+    description:
+      'Parts of the page to return as data.extracted, as the page stands when it is captured: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out.',
+  }),
+);
+
+const linkSchema = Type.Object({
+  url: Type.String({ description: 'Absolute URL (http, https, mailto or tel).' }),
+  text: Type.String({ description: 'Text of the link, at most 256 characters.' }),
+});
+
+const iconSchema = Type.Object({
+  url: Type.String({ description: 'Absolute URL.' }),
+  sizes: Type.Optional(Type.String()),
+  type: Type.Optional(Type.String()),
+});
+
+const metadataSchema = Type.Object({
+  title: Type.String(),
+  description: Type.Union([Type.String(), Type.Null()]),
+  language: Type.Union([Type.String(), Type.Null()], { description: 'Attribute lang of the html element.' }),
+  canonicalUrl: Type.Union([Type.String(), Type.Null()]),
+  openGraph: Type.Record(Type.String(), Type.String(), {
+    description: 'Open Graph properties by name, such as og:title: the first of each name, at most 100.',
+  }),
+  icons: Type.Array(iconSchema, { description: 'Icons that the page links to, at most 50.' }),
+});
+
+/** `data.extracted` of a capture. */
+export const extractedSchema = Type.Object(
+  {
+    text: Type.Optional(Type.String({ description: 'Text that can be seen on the page.' })),
+    html: Type.Optional(Type.String({ description: 'The document as HTML, after its scripts have run.' })),
+    markdown: Type.Optional(Type.String({ description: 'What can be seen on the page, as Markdown (GFM).' })),
+    links: Type.Optional(
+      Type.Array(linkSchema, { description: 'Links of the document, each URL once, in document order.' }),
+    ),
+    metadata: Type.Optional(metadataSchema),
+    truncated: Type.Optional(
+      Type.Array(oneOf(extractNames, {}), {
+        description: 'Parts that are not complete: over 1 MiB, or the page is too large to be read in time.',
+      }),
+    ),
+  },
+  { title: 'Extracted' },
+);
+
+export type Extracted = Static<typeof extractedSchema>;

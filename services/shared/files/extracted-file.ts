@@ -1,0 +1,76 @@
+import { buffer } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import { Value } from 'typebox/value';
+import {
+  type Extracted,
+  extractedSchema,
+  type ExtractName,
+  extractNames,
+  maxExtractedBytes,
+} from '../api/extracted.ts';
+import type { CaptureRecord } from '../captures/capture-record.ts';
+import { extractedName } from './file-name.ts';
+import { type CallLimits, FileReplacedError, type FileStore } from './file-store.ts';
+
+/** Of the parts as JSON: quotes and line ends take two bytes there, and what else JSON escapes is not extracted. */
+const maxJsonBytes = 2 * extractNames.length * maxExtractedBytes + 65_536;
+
+/** What cannot be compressed grows a little. */
+export const maxStoredBytes = maxJsonBytes + 65_536;
+
+/** The names under which anything of a capture is stored: its file, and what was extracted beside it. */
+export const storedNamesOf = ({ fileName, options }: Pick<CaptureRecord, 'fileName' | 'options'>): readonly string[] =>
+  options.extract === undefined ? [fileName] : [fileName, extractedName(fileName)];
+
+/** The names of the parts that there are. */
+export const partsOf = (extracted: Extracted): ExtractName[] =>
+  extractNames.filter((name) => extracted[name] !== undefined);
+
+/** As it is stored. */
+export const packExtracted = (extracted: Extracted): Promise<Buffer> => promisify(gzip)(JSON.stringify(extracted));
+
+/** A file that is replaced between the look at it and the reading of it is looked at again, so often. */
+const maxLooks = 3;
+
+/**
+ * What was extracted beside the file of that name. A renderer wrote it, so that it is unpacked up to a limit only, and held against the
+ * schema and the size of its parts.
+ *
+ * @throws Error when it is not there, or damaged
+ */
+export async function readExtracted(
+  store: Pick<FileStore, 'stat' | 'read'>,
+  fileName: string,
+  limits: CallLimits,
+): Promise<Extracted> {
+  const packed = await readPacked(store, extractedName(fileName), limits);
+  const json = await promisify(gunzip)(packed, { maxOutputLength: maxJsonBytes });
+  const stored = (JSON.parse(json.toString('utf8')) ?? {}) as Partial<Record<(typeof fields)[number], unknown>>;
+  const large = fields.find((name) => bytesOf(stored[name]) > maxExtractedBytes);
+  if (large !== undefined) throw new RangeError(`${large} is larger than it may be`);
+  // Each part is small enough now to be looked at. What else there is, is left out.
+  const told = Object.fromEntries(fields.map((name) => [name, stored[name]]).filter(([, part]) => part !== undefined));
+  const extracted = Value.Clean(extractedSchema, told);
+  if (!Value.Check(extractedSchema, extracted) || partsOf(extracted).length === 0) {
+    throw new TypeError('what is stored is something else');
+  }
+  return extracted;
+}
+
+async function readPacked(store: Pick<FileStore, 'stat' | 'read'>, name: string, limits: CallLimits): Promise<Buffer> {
+  for (let look = 1; ; look += 1) {
+    const file = await store.stat(name, limits);
+    if (file === null) throw new Error('nothing is stored');
+    if (file.size > maxStoredBytes) throw new RangeError(`${file.size} bytes are stored`);
+    try {
+      return await buffer(store.read(file, undefined, limits));
+    } catch (error) {
+      if (!(error instanceof FileReplacedError) || look === maxLooks) throw error;
+    }
+  }
+}
+
+const fields = [...extractNames, 'truncated'] as const;
+
+const bytesOf = (part: unknown) => Buffer.byteLength(typeof part === 'string' ? part : (JSON.stringify(part) ?? ''));

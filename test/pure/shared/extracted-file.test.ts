@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { packExtracted, readExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import { FileReplacedError, type FileStore, type StoredFile } from '@webcapture/shared/files/file-store.ts';
+
+/** A store whose file is replaced under so many readings. */
+const replacedOften = (times: number): Pick<FileStore, 'stat' | 'read'> => {
+  let left = times;
+  return {
+    stat: async () => ({ size: 100 }) as StoredFile,
+    async *read() {
+      left -= 1;
+      if (left >= 0) throw new FileReplacedError();
+      yield await packExtracted({ text: 'of the newer one' });
+    },
+  };
+};
+
+test('what is replaced while it is being read is read again', async () => {
+  expect(await readExtracted(replacedOften(2), 'a.png', {})).toEqual({ text: 'of the newer one' });
+  await expect(readExtracted(replacedOften(3), 'a.png', {})).rejects.toBeInstanceOf(FileReplacedError);
+});
