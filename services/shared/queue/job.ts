@@ -21,7 +21,7 @@ export type CaptureSource =
   | { readonly kind: 'stored-html'; readonly fileName: string; readonly region: Region };
 
 /** Sealed as in the record, or in the clear: of a capture that a client waits for, where there is no key to seal them with. */
-export type JobSecrets = SealedSecrets | { readonly clear: CaptureSecrets };
+type JobSecrets = SealedSecrets | { readonly clear: CaptureSecrets };
 
 /** Where a front listens for what becomes of a job (core NATS, so a message may get lost), and for what. */
 export interface JobReply {
