@@ -332,6 +332,7 @@ describe('cookies', () => {
         { name: 'domain', value: '1', domain: 'foreign.test' },
         { name: 'url', value: '1', url: 'http://www.foreign.test/any/page' },
         { name: 'path', value: '1', path: '/below' },
+        { name: 'path', value: '2', path: '/ü' },
         { name: 'secure', value: '1', secure: true },
         { name: 'hidden', value: '1', httpOnly: true },
         { name: 'strict', value: '1', url: sites.own, sameSite: 'Strict' },

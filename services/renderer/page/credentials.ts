@@ -122,9 +122,12 @@ async function addCookies(context: BrowserContext, cookies: readonly WantedCooki
   for (const cookie of added ? [] : wanted) {
     if (!(await tryAdding(context, [cookie]))) throw refusedCookie(cookie);
   }
-  // Some it drops in silence.
-  const stored = new Set((await context.cookies()).map(placeOf));
-  const dropped = wanted.find((cookie) => !stored.has(placeOf(cookie)));
+  // Some it drops in silence. Paths are counted only, for it writes them in its own way.
+  const stored = await context.cookies();
+  const dropped = wanted.find((cookie) => {
+    const paths = new Set(wanted.filter((one) => isSibling(one, cookie)).map(({ path }) => path));
+    return stored.filter((one) => isSibling(one, cookie)).length < paths.size;
+  });
   if (dropped) throw refusedCookie(dropped);
 }
 
@@ -141,7 +144,8 @@ function locateCookie({ url, domain, path = '/', ...cookie }: WantedCookie, page
   return { ...cookie, domain: isDomain ? `.${host}` : host, path };
 }
 
-const placeOf = ({ name, domain, path }: StoredCookie) => JSON.stringify([name, domain.replace(/^\./, ''), path]);
+const isSibling = (one: StoredCookie, other: StoredCookie) =>
+  one.name === other.name && one.domain.replace(/^\./, '') === other.domain.replace(/^\./, '');
 
 const refusedCookie = ({ name }: StoredCookie) =>
   new ServiceError(
