@@ -125,13 +125,14 @@ testCorpus([
     formats: ['png'],
     check: isGreen,
   },
-  {
-    name: 'script: under a strict content security policy',
+  ...[{}, { antiBot: true }].map((options): HardPage => ({
+    name: `script: under a strict content security policy, with ${JSON.stringify(options)}`,
     site: { '/': strict('<p>text') },
+    options,
     secrets: { script: `await null; ${paintGreen}` },
     formats: ['png'],
     check: isGreen,
-  },
+  })),
   {
     name: 'script: of a page that has made something else of what scripts run by',
     site: {

@@ -49,7 +49,7 @@ interface Login {
 }
 
 /** Sends headers and login where they belong, from the page, its frames and its workers. */
-async function guardRequests({ page, answerLogins }: OpenPage, { headers, login }: Rights): Promise<void> {
+async function guardRequests({ page, answerLogins, deadline }: OpenPage, { headers, login }: Rights): Promise<void> {
   const origins = [...new Set([...(headers?.origins ?? []), ...(login ? [login.origin] : [])])];
   if (origins.length === 0) return;
   // An address may have a name and a password before its host. What else these match is told by its origin.
@@ -58,7 +58,9 @@ async function guardRequests({ page, answerLogins }: OpenPage, { headers, login 
     { urlPattern: `${origin.replace('//', '//*@')}/*` },
   ]);
   const prepare = async (target: Target) => {
-    target.on('Fetch.requestPaused', (paused) => void continueRequest(target, paused, headers));
+    target.on('Fetch.requestPaused', (paused) => {
+      continueRequest(target, paused, headers).catch((error: unknown) => deadline.abort(error as ServiceError));
+    });
     if (login) {
       const answer = answerOnce(login);
       target.on('Fetch.authRequired', (asked) => {
@@ -77,7 +79,11 @@ async function guardRequests({ page, answerLogins }: OpenPage, { headers, login 
   await new TargetTree({ frame: prepare, worker: prepare }).attach(session);
 }
 
-/** Each hop of a redirect is paused by itself: what was set for one is not sent with the next. */
+/**
+ * Each hop of a redirect is paused by itself: what was set for one is not sent with the next.
+ *
+ * @throws ServiceError CAPTURE_FAILED for headers that the browser refuses
+ */
 async function continueRequest(
   target: Target,
   { requestId, request }: TargetEvents['Fetch.requestPaused'],
@@ -90,8 +96,12 @@ async function continueRequest(
       ...(isAllowed ? { headers: mergeHeaders(request.headers, headers.list) } : {}),
     });
   } catch {
-    // The page or the request went away; or the browser refuses a header, and the request would wait for ever.
-    await target.send('Fetch.failRequest', { requestId, errorReason: 'Failed' }).catch(() => undefined);
+    const isThere = await target.send('Fetch.failRequest', { requestId, errorReason: 'Failed' }).then(
+      () => true,
+      // The page, the frame or the request went away meanwhile.
+      () => false,
+    );
+    if (isThere) throw new ServiceError('CAPTURE_FAILED', 'headers: the browser refuses to send one of them.');
   }
 }
 
@@ -122,9 +132,12 @@ async function addCookies(context: BrowserContext, cookies: readonly WantedCooki
   for (const cookie of added ? [] : wanted) {
     if (!(await tryAdding(context, [cookie]))) throw refusedCookie(cookie);
   }
-  // Some it drops in silence.
-  const stored = new Set((await context.cookies()).map(placeOf));
-  const dropped = wanted.find((cookie) => !stored.has(placeOf(cookie)));
+  // Some it drops in silence. Paths are counted only, for it writes them in its own way.
+  const stored = await context.cookies();
+  const dropped = wanted.find((cookie) => {
+    const paths = new Set(wanted.filter((one) => isSibling(one, cookie)).map(({ path }) => path));
+    return stored.filter((one) => isSibling(one, cookie)).length < paths.size;
+  });
   if (dropped) throw refusedCookie(dropped);
 }
 
@@ -141,7 +154,8 @@ function locateCookie({ url, domain, path = '/', ...cookie }: WantedCookie, page
   return { ...cookie, domain: isDomain ? `.${host}` : host, path };
 }
 
-const placeOf = ({ name, domain, path }: StoredCookie) => JSON.stringify([name, domain.replace(/^\./, ''), path]);
+const isSibling = (one: StoredCookie, other: StoredCookie) =>
+  one.name === other.name && one.domain.replace(/^\./, '') === other.domain.replace(/^\./, '');
 
 const refusedCookie = ({ name }: StoredCookie) =>
   new ServiceError(
