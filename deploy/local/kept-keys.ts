@@ -21,7 +21,7 @@ async function kept(dataDir: string, name: string, form: RegExp, make: () => str
   );
   if (form.test(found)) return found;
   const key = make();
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   await writeFile(path, `${key}\n`, { mode: 0o600 });
   return key;
 }

@@ -18,7 +18,6 @@ import { signingSecretRoute, type SigningSecretDeps } from './api/signing-secret
 import { statusRoutes } from './api/status.ts';
 import { usageRoute, type UsageDeps } from './api/usage.ts';
 import { webhooksRoutes, type WebhooksDeps } from './api/webhooks.ts';
-import { LinkError } from './auth/capture-links.ts';
 import { BodyShares } from './http/body-shares.ts';
 import { addressKey } from './http/client-address.ts';
 import { ClientLimits, type ClientLimitOptions, type ShedReason } from './http/client-limits.ts';
@@ -81,9 +80,8 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   continueWhenRead(app);
   closeConnectionsWhenLeaving(app, http.leaving);
   app.setErrorHandler<Error>(async (error, request, reply) => {
-    // Who opens a link that has been right is none who tries keys.
-    const isUnknown =
-      error instanceof ServiceError && error.status === 401 && !(error instanceof LinkError && error.isGenuine);
+    // Whoever opens a link that was signed with a key does not guess keys, also when the link or the key no longer holds.
+    const isUnknown = error instanceof ServiceError && error.status === 401 && request.facts.isGenuineLink !== true;
     const judged = isUnknown ? await limits.judge(error, request.facts.address, clientGone(reply)) : error;
     await answerError(judged, request, reply);
   });

@@ -122,6 +122,21 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   {
+    name: 'forms and fields with the names of what scripts read',
+    site: {
+      '/': html(
+        `<title>The title</title><body style="background:${green}"><form name="title"></form>
+         <form><input hidden name="childNodes"><input hidden name="children"><input hidden name="style"></form><script>0</script>`,
+      ),
+    },
+    options: { isFullPage: true },
+    formats: ['png'],
+    check: async (seen) => {
+      expect(seen.report.title).toBe('The title');
+      await isGreen(seen);
+    },
+  },
+  {
     name: 'invalid html: nothing closed, everything twice, tags in tags',
     site: {
       '/': `<body bgcolor="${green}"><p><div><<table><b></i></p></html><body style="margin:0"><title>Late</title><tr><td <script>x</script`,

@@ -176,7 +176,7 @@ describe('a capture that is kept', () => {
     await restartWith('a-third-key-that-nobody-sealed-with');
     const { state, failure } = await refreshed();
     expect(state).toBe('failed');
-    expect(failure?.message).toContain('the operator has given up the key that they were sealed with');
+    expect(failure?.message).toContain('the renderer does not have the key that they were sealed with');
     await expectGreen();
   });
 });

@@ -2,6 +2,7 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
@@ -14,6 +15,9 @@ import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { until } from './until.ts';
 
 const log = createLogger({ service: 'test', pod: 'test', level: 'silent' });
+
+/** Also while a server is killed and comes back, which some tests do. */
+const patiently = <T>(read: () => Promise<T>): Promise<T> => retryTransient(read, { deadline: Date.now() + 60_000 });
 
 /** What the fleet has written down: read past the services, through the modules that they share. */
 export class Books {
@@ -61,7 +65,7 @@ export class Books {
     const db = new Entries(this.#session, 'db');
     const prefix = `usage.${await this.account()}.${monthOf(Date.now())}`;
     const shards = await Promise.all(
-      Array.from({ length: usageShards }, (_, shard) => db.get<Usage>(`${prefix}.${shard}`)),
+      Array.from({ length: usageShards }, (_, shard) => patiently(() => db.get<Usage>(`${prefix}.${shard}`))),
     );
     const sum = (field: keyof Usage) => shards.reduce((total, shard) => total + (shard?.value[field] ?? 0), 0);
     return { tokens: sum('tokens'), captures: sum('captures'), reserved: sum('reserved'), queued: sum('queued') };
@@ -69,7 +73,8 @@ export class Books {
 
   /** Of the fleet's account, unless another one is named. */
   async record(uuid: string, account?: string): Promise<CaptureRecord | null> {
-    const entry = await new Captures(this.#session).get(account ?? (await this.account()), uuid);
+    const of = account ?? (await this.account());
+    const entry = await patiently(() => new Captures(this.#session).get(of, uuid));
     return entry?.value ?? null;
   }
 

@@ -18,6 +18,7 @@ import {
 import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { expire } from '@webcapture/shared/captures/transitions.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import { Semaphore } from '@webcapture/shared/runtime/semaphore.ts';
 import type { ControllerMetrics } from '../health/metrics.ts';
 import type { Term } from '../leader/election.ts';
 import { eachOf } from '../loops.ts';
@@ -217,28 +218,5 @@ export class ExpirySweep {
   /** Removes the entries of a subject that come before a sequence: what was noted meanwhile stays. */
   async #purge(subject: string, before: number): Promise<void> {
     await this.#deps.session.jsm.streams.purge(streamNames.expiry, { filter: subject, seq: before });
-  }
-}
-
-/** Limits how many run at once; the others wait in the order in which they came. */
-class Semaphore {
-  readonly #max: number;
-  readonly #queue: (() => void)[] = [];
-  #running = 0;
-
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  async run(work: () => Promise<void>): Promise<void> {
-    if (this.#running >= this.#max) await new Promise<void>((resolve) => this.#queue.push(resolve));
-    else this.#running++;
-    try {
-      await work();
-    } finally {
-      const next = this.#queue.shift();
-      if (next === undefined) this.#running--;
-      else next();
-    }
   }
 }

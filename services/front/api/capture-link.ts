@@ -1,16 +1,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import { type CaptureRequest, captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
+import { lookAgain } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { CaptureLinks, VerifiedLink } from '../auth/capture-links.ts';
-import type { CaptureFile } from '../capture/answer.ts';
+import type { CaptureAnswer, CaptureFile } from '../capture/answer.ts';
+import { sha256 } from '../capture/cache-key.ts';
 import { bodyOfLink, linkOptionSchemas } from '../capture/link-options.ts';
 import { fillInDevice } from '../capture/visitor-rules.ts';
 import { clientGone } from '../http/request-facts.ts';
 import { explainErrors } from '../validation/explain-errors.ts';
 import { rateLimitHeaderSchemas } from './answers.ts';
 import { answerCapture, captureFailures, type CaptureRouteDeps } from './capture.ts';
-import { fileResponseHeaders, lookAgain, sendFile } from './send-file.ts';
+import { fileResponseHeaders, sendFile } from './send-file.ts';
 
 export interface CaptureLinkDeps extends CaptureRouteDeps {
   readonly links: Pick<CaptureLinks, 'verify'>;
@@ -18,9 +21,24 @@ export interface CaptureLinkDeps extends CaptureRouteDeps {
   readonly now: () => number;
 }
 
+const maxFailures = 10_000;
+/** A page that failed is tried again after this. */
+const failureTtlMs = 30_000;
+
+/** Failures that the next capture would most likely have, too. */
+const ofPages: readonly string[] = [
+  'URL_BLOCKED',
+  'NAVIGATION_FAILED',
+  'CAPTURE_TIMEOUT',
+  'CAPTURE_FAILED',
+  'PAGE_TOO_LARGE',
+];
+
 /** GET and HEAD /capture: a signed link that is answered with the file, so that an `<img>` can show it. */
 export function captureLinkRoute(app: FastifyInstance, deps: CaptureLinkDeps): void {
   const { links } = deps;
+  /** No cache keeps failures: whoever sees a link could spend the account's rate limit by loading it again. */
+  const failures = new LRUCache<string, ServiceError>({ max: maxFailures, ttl: failureTtlMs });
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     // Pages of any origin show what the link answers, its errors too.
     void reply.headers({
@@ -29,8 +47,11 @@ export function captureLinkRoute(app: FastifyInstance, deps: CaptureLinkDeps): v
       'cross-origin-resource-policy': 'cross-origin',
     });
     request.facts.isByLink = true;
-    const link = await links.verify(queryOf(request.url));
+    const link = await links.verify(queryOf(request.url), () => (request.facts.isGenuineLink = true));
     const body = validBody(request, link);
+    const name = sha256(JSON.stringify([link.caller.account.id, link.options]));
+    const failed = failures.get(name);
+    if (failed !== undefined) throw new ServiceError(failed.code, failed.message);
     const call = {
       body,
       authorization: undefined,
@@ -38,9 +59,13 @@ export function captureLinkRoute(app: FastifyInstance, deps: CaptureLinkDeps): v
       idempotencyKeys: [],
       clientGone: clientGone(reply),
     };
-    return answerCapture(request, reply, call, deps, async ({ file }) => {
+    const send = ({ file }: CaptureAnswer) => {
       if (file === undefined) throw new TypeError('the answer to a link has no file');
       return sendCaptured(request, reply, file, { deps, link, maxAgeMs: 1000 * body.responseCache.ttl });
+    };
+    return answerCapture(request, reply, call, deps, send).catch((error: unknown) => {
+      if (error instanceof ServiceError && ofPages.includes(error.code)) failures.set(name, error);
+      throw error;
     });
   };
   const config = { shedsLoad: true, picturesErrors: true, queryDocument };

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import { isFileName } from '@webcapture/shared/files/file-name.ts';
-import type { FileStore } from '@webcapture/shared/files/file-store.ts';
+import { type FileStore, lookAgain } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { SignedLink, SignedLinks } from '../signed-links.ts';
 import { failureAnswers } from './answers.ts';
-import { fileResponseHeaders as headers, isNotModified, lookAgain, sendFile } from './send-file.ts';
+import { fileResponseHeaders as headers, isNotModified, sendFile } from './send-file.ts';
 
 type FileRequest = FastifyRequest<{ Params: { name: string } }>;
 

@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { cacheControl, contentDisposition, downloadName } from '@webcapture/shared/files/file-name.ts';
-import {
-  type ByteRange,
+import type {
+  ByteRange,
   FileReplacedError,
-  type FileStore,
-  type StoredFile,
+  FileStore,
+  lookAgain,
+  StoredFile,
 } from '@webcapture/shared/files/file-store.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CaptureFile } from '../capture/answer.ts';
@@ -112,20 +113,6 @@ export async function sendFile(
   void reply.headers({ ...fileHeaders, 'content-type': file.contentType, 'content-length': end - start + 1 });
   if (body !== undefined) giveUpWhenStalled(reply);
   return reply.send(body);
-}
-
-/** A file that is replaced between the look at it and the reading of it is looked at again, so often. */
-const maxLooks = 3;
-
-/** Answers with a file; once more when it was replaced meanwhile. */
-export async function lookAgain<T>(answer: () => Promise<T>): Promise<T> {
-  for (let look = 1; ; look += 1) {
-    try {
-      return await answer();
-    } catch (error) {
-      if (!(error instanceof FileReplacedError) || look === maxLooks) throw error;
-    }
-  }
 }
 
 function headersOf(file: StoredFile, now: number): Record<string, string> {

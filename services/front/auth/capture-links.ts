@@ -39,13 +39,10 @@ export interface VerifiedLink {
 /** Why a link is refused, whoever has signed it. `problem` is short enough for a picture. */
 export class LinkError extends ServiceError {
   readonly problem: string;
-  /** The link itself is genuine. */
-  readonly isGenuine: boolean;
 
-  constructor(problem: string, message: string, { isGenuine = false } = {}) {
+  constructor(problem: string, message: string) {
     super('UNAUTHORIZED', message);
     this.problem = problem;
-    this.isGenuine = isGenuine;
   }
 }
 
@@ -62,10 +59,11 @@ export class CaptureLinks {
 
   /**
    * @param query of the link, encoded in whatever way
+   * @param onGenuine the signature is right, whatever else may be wrong
    * @throws ServiceError UNAUTHORIZED for a link that is not signed, not with a secret of its key, or too late;
    *   VALIDATION_ERROR for an `expires` that is none; what {@link Authenticator.authenticateKey} refuses the key with
    */
-  async verify(query: string): Promise<VerifiedLink> {
+  async verify(query: string, onGenuine: () => void = () => undefined): Promise<VerifiedLink> {
     const { authenticator, now } = this.#deps;
     const parameters = [...new URLSearchParams(query)];
     const id = onlyValue(parameters, 'key');
@@ -75,6 +73,7 @@ export class CaptureLinks {
     const secret = await this.#secretOf(id);
     const secrets = secret === null ? [] : signingSecrets(secret, now());
     if (secret === null || !isSignedWith(secrets, parameters, signature)) throw notSigned();
+    onGenuine();
 
     const expiresAt = 1000 * parseExpires(expires, now());
     if (expiresAt <= now()) throw expired(expiresAt);
@@ -126,9 +125,7 @@ const notSigned = () =>
   );
 
 const expired = (expiresAt: number) =>
-  new LinkError('link expired', `This link expired at ${new Date(expiresAt).toISOString()}. Sign another one.`, {
-    isGenuine: true,
-  });
+  new LinkError('link expired', `This link expired at ${new Date(expiresAt).toISOString()}. Sign another one.`);
 
 /** Unix seconds. */
 function parseExpires(text: string, now: number): number {

@@ -4,6 +4,7 @@ import { statusOf } from '@webcapture/shared/captures/view.ts';
 import { readExtracted } from '@webcapture/shared/files/extracted-file.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import { Semaphore } from '@webcapture/shared/runtime/semaphore.ts';
 import type { CaptureAnswer } from './answer.ts';
 import { findState, type ReadStateDeps } from './capture-state.ts';
 
@@ -15,6 +16,13 @@ export interface ExtractedDeps {
 }
 
 const readTimeoutMs = 10_000;
+
+/** Parts are up to 10 MiB as JSON, and reading them costs the client nothing: so many are read at a time. */
+const maxReads = 4;
+
+/** Whoever asks for the parts of a file while they are read shares the reading. */
+const reads = new Map<string, Promise<Extracted>>();
+const semaphore = new Semaphore(maxReads);
 
 /**
  * What was extracted from the page of a capture: absent where that was not asked for, null where there is nothing. What cannot be read
@@ -28,11 +36,20 @@ export async function extractedOf(
   if (options.extract === undefined || outcome === undefined) return {};
   if (statusOf(record, now()) !== 'completed' || outcome.extracted === undefined) return { extracted: null };
   try {
-    return { extracted: await readExtracted(store, fileName, { deadline: now() + readTimeoutMs }) };
+    return { extracted: await readOnce(fileName, { store, now }) };
   } catch (error) {
     log.warn({ err: error, uuid }, 'what was extracted from a page cannot be read');
     return { extracted: null };
   }
+}
+
+function readOnce(fileName: string, { store, now }: Pick<ExtractedDeps, 'store' | 'now'>): Promise<Extracted> {
+  const running = reads.get(fileName);
+  if (running !== undefined) return running;
+  const read = () => readExtracted(store, fileName, { deadline: now() + readTimeoutMs });
+  const reading = semaphore.run(read).finally(() => reads.delete(fileName));
+  reads.set(fileName, reading);
+  return reading;
 }
 
 /** An answer with what was extracted, which is not kept for an Idempotency-Key: it is too large, and stored already. */

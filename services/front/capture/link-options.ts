@@ -1,4 +1,5 @@
 import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
+import { secretOptionNames } from '@webcapture/shared/api/secret-options.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { LinkParameter } from '../auth/link-signature.ts';
 import { fieldAt, type JsonSchema } from '../validation/explain-errors.ts';
@@ -7,7 +8,7 @@ const schema: JsonSchema = captureRequestSchema as object;
 
 const isSecret = 'a link is public, and would show it';
 
-/** Options that a link cannot have, and why. What is not listed here can be in a link as soon as the schema knows it. */
+/** Options that a link cannot have, and why. Other options that are not secret can be in a link as soon as the schema knows them. */
 const refusedOptions: ReadonlyMap<string, string> = new Map([
   ['responseType', 'a link is answered with the file'],
   ['background', 'a link is answered with the file'],
@@ -15,7 +16,7 @@ const refusedOptions: ReadonlyMap<string, string> = new Map([
   ['persistence', 'the file of a link ends with cdnTtl'],
   ['extract', 'a link is answered with the file'],
   ['html', 'an address cannot hold a page'],
-  ...['headers', 'headersFor', 'cookies', 'auth', 'css', 'script'].map((name) => [name, isSecret] as const),
+  ...[...secretOptionNames, 'headersFor'].map((name) => [name, isSecret] as const),
 ]);
 
 /** More would not help anybody. */

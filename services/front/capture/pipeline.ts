@@ -225,8 +225,8 @@ export class CapturePipeline {
 }
 
 /**
- * A body by which equal ones are told from others, without its secrets: the hash of it is kept. Where there is no key to hash them
- * with, the same secrets are taken for granted.
+ * A body by which equal ones are told from others, without its secrets, since a hash of it is kept: with a keyed hash of them, or where
+ * there is no key, with their names only.
  */
 function withoutSecrets(
   body: CaptureRequest,

@@ -85,13 +85,15 @@ function* brokenHeaders(headers: Readonly<Record<string, string>>): Generator<st
   const seen = new Set<string>();
   for (const [name, value] of Object.entries(headers)) {
     if (!headerName.test(name)) {
-      yield `headers: ${JSON.stringify(name.slice(0, 60))} is not a name of a header`;
+      // A value that slipped into the name is not shown.
+      const [start = ''] = /^[\w-]{0,60}/.exec(name) ?? [];
+      yield `headers: a name that begins with ${JSON.stringify(start)} is not a name of a header`;
       continue;
     }
     const lower = name.toLowerCase();
     const why = refusedHeaders.get(lower) ?? (lower.startsWith('proxy-') ? 'it concerns the connection' : undefined);
     if (why !== undefined) yield `headers.${name} cannot be set: ${why}`;
-    if (seen.has(lower)) yield `headers.${name} is there twice`;
+    if (seen.has(lower)) yield `headers.${name} is given twice`;
     seen.add(lower);
     if (!headerValue.test(value)) {
       yield `headers.${name} must have visible ASCII characters, and spaces and tabs between them`;
@@ -117,7 +119,8 @@ function* brokenCookie(cookie: Cookie, path: string, { url }: SecretRequest): Ge
   } else if (domain === undefined && url === undefined) {
     yield `${path} needs url or domain: supplied html has no host`;
   }
-  if (domain !== undefined && !cookieDomain.test(domain)) yield `${path}.domain must be a host name`;
+  if (domain !== undefined && !(cookieDomain.test(domain) && URL.canParse(`http://${domain.replace(/^\./, '')}`)))
+    yield `${path}.domain must be a host name`;
   if (sameSite === 'None' && secure !== true) yield `${path}: sameSite None needs secure true`;
   // RFC 6265bis, section 4.1.3.
   if (/^__Secure-/i.test(name) && secure !== true) yield `${path}: a name that begins with __Secure- needs secure true`;
@@ -131,6 +134,7 @@ function originOf(text: string, { path = false } = {}): string | undefined {
   if (!/^https?:\/\/[^/\\]/i.test(text)) return undefined;
   const url = URL.parse(text);
   if (url === null || url.username !== '' || url.password !== '') return undefined;
+  if (url.hostname.includes('*')) return undefined;
   return path || (url.pathname === '/' && url.search === '' && url.hash === '') ? url.origin : undefined;
 }
 
@@ -141,7 +145,7 @@ export function secretsOf(request: Pick<CaptureRequest, keyof CaptureSecrets>): 
   return Object.fromEntries(names.map((name) => [name, request[name]]));
 }
 
-/** What the renderer is handed in the clear of them, so that equal captures meet in the cache. */
+/** What is not secret of them: their names, and the origins that headers go to, each in one form. */
 export function tellableSecretsOf(
   request: Pick<CaptureRequest, keyof CaptureSecrets | 'headersFor'>,
 ): Pick<RenderOptions, 'secrets' | 'headersFor'> {

@@ -39,6 +39,8 @@ export class RequestFacts {
   account?: string;
   /** It is of whoever has got hold of a signed link, in the name of the account. */
   isByLink?: true;
+  /** The signature of that link is right, whether or not the link still holds. */
+  isGenuineLink?: true;
   /** Whose key it carries, once that has been checked. */
   caller?: Caller;
   /** The capture that it is about. */

@@ -34,6 +34,8 @@ function subjectOf({ instancePath, keyword, params }: SchemaError): string {
 
 function explain(error: SchemaError, root: JsonSchema): string {
   const path = pathOf(error.instancePath);
+  // Names in some objects are the client's own.
+  const field = path.map(shorten).join('.');
   switch (error.keyword) {
     case 'additionalProperties': {
       const unknown = String(error.params['additionalProperty']);
@@ -47,7 +49,7 @@ function explain(error: SchemaError, root: JsonSchema): string {
       const rule = describeSchema(error.parentSchema ?? {});
       if (path.length === 0) return `the body must be a JSON object, not ${describeValue(error.data)}`;
       const given = isSecret(path, root) ? describeKind(error.data) : describeValue(error.data);
-      return `${path.join('.')} must be ${rule}, not ${given}`;
+      return `${field} must be ${rule}, not ${given}`;
     }
   }
 }

@@ -13,6 +13,8 @@ const callTimeoutMs = 5000;
 const answerTimeoutMs = 1000;
 /** Of what the error of a script says. */
 const maxErrorCharacters = 500;
+/** Of what is looked at of an error, which the page may have made as large as it likes. */
+const maxLookedAt = 10_000;
 
 /** The style sheet that a capture adds to its page. */
 export interface AddedStyle {
@@ -83,8 +85,9 @@ export async function runScript(open: OpenPage, script: string, options: RenderO
 }
 
 async function evaluateScript(open: OpenPage, script: string): Promise<string | undefined> {
-  // Lines of its own: a comment at the end of the script does not reach what is around it.
-  const expression = `(async () => { await (async () => {\n${script}\n})(); })()`;
+  // Lines of its own: a comment at the end of the script does not reach what is around it. Strict: functions of the page that it calls
+  // could read the source of their caller else.
+  const expression = `(async () => { 'use strict'; await (async () => {\n${script}\n})(); })()`;
   // By the protocol: the page's content security policy does not apply, nor what the page made of its globals.
   const evaluated = open.cdp.send('Runtime.evaluate', { expression, awaitPromise: true, silent: true }).then(
     ({ exceptionDetails }) => exceptionDetails && describeError(exceptionDetails),
@@ -122,7 +125,7 @@ interface ExceptionDetails {
 /** In the words of the error, with the line of the script where that is known. */
 function describeError({ exception, lineNumber, text }: ExceptionDetails): string {
   const { description, subtype, value } = exception ?? { description: text };
-  const said = description ?? String(value);
+  const said = (description ?? String(value)).slice(0, maxLookedAt);
   const [message = said, frame] = subtype === 'error' ? said.split('\n    at ') : [said];
   // What is evaluated has no address, and begins a line before the script. A syntax error has no frame, but its own line.
   const line = frame === undefined ? lineNumber : Number(/<anonymous>:(\d+):\d+\)?$/.exec(frame)?.[1] ?? 1) - 1;

@@ -149,9 +149,10 @@ const tryAdding = (context: BrowserContext, cookies: StoredCookie[]) =>
 
 /** Where a cookie belongs, as the browser has it: a domain that begins with a dot has its subdomains with it. */
 function locateCookie({ url, domain, path = '/', ...cookie }: WantedCookie, pageUrl: string): StoredCookie {
+  const { secure = domain === undefined && new URL(url ?? pageUrl).protocol === 'https:' } = cookie;
   const host = new URL(domain === undefined ? (url ?? pageUrl) : `http://${domain.replace(/^\./, '')}`).hostname;
   const isDomain = domain !== undefined && isIP(host) === 0 && !host.startsWith('[');
-  return { ...cookie, domain: isDomain ? `.${host}` : host, path };
+  return { ...cookie, secure, domain: isDomain ? `.${host}` : host, path };
 }
 
 const isSibling = (one: StoredCookie, other: StoredCookie) =>

@@ -201,8 +201,17 @@ async function capture(
 }
 
 /** In the clear; undefined where there are none. */
-function openSecrets({ secrets, account, uuid }: CaptureJob, { secretsKeys }: JobDeps): CaptureSecrets | undefined {
-  if (secrets === undefined) return undefined;
+function openSecrets(
+  { secrets, options, account, uuid }: CaptureJob,
+  { secretsKeys }: JobDeps,
+): CaptureSecrets | undefined {
+  if (secrets === undefined) {
+    if (options.secrets === undefined) return undefined;
+    throw new ServiceError(
+      'CAPTURE_FAILED',
+      'The headers, cookies, auth, css or script of this capture were not kept.',
+    );
+  }
   if ('clear' in secrets) return secrets.clear;
   try {
     if (secretsKeys === undefined) throw new SecretsLockedError('WEBCAPTURE_SECRETS_KEY is not set');
@@ -211,7 +220,7 @@ function openSecrets({ secrets, account, uuid }: CaptureJob, { secretsKeys }: Jo
     if (!(cause instanceof SecretsLockedError)) throw cause;
     throw new ServiceError(
       'CAPTURE_FAILED',
-      'The headers, cookies, auth, css or script of this capture cannot be opened any more: the operator has given up the key that they were sealed with. Capture the page again with them.',
+      'The headers, cookies, auth, css or script of this capture cannot be opened: the renderer does not have the key that they were sealed with (WEBCAPTURE_SECRETS_KEY). If the operator has removed it, capture the page again with them.',
       { cause },
     );
   }

@@ -35,7 +35,12 @@ const cookieSchema = Type.Object(
     path: Type.Optional(
       Type.String({ minLength: 1, maxLength: 1024, description: 'Path of the cookie; / if not set.' }),
     ),
-    secure: Type.Optional(Type.Boolean({ description: 'Send the cookie over https only.' })),
+    secure: Type.Optional(
+      Type.Boolean({
+        description:
+          'Send the cookie over https only. Without domain, the default is whether url, or the URL of the page, is https.',
+      }),
+    ),
     httpOnly: Type.Optional(Type.Boolean({ description: 'Hide the cookie from scripts.' })),
     sameSite: Type.Optional(
       Type.Unsafe<'Strict' | 'Lax' | 'None'>({
@@ -75,7 +80,7 @@ export const secretOptions = {
       additionalProperties: { type: 'string', maxLength: 8192 },
       examples: [{ Authorization: 'Bearer …' }],
       description:
-        'HTTP request headers. Sent to the origin of the page only, and to the origins of headersFor. Not allowed: Host, Cookie, User-Agent, and headers that concern the connection.',
+        'HTTP request headers. Sent to the origin of the page only, and to the origins of headersFor. Not allowed: Host, Cookie, User-Agent, Accept-Language, and headers of the connection or of proxies.',
     }),
   ),
   cookies: Type.Optional(

@@ -56,7 +56,7 @@ interface SecretsKey {
 export class SecretsKeys {
   readonly #keys: readonly [SecretsKey, ...SecretsKey[]];
 
-  /** @param keys texts with at least 256 bits of randomness; the first one seals */
+  /** @param keys texts with at least 128 bits of randomness; the first one seals */
   constructor([first, ...others]: readonly [string, ...string[]]) {
     this.#keys = [derive(first), ...others.map(derive)];
   }
@@ -89,7 +89,7 @@ export class SecretsKeys {
       const text = Buffer.concat([decipher.update(rest.subarray(tagBytes)), decipher.final()]).toString('utf8');
       return JSON.parse(text) as CaptureSecrets;
     } catch (error) {
-      throw new SecretsLockedError('not what was sealed', { cause: error });
+      throw new SecretsLockedError('sealed secrets were changed, or belong to another capture', { cause: error });
     }
   }
 

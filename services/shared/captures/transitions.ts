@@ -84,7 +84,7 @@ export function cancelQueued(refreshNumber: number, failure: CaptureFailure): Tr
 function failed(record: CaptureRecord, refreshNumber: number, failure: CaptureFailure, now: number): CaptureRecord {
   if (refreshNumber !== 0) return { ...record, ...refreshed(record, { state: 'failed', failure, endedAt: now }) };
   return {
-    ...record,
+    ...withoutSecrets(record),
     status: 'failed',
     failure,
     endedAt: now,
@@ -136,7 +136,12 @@ export const remove: Transition = (record, now) => {
 };
 
 function ended({ nextRefreshAt: _none, ...record }: CaptureRecord, status: 'expired' | 'deleted'): CaptureRecord {
-  return { ...record, status };
+  return { ...withoutSecrets(record), status };
+}
+
+/** Of a capture that is never rendered again: its record outlives it by months. */
+function withoutSecrets({ secrets: _gone, ...record }: CaptureRecord): CaptureRecord {
+  return record;
 }
 
 /** Notes how the delivery of an event stands: that of the capture (0) or of its refresh. Nothing changes once a later event is due. */

@@ -11,7 +11,7 @@ import {
 } from '../api/extracted.ts';
 import type { CaptureRecord } from '../captures/capture-record.ts';
 import { extractedName } from './file-name.ts';
-import { type CallLimits, FileReplacedError, type FileStore } from './file-store.ts';
+import { type CallLimits, type FileStore, lookAgain } from './file-store.ts';
 
 /** Of the parts as JSON: quotes and line ends take two bytes there, and what else JSON escapes is not extracted. */
 const maxJsonBytes = 2 * extractNames.length * maxExtractedBytes + 65_536;
@@ -29,9 +29,6 @@ export const partsOf = (extracted: Extracted): ExtractName[] =>
 
 /** As it is stored. */
 export const packExtracted = (extracted: Extracted): Promise<Buffer> => promisify(gzip)(JSON.stringify(extracted));
-
-/** A file that is replaced between the look at it and the reading of it is looked at again, so often. */
-const maxLooks = 3;
 
 /**
  * What was extracted beside the file of that name. A renderer wrote it, so that it is unpacked up to a limit only, and held against the
@@ -53,22 +50,20 @@ export async function readExtracted(
   const told = Object.fromEntries(fields.map((name) => [name, stored[name]]).filter(([, part]) => part !== undefined));
   const extracted = Value.Clean(extractedSchema, told);
   if (!Value.Check(extractedSchema, extracted) || partsOf(extracted).length === 0) {
-    throw new TypeError('what is stored is something else');
+    throw new TypeError('the object of the extracted parts has another form');
   }
   return extracted;
 }
 
-async function readPacked(store: Pick<FileStore, 'stat' | 'read'>, name: string, limits: CallLimits): Promise<Buffer> {
-  for (let look = 1; ; look += 1) {
+function readPacked(store: Pick<FileStore, 'stat' | 'read'>, name: string, limits: CallLimits): Promise<Buffer> {
+  return lookAgain(async () => {
     const file = await store.stat(name, limits);
-    if (file === null) throw new Error('nothing is stored');
-    if (file.size > maxStoredBytes) throw new RangeError(`${file.size} bytes are stored`);
-    try {
-      return await buffer(store.read(file, undefined, limits));
-    } catch (error) {
-      if (!(error instanceof FileReplacedError) || look === maxLooks) throw error;
+    if (file === null) throw new Error('the object of the extracted parts does not exist');
+    if (file.size > maxStoredBytes) {
+      throw new RangeError(`the object of the extracted parts has ${file.size} bytes, which is more than it may have`);
     }
-  }
+    return buffer(store.read(file, undefined, limits));
+  });
 }
 
 const fields = [...extractNames, 'truncated'] as const;

@@ -14,6 +14,20 @@ export class FileReplacedError extends ServiceError {
   }
 }
 
+/** A file that is replaced between the look at it and the reading of it is looked at again, so often. */
+const maxLooks = 3;
+
+/** What comes of looking at a file and reading it; once more where it was replaced meanwhile. */
+export async function lookAgain<T>(read: () => Promise<T>): Promise<T> {
+  for (let look = 1; ; look += 1) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof FileReplacedError) || look === maxLooks) throw error;
+    }
+  }
+}
+
 /** What is known of a file without its bytes. */
 export interface StoredFile {
   readonly name: string;

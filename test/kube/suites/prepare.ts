@@ -71,8 +71,8 @@ describe('the Job before an installation, with the rights that the chart gives i
     await prepare(namespace);
     const made = await Promise.all(names.map((name) => secret(namespace, name)));
     const values = made.flatMap(valuesOf);
-    expect(values).toHaveLength(10);
-    expect(new Set(values).size).toBe(10);
+    expect(values).toHaveLength(11);
+    expect(new Set(values).size).toBe(11);
     for (const value of values) expect(value).toMatch(/^[a-z][A-Za-z0-9]{31}$/);
     expect(await prepare(namespace)).toContain('is complete');
     expect(await Promise.all(names.map((name) => secret(namespace, name)))).toEqual(made);

@@ -473,7 +473,7 @@ describe('secrets', () => {
     [{ headers: { 'x a': 'hunter2' } }, 'headers: "x a" is not a name of a header'],
     [{ headers: { 'x-a': 'hunter2\r\nx-b: 1' } }, 'headers.x-a must have visible ASCII characters'],
     [{ headers: { 'x-a': ' hunter2' } }, 'headers.x-a must have visible ASCII characters'],
-    [{ headers: { 'x-a': 'hunter2', 'X-A': 'hunter2' } }, 'headers.X-A is there twice'],
+    [{ headers: { 'x-a': 'hunter2', 'X-A': 'hunter2' } }, 'headers.X-A is given twice'],
     [{ headers: { Host: 'hunter2' } }, 'headers.Host cannot be set: it follows from url'],
     [{ headers: { COOKIE: 'sid=hunter2' } }, 'headers.COOKIE cannot be set: use cookies'],
     [{ headers: { 'user-agent': 'hunter2' } }, 'headers.user-agent cannot be set: use userAgent'],

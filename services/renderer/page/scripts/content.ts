@@ -43,29 +43,28 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
   const shownTags =
     'img, svg, canvas, video, iframe, object, embed, input, button, select, textarea, hr, progress, meter';
   const isShown = (element: Element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
-  const shows = (element: Element): boolean => {
-    const style = getComputedStyle(element);
-    const hasText = [...element.childNodes].some(
+  // By the prototype's getter: a field of a form that has this name stands in the place of the form's own.
+  const hasOwnText = (element: Element) =>
+    [...(Reflect.get(Node.prototype, 'childNodes', element) as NodeListOf<ChildNode>)].some(
       (node) => node.nodeType === Node.TEXT_NODE && (node.textContent ?? '').trim() !== '',
     );
+  const shows = (element: Element): boolean => {
+    const style = getComputedStyle(element);
     const isPainted =
       style.backgroundImage !== 'none' ||
       style.backgroundColor !== 'rgba(0, 0, 0, 0)' ||
       Number.parseFloat(style.borderTopWidth) > 0 ||
       style.boxShadow !== 'none' ||
       ['::before', '::after'].some((pseudo) => !['none', 'normal'].includes(getComputedStyle(element, pseudo).content));
-    if (!hasText && !isPainted && !element.matches(shownTags) && element.shadowRoot === null) return false;
+    if (!hasOwnText(element) && !isPainted && !element.matches(shownTags) && element.shadowRoot === null) return false;
     const { width, height, bottom, right } = element.getBoundingClientRect();
     return width > 0 && height > 0 && bottom > 0 && right > 0 && isShown(element);
   };
   const isEmpty = () => {
     const { body } = document;
     if (body === null || body.localName !== 'body') return false;
-    const hasOwnText = [...body.childNodes].some(
-      (node) => node.nodeType === Node.TEXT_NODE && (node.textContent ?? '').trim() !== '',
-    );
     const all = body.querySelectorAll(':not(script, style, noscript, template, link, meta)');
-    return !hasOwnText && all.length <= maxElements && ![...all].some(shows);
+    return !hasOwnText(body) && all.length <= maxElements && ![...all].some(shows);
   };
   // What was fetched has been waited for.
   const hasFetched = () =>

@@ -71,7 +71,8 @@ export interface PageFacts {
 /** What a capture tells about the page. */
 export function readPageFacts(wallSelector: string): PageFacts {
   return {
-    title: document.title.slice(0, 2000),
+    // By the prototype's getter: a form or an image that has this name stands in its place.
+    title: String(Reflect.get(Document.prototype, 'title', document)).slice(0, 2000),
     url: location.href,
     wall: document.querySelector(wallSelector) !== null,
   };

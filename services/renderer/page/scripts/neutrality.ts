@@ -8,8 +8,11 @@ declare const shareInSight: typeof ShareInSight;
 /** Chooses texts, pictures and controls, spread over the page: what a person sees of them is told by {@link compareWithSeen}. */
 export function sampleContents(): void {
   const maxSample = 300;
+  // By the prototype's getter: a field of a form that has this name stands in the place of the form's own.
   const holdsText = (element: Element) =>
-    [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && (node.textContent ?? '').trim() !== '');
+    [...(Reflect.get(Node.prototype, 'childNodes', element) as NodeListOf<ChildNode>)].some(
+      (node) => node.nodeType === Node.TEXT_NODE && (node.textContent ?? '').trim() !== '',
+    );
   const candidates = [...document.querySelectorAll('body *')].filter(
     (element) =>
       !['script', 'style', 'noscript', 'option', 'br', 'title'].includes(element.localName) &&

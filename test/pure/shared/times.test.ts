@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { deadlineOf } from '@webcapture/shared/captures/times.ts';
+import { defaultOptions } from '../../harness/records.ts';
+
+const startBy = 1_000_000;
+const lasts = (options: Partial<RenderOptions> = {}) =>
+  deadlineOf({ ...defaultOptions, ...options }, startBy) - startBy;
+
+test.each<[Partial<RenderOptions>, number]>([
+  [{ timeout: defaultOptions.timeout + 7 }, 7],
+  [{ imageTimeout: defaultOptions.imageTimeout + 7 }, 7],
+  [{ delay: defaultOptions.delay + 7 }, 7],
+  [{ waitFor: { text: 'a', state: 'visible', timeout: 7, required: false } }, 7],
+  [{ extract: ['text'] }, 8000],
+  // What they lead to has as long as the page.
+  [{ click: ['a', 'b'] }, defaultOptions.timeout + 10_000],
+  [{ secrets: { script: true } }, defaultOptions.timeout + 5000],
+])('a capture with %j has so much longer', (options, ms) => {
+  expect(lasts(options) - lasts()).toBe(ms);
+});
+
+test('what takes no time of its own makes no difference', () => {
+  expect(lasts({ click: [], secrets: { css: true }, isFullPage: true })).toBe(lasts());
+});
