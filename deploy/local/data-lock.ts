@@ -24,7 +24,7 @@ export async function lockDataDir(dataDir: string): Promise<Release> {
   return release;
 }
 
-const ours = /^(?:pid|lock(?:-journal)?|demo-key|nats)$/;
+const ours = /^(?:pid|lock(?:-journal)?|demo-key|secrets-key|nats)$/;
 
 /**
  * Lets no other user of the machine look into the folder. One that also keeps other things, such as a home folder, stays as

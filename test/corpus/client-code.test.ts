@@ -147,6 +147,25 @@ testCorpus([
     check: isGreen,
   },
   {
+    name: 'script: a page whose functions it calls does not see its source',
+    site: {
+      '/': html(
+        `<title>page</title><script>
+           document.querySelector = function spy() {
+             let seen = '';
+             try { seen += spy.caller } catch {}
+             Error.prepareStackTrace = (_, frames) => frames.map((frame) => String(frame.getFunction())).join();
+             seen += new Error().stack;
+             document.title = seen.includes(['hun', 'ter2'].join('')) ? 'seen' : 'unseen';
+           };
+         </script>`,
+      ),
+    },
+    secrets: { script: `const password = 'hunter2';\ndocument.querySelector('p');` },
+    formats: ['png'],
+    check: (seen) => expect(seen.report.title).toBe('unseen'),
+  },
+  {
     name: 'script: a navigation that it starts is followed before anything is waited for',
     site: {
       '/': html('', red),

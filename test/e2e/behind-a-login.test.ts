@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureResult } from '@webcapture/shared/api/capture.ts';
 import { Picture } from '../harness/picture.ts';
@@ -18,6 +19,7 @@ const bearer = `Bearer ${password}`;
 const basic = `Basic ${Buffer.from(`ann:${password}`).toString('base64')}`;
 
 const requests: IncomingMessage[] = [];
+const notices: string[] = [];
 let site: Server;
 let images: Server;
 beforeAll(async () => {
@@ -32,6 +34,10 @@ afterAll(() => {
 async function listening(onRequest: (request: IncomingMessage) => void): Promise<Server> {
   const server = createServer((request, response) => {
     onRequest(request);
+    if (request.method === 'POST') {
+      void text(request).then((notice) => notices.push(notice));
+      return response.writeHead(204).end();
+    }
     const { authorization, cookie = '' } = request.headers;
     const isIn = {
       '/cookie': cookie.includes(`sid=${password}`),
@@ -93,7 +99,7 @@ test('without it the page stays closed', async () => {
   expect(data.metadata).not.toHaveProperty('secrets');
 });
 
-test('the host of its pictures learns nothing', () => {
+test('the host of its pictures gets no Authorization header', () => {
   const images = seen('/image');
   expect(images.length).toBeGreaterThan(2);
   for (const { headers } of images) expect(headers).not.toHaveProperty('authorization');
@@ -119,14 +125,25 @@ test('a request with the same Idempotency-Key and other secrets is another one',
   expect(refusal.message).toContain('This Idempotency-Key was sent with another body');
 });
 
-test('a background capture is let in', async () => {
+test('a background capture has all of them, and its webhook none', async () => {
   const { api } = fleet();
-  const { uuid } = await api.captured({ url: `${addressOf(site)}/bearer`, ...logins['/bearer'], background: true });
+  const secrets = {
+    ...logins['/bearer'],
+    ...logins['/cookie'],
+    ...logins['/basic'],
+    css: `html { --x: '${password}'; background: #0000ff !important }`,
+    script: `document.title = '${password}'.length`,
+  };
+  const webhook = { url: `${addressOf(site)}/webhook` };
+  const { uuid } = await api.captured({ url: `${addressOf(site)}/bearer`, ...secrets, background: true, webhook });
   const data = await until('its end', async () => {
     const answer = (await (await api.get(`/captures/${uuid}`)).json()) as { data: CaptureResult };
     return answer.data.status === 'completed' && answer.data;
   });
-  expect(data.report.httpStatus).toBe(200);
+  expect(data.report).toMatchObject({ httpStatus: 200, title: String(password.length) });
+  const picture = await Picture.of(Buffer.from(await (await api.request(data.fileUrl)).arrayBuffer()));
+  expect(picture.share('#0000ff')).toBeGreaterThan(0.9);
+  await until('the webhook', () => notices.length > 0);
 });
 
 describe('a capture that is kept', () => {
@@ -181,14 +198,6 @@ describe('a capture that is kept', () => {
   });
 });
 
-test('no log line of any process has a value', () => {
-  const { fronts, renderers, controller } = fleet();
-  for (const part of [...fronts, ...renderers, controller]) {
-    expect(part.logs()).not.toContain(password);
-    expect(part.logs()).not.toContain(basic);
-  }
-});
-
 describe('where the operator has set no key', () => {
   test('a capture is let in, and cannot be refreshed', async () => {
     const { api, books } = withoutKey();
@@ -203,4 +212,17 @@ describe('where the operator has set no key', () => {
     expect(response.status).toBe(409);
     expect(await response.text()).toContain('were not kept');
   });
+});
+
+test('no log line, metric or webhook has a value', async () => {
+  expect(notices).toHaveLength(1);
+  expect(notices[0]).toContain('capture.completed');
+  expect(notices[0]).not.toContain(password);
+  for (const { fronts, renderers, controller } of [fleet(), withoutKey()]) {
+    for (const part of [...fronts, ...renderers, controller]) {
+      expect(part.logs()).not.toContain(password);
+      expect(part.logs()).not.toContain(basic);
+      expect(await part.metrics()).not.toContain(password);
+    }
+  }
 });

@@ -1,13 +1,7 @@
 import { Readable } from 'node:stream';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { cacheControl, contentDisposition, downloadName } from '@webcapture/shared/files/file-name.ts';
-import type {
-  ByteRange,
-  FileReplacedError,
-  FileStore,
-  lookAgain,
-  StoredFile,
-} from '@webcapture/shared/files/file-store.ts';
+import type { ByteRange, FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CaptureFile } from '../capture/answer.ts';
 

@@ -239,13 +239,23 @@ describe('a signed link', () => {
   });
 
   test('of a page that fails has the usual error, which no cache keeps', async () => {
-    stand.renderer.behaviour = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'The page is not there.');
-    const response = await open(sign(signer, page()));
+    let rendered = 0;
+    stand.renderer.behaviour = (job, renderer) => {
+      rendered += 1;
+      return renderer.fail(job, 'NAVIGATION_FAILED', 'The page is not there.');
+    };
+    const link = sign(signer, page());
+    const response = await open(link);
     expect(response.headers.get('cache-control')).toBe('no-store');
     expect(await read(response)).toMatchObject({
       status: 500,
       body: { error: { code: 'NAVIGATION_FAILED' }, data: null },
     });
+    // Whoever loads it again does not spend what the account may capture.
+    expect(await outcome(link)).toEqual([500, 'NAVIGATION_FAILED']);
+    expect(rendered).toBe(1);
+    expect(await outcome(sign(signer, page()))).toEqual([500, 'NAVIGATION_FAILED']);
+    expect(rendered).toBe(2);
   });
 });
 

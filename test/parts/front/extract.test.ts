@@ -148,6 +148,6 @@ describe('what cannot be read is null, with the rest intact, and logged', () => 
     const { uuid } = await captured();
     await store().remove(extractedName((await holder.record(uuid)).fileName));
     expect(await holder.state(uuid)).toMatchObject({ status: 'completed', extracted: null });
-    expect(lines.join()).toContain('nothing is stored');
+    expect(lines.join()).toContain('the object of the extracted parts does not exist');
   });
 });

@@ -349,3 +349,25 @@ test('a capture that its client gave up tells its webhook nothing: as far as tha
   }
   expect(cancelQueued(0, failure)(background({ webhook }), now)?.webhook).toMatchObject({ state: 'pending' });
 });
+
+describe('secrets', () => {
+  const secrets = { key: 'a', sealed: 'b' };
+
+  test.each<[string, Transition, CaptureRecord, number]>([
+    ['fails', fail(0, failure), background({ secrets }), now],
+    ['is cancelled', cancelQueued(0, failure), background({ secrets }), now],
+    ['expires', expire, completed({ secrets }), accepted + 40 * day],
+    ['is deleted', remove, completed({ secrets }), now],
+  ])('end with a capture that %s', (_name, transition, record, at) => {
+    const after = transition(record, at);
+    expect(after).not.toBeNull();
+    expect(after).not.toHaveProperty('secrets');
+  });
+
+  test.each<[string, Transition, CaptureRecord]>([
+    ['completes', complete(0, outcome, now + day), background({ status: 'rendering', secrets })],
+    ['fails to be refreshed', fail(2, failure), completed({ secrets, refresh: newRefresh() })],
+  ])('are kept with a capture that %s', (_name, transition, record) => {
+    expect(transition(record, now)).toMatchObject({ secrets });
+  });
+});
