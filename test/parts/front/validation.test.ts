@@ -430,7 +430,14 @@ describe('options of the page', () => {
 });
 
 describe('secrets', () => {
-  const credentials = (bytes: number) => ({ headers: many(5, 'a'.repeat(Math.floor((bytes - 80) / 5))) });
+  /** Headers that are so many bytes as JSON, with the places of cookies and auth. */
+  const credentials = (bytes: number) => {
+    const lengthOf = (headers: object) => JSON.stringify([headers, [], null]).length;
+    const value = 'a'.repeat(Math.floor((bytes - lengthOf(many(5, ''))) / 5));
+    const headers: Record<string, string> = many(5, value);
+    headers['x-0'] += 'a'.repeat(bytes - lengthOf(headers));
+    return { headers };
+  };
   const many = (count: number, value = 'v') =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, value]));
   const cookie = { name: 'sid', value: 'v' };
@@ -440,7 +447,9 @@ describe('secrets', () => {
     ['no headers', { headers: {} }],
     ['a bearer', { headers: { Authorization: 'Bearer a.b-c_d~e+f/g==' } }],
     ['an empty header, and one with a tab', { headers: { 'x-a': '', 'x-b': 'a\tb' } }],
-    ['32 KiB of headers', credentials(32_000)],
+    ['32 KiB of headers', credentials(32_768)],
+    ['the longest header', { headers: { 'x-a': 'v'.repeat(8192) } }],
+    ['the longest origin', { headers: {}, headersFor: [`https://${'a'.repeat(2040)}`] }],
     ['20 other origins', { headers: {}, headersFor: Array(20).fill('https://cdn.example.com:8443') }],
     ['100 cookies', { cookies: Array(100).fill(cookie) }],
     ['a cookie of a domain', { cookies: [{ ...cookie, domain: '.example.com', path: '/a b', httpOnly: true }] }],
@@ -448,6 +457,15 @@ describe('secrets', () => {
       'a cookie of an address',
       { cookies: [{ ...cookie, url: 'https://example.com/a?b', secure: true, sameSite: 'None' }] },
     ],
+    [
+      'the longest cookie',
+      {
+        cookies: [
+          { name: 'n'.repeat(256), value: 'v'.repeat(4096), domain: 'd'.repeat(253), path: `/${'p'.repeat(1023)}` },
+        ],
+      },
+    ],
+    ['the longest address of a cookie', { cookies: [{ ...cookie, url: `https://example.com/${'a'.repeat(2028)}` }] }],
     ['a cookie of this host alone', { cookies: [{ name: '__Host-a', value: '', path: '/', secure: true }] }],
     ['basic auth', { auth: { username: 'u', password: '' } }],
     ['the longest auth', { auth: { username: 'u'.repeat(1024), password: 'p:'.repeat(512) } }],
@@ -480,7 +498,7 @@ describe('secrets', () => {
     [{ headers: { 'Proxy-Authorization': 'hunter2' } }, 'headers.Proxy-Authorization cannot be set: it concerns'],
     [{ headers: { te: 'hunter2' } }, 'headers.te cannot be set: it concerns the connection'],
     [{ headers: 'hunter2' }, 'headers must be an object, not a string of 7 characters'],
-    [credentials(33_000), 'headers, cookies and auth must have at most 32768 bytes together, as JSON'],
+    [credentials(32_769), 'headers, cookies and auth must have at most 32768 bytes together, as JSON'],
     [{ headersFor: ['https://cdn.example.com'] }, 'headersFor needs headers'],
     [{ headers: {}, headersFor: Array(21).fill('https://a.example') }, 'headersFor must be a list of at most 20'],
     [
@@ -494,6 +512,24 @@ describe('secrets', () => {
     [{ cookies: [{ name: 's;d', value: 'v' }] }, 'cookies.0.name must be a name of a cookie'],
     [{ cookies: [{ name: 'sid', value: 'hunter2; path=/' }] }, 'cookies.0.value must not contain spaces'],
     [{ cookies: [{ ...cookie, value: 'hunter2'.repeat(586) }] }, 'cookies.0.value must be a string of at most 4096'],
+    [{ cookies: [{ ...cookie, name: 'n'.repeat(257) }] }, 'cookies.0.name must be a string of 1 to 256 characters'],
+    [{ cookies: [{ ...cookie, domain: 'd'.repeat(254) }] }, 'cookies.0.domain must be a string of 1 to 253 characters'],
+    [{ cookies: [{ ...cookie, path: `/${'p'.repeat(1024)}` }] }, 'cookies.0.path must be a string of 1 to 1024'],
+    [{ cookies: [{ ...cookie, url: `https://example.com/${'a'.repeat(2029)}` }] }, 'cookies.0.url must be a string of'],
+    [{ headers: {}, headersFor: [`https://${'a'.repeat(2041)}`] }, 'headersFor.0 must be a string of 1 to 2048'],
+    [{ headers: {}, headersFor: ['https://*.example.com'] }, 'headersFor.0 must be an http or https origin'],
+    [{ cookies: [{ ...cookie, domain: '1.2.3.4.5' }] }, 'cookies.0.domain must be a host name'],
+    ...[
+      'file:///etc/passwd',
+      'data:text/html,x',
+      'view-source:https://a.example',
+      'http://u:hunter2@a.example',
+      '//a.example',
+      'http:\\\\a.example',
+    ].map((address): [object, string] => [
+      { cookies: [{ ...cookie, url: address }] },
+      'cookies.0.url must be an absolute http or https address',
+    ]),
     [{ cookies: [{ ...cookie, url: 'ftp://example.com' }] }, 'cookies.0.url must be an absolute http or https address'],
     [
       { cookies: [{ ...cookie, url: 'javascript:hunter2' }] },

@@ -111,10 +111,6 @@ test('secrets are told by their names and a keyed hash', () => {
   expect(of('a')).toBe(of('a'));
 });
 
-test('the name of a capture without any of the later options is what it has always been', () => {
-  expect(cacheName(page, base, 'auto')).toBe('6160a3bb5a1fa51976298e17182b7217d6f336f1c20e3b60b4f40570ac2fc86a');
-});
-
 test('addresses meet as they are parsed, the fragment included', () => {
   const of = (text: string) => cacheName(url(text), base, 'auto');
   expect(of('HTTPS://EXAMPLE.com:443')).toBe(of('https://example.com/'));
