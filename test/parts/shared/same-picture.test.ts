@@ -153,8 +153,8 @@ test('a difference is found at the end of a picture of 100,000 px, in little mem
   } finally {
     clearInterval(timer);
   }
-  // The pixels of one are 180 MB.
-  expect(most - before).toBeLessThan(100_000_000);
+  // The pixels of both are 360 MB. What was read and let go may be there until it is collected.
+  expect(most - before).toBeLessThan(250_000_000);
 });
 
 test.each([3, 4])('rows of every filter, of %i channels, are undone', async (channels) => {
