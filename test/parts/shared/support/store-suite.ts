@@ -369,7 +369,7 @@ export function storeSuite(storing: () => Storing): void {
     await on().remove(old.name);
     expect(await readExtracted(on(), old.name, {})).toEqual({ text: 'second' });
     await on().remove(extractedName(old.name));
-    await expect(readExtracted(on(), old.name, {})).rejects.toThrow('nothing is stored');
+    await expect(readExtracted(on(), old.name, {})).rejects.toThrow('does not exist');
 
     const html = { ...(await beside('', newFile(1))), bytes: Buffer.from('<script>alert(1)</script>'.repeat(4)) };
     await expect(placeFile(storing(), html)).rejects.toMatchObject({ reason: 'wrong_type' });
