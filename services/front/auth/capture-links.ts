@@ -111,8 +111,8 @@ function onlyValue(parameters: readonly LinkParameter[], wanted: string): string
   if (first !== undefined && second === undefined) return first[1];
   throw new LinkError(
     'link not signed',
-    `A capture link needs each of key, expires and signature once, and ${wanted} is there ` +
-      `${first === undefined ? 'not at all' : 'more than once'}. Without a link, send POST /capture with an API key.`,
+    `A capture link needs each of key, expires and signature once, and ${wanted} is ` +
+      `${first === undefined ? 'missing' : 'given more than once'}. Without a link, send POST /capture with an API key.`,
   );
 }
 
