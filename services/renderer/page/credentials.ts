@@ -15,7 +15,8 @@ type WantedCookie = NonNullable<CaptureSecrets['cookies']>[number];
  * Gives a page that has been nowhere yet what it is let in with. Headers and login are for the origin that is asked for and no
  * other, wherever the page moves on to; headers also for the origins of `headersFor`. Supplied html has no origin of its own.
  *
- * Headers do not reach what the protocol does not pause for a page: WebSockets, the scripts of service workers and of workers that
+ * Headers do not reach what the protocol does not pause for a page: WebSockets, the first requests of a service worker that somebody
+ * else, such as blocking, has paused as well and lets go earlier, the scripts of service workers and of workers that
  * workers start, and what shared workers ask for.
  *
  * @throws ServiceError CAPTURE_FAILED that names a cookie which the browser refuses
