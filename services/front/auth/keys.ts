@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import type { Scope } from '@webcapture/shared/api/api-key.ts';
 import type { PageQuery } from '@webcapture/shared/api/capture-list.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { type BatchWrite, commitBatch, Entries, type Entry } from '@webcapture/shared/nats/entries.ts';
+import { commitBatch, Entries, type Entry } from '@webcapture/shared/nats/entries.ts';
 import { isKeyPart, keysMatching, pageOf, readMany } from '@webcapture/shared/nats/read-many.ts';
 import { compareAndSet } from '@webcapture/shared/nats/retry.ts';
 
@@ -70,8 +70,8 @@ export class Keys {
       const indexKey = keyIdOf(record);
       const [key, index] = await Promise.all([this.get(hash), this.#db.get(indexKey)]);
       await commitBatch(this.#session.nc, [
-        this.#writing(indexKey, { hash }, index?.revision ?? 0),
-        this.#writing(`key.${hash}`, record, key?.revision ?? 0),
+        this.#db.writing(indexKey, { hash }, index?.revision ?? 0),
+        this.#db.writing(`key.${hash}`, record, key?.revision ?? 0),
       ]);
     });
   }
@@ -109,10 +109,10 @@ export class Keys {
   async add(next: { hash: string; record: KeyRecord }, others: readonly ChangedKey[]): Promise<void> {
     const { account, id, madeBy } = next.record;
     await commitBatch(this.#session.nc, [
-      ...others.map(({ found, record }) => this.#writing(`key.${found.hash}`, record, found.revision)),
-      ...(madeBy === undefined ? [] : [this.#writing(`keychild.${account}.${madeBy}.${id}`, {}, 0)]),
-      this.#writing(keyIdOf(next.record), { hash: next.hash }, 0),
-      this.#writing(`key.${next.hash}`, next.record, 0),
+      ...others.map(({ found, record }) => this.#db.writing(`key.${found.hash}`, record, found.revision)),
+      ...(madeBy === undefined ? [] : [this.#db.writing(`keychild.${account}.${madeBy}.${id}`, {}, 0)]),
+      this.#db.writing(keyIdOf(next.record), { hash: next.hash }, 0),
+      this.#db.writing(`key.${next.hash}`, next.record, 0),
     ]);
   }
 
@@ -145,10 +145,6 @@ export class Keys {
   /** Whether the account has ever had a key. */
   async hasAny(account: string): Promise<boolean> {
     return (await keysMatching(this.#session, 'db', `keyid.${account}.*`)).length > 0;
-  }
-
-  #writing(key: string, value: unknown, expectedSequence: number): BatchWrite {
-    return { subject: this.#db.subject(key), data: JSON.stringify(value), expectedSequence };
   }
 }
 

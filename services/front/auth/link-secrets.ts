@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type RotatedSecret, rotateSecret } from '@webcapture/shared/accounts/rotated-secret.ts';
 import { changeEntry } from '@webcapture/shared/nats/change-entry.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { type BatchWrite, commitBatch, Entries, type Entry } from '@webcapture/shared/nats/entries.ts';
+import { commitBatch, Entries, type Entry } from '@webcapture/shared/nats/entries.ts';
 import { keysMatching, readMany } from '@webcapture/shared/nats/read-many.ts';
 import type { FoundKey } from './keys.ts';
 
@@ -56,8 +56,8 @@ export class LinkSecrets {
     const before = rotated.former.length === 0 ? [] : (found?.value.makers ?? []);
     const next = { ...rotated, hash: key.hash, makers: [...new Set([maker.value.id, ...before])] };
     await commitBatch(this.#session.nc, [
-      this.#writing(`key.${maker.hash}`, maker.value, maker.revision),
-      this.#writing(entryOf(id), next, found?.revision ?? 0),
+      this.#db.writing(`key.${maker.hash}`, maker.value, maker.revision),
+      this.#db.writing(entryOf(id), next, found?.revision ?? 0),
     ]);
     return next;
   }
@@ -81,10 +81,6 @@ export class LinkSecrets {
       await Promise.all(batch.map((id) => changeEntry(this.#db, entryOf(id), end(id))));
     }
     return ended;
-  }
-
-  #writing(key: string, value: unknown, expectedSequence: number): BatchWrite {
-    return { subject: this.#db.subject(key), data: JSON.stringify(value), expectedSequence };
   }
 }
 

@@ -143,7 +143,7 @@ export class Captures {
     }
     await this.#ledger.write(
       {
-        record: { subject: this.#db.subject(key), data: JSON.stringify(wanted), expectedSequence: revision, ...ttl },
+        record: { ...this.#db.writing(key, wanted, revision), ...ttl },
         changes: changes.map(({ month, change }) => ({ shard: usageKey(account, month, uuid), change })),
       },
       timeoutMs,

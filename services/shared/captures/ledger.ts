@@ -109,11 +109,7 @@ export class UsageLedger {
     }
     const write = async ([shard, change]: [string, Usage]): Promise<BatchWrite> => {
       const found = await this.#db.get<Usage>(shard);
-      return {
-        subject: this.#db.subject(shard),
-        data: JSON.stringify(sum({ ...noUsage, ...found?.value }, change)),
-        expectedSequence: found?.revision ?? 0,
-      };
+      return this.#db.writing(shard, sum({ ...noUsage, ...found?.value }, change), found?.revision ?? 0);
     };
     return Promise.all([...changes].map(write));
   }

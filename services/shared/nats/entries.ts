@@ -38,6 +38,11 @@ export class Entries {
     return `$KV.${this.#bucket}.${key}`;
   }
 
+  /** A write of a value for {@link commitBatch}. `expectedSequence` as in {@link BatchWrite}. */
+  writing(key: string, value: unknown, expectedSequence: number): BatchWrite {
+    return { subject: this.subject(key), data: JSON.stringify(value), expectedSequence };
+  }
+
   /** The value, or null. */
   async get<T>(key: string): Promise<Entry<T> | null> {
     const message = await this.#last(key);
