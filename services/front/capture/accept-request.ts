@@ -29,6 +29,8 @@ export interface AcceptedRequest {
   readonly options: RenderOptions;
   /** In the clear: for the job alone, and only where there is nothing to seal them with. */
   readonly secrets?: CaptureSecrets | undefined;
+  /** A keyed hash of them: equal requests have equal ones. */
+  readonly secretsHash?: string | undefined;
   readonly region: 'auto' | Region;
   readonly priority: Priority;
   readonly tokenCost: number;
@@ -78,6 +80,7 @@ export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): Accept
     source,
     options,
     secrets,
+    secretsHash,
     region: request.region,
     priority: request.background ? 'background' : 'interactive',
     tokenCost: tokenCost(request),

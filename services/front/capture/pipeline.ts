@@ -19,7 +19,6 @@ import type { ReadStateDeps } from './capture-state.ts';
 import type { Dispatch, Dispatcher } from './dispatcher.ts';
 import { type ExtractedDeps, withExtracted } from './extracted.ts';
 import type { RegionBoard } from './regions.ts';
-import { hashSecrets } from './secret-rules.ts';
 
 export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps, ExtractedDeps {
   readonly cdnUrl: string;
@@ -230,11 +229,12 @@ export class CapturePipeline {
  */
 function withoutSecrets(
   body: CaptureRequest,
-  { options, secrets }: AcceptedRequest,
+  { options, secretsHash }: AcceptedRequest,
   { secretsKeys }: AcceptDeps,
 ): object {
-  if (secrets === undefined) return body;
-  const told = secretsKeys === undefined ? options.secrets : hashSecrets(secrets, secretsKeys);
+  if (secretsHash === undefined) return body;
+  // Without a key, each front hashes with one of its own.
+  const told = secretsKeys === undefined ? options.secrets : secretsHash;
   return { ...body, ...Object.fromEntries(secretOptionNames.map((name) => [name, undefined])), secrets: told };
 }
 

@@ -66,12 +66,12 @@ export function* brokenSecretRules(
     }
   }
   if (script !== undefined && request.javaScript === false) yield 'script needs javaScript true';
+  const secrets = secretsOf(request);
+  if (secrets === undefined) return;
   const credentials = JSON.stringify([headers, cookies, auth ?? null]);
   if (Buffer.byteLength(credentials) > maxCredentialBytes) {
     yield `headers, cookies and auth must have at most ${maxCredentialBytes} bytes together, as JSON`;
   }
-  const secrets = secretsOf(request);
-  if (secrets === undefined) return;
   if (Buffer.byteLength(JSON.stringify(secrets)) > maxSecretsBytes) {
     yield `${secretOptionNames.join(', ')} must have at most ${maxSecretsBytes} bytes together, as JSON`;
   }
