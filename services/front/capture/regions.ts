@@ -5,7 +5,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions.ts';
 import type { NatsLink } from '../nats.ts';
 
-/** After a connection came up, every renderer that lives has said so by then. */
+/** When heartbeats have been heard again for so long, every renderer that lives has said so. */
 const settleTimeoutMs = 1.5 * heartbeatIntervalMs;
 
 const pollIntervalMs = 25;
@@ -13,7 +13,7 @@ const pollIntervalMs = 25;
 interface RegionBoardDeps {
   readonly installed: readonly InstalledRegion[];
   readonly home: Region;
-  readonly fleet: Pick<Fleet, 'load'>;
+  readonly fleet: Pick<Fleet, 'load' | 'watchedForMs'>;
   readonly inFlight: InFlight;
   /** Captures that wait, by region. */
   readonly queued: () => Readonly<Record<string, number>>;
@@ -29,8 +29,8 @@ export class RegionBoard {
   }
 
   /**
-   * The region that a capture is queued in. Refuses at once, unless the connection has just come up and the renderers
-   * have not all been heard yet.
+   * The region that a capture is queued in. Refuses at once, unless the connection or the watch of heartbeats has
+   * just come up and the renderers have not all been heard yet.
    *
    * @throws ServiceError REGION_UNAVAILABLE
    */
@@ -39,7 +39,9 @@ export class RegionBoard {
     for (;;) {
       const choice = chooseRegion(asked, this.#deps.home, this.loads());
       if (choice.region !== null) return choice.region;
-      const settled = this.#deps.link.upForMs() >= settleTimeoutMs || performance.now() >= end;
+      const { link, fleet } = this.#deps;
+      const heardForMs = Math.min(link.upForMs(), fleet.watchedForMs());
+      const settled = heardForMs >= settleTimeoutMs || performance.now() >= end;
       if (choice.reason === 'not-installed' || settled) throw this.#unavailable(asked, choice.reason);
       await delay(pollIntervalMs);
     }

@@ -31,23 +31,27 @@ export async function watchKeys<T>(
     maxSilenceMs?: number;
     maxBytes?: number;
   },
-  on: { reset: () => void; change: (change: Change<T>) => void; malformed?: (key: string) => void },
+  on: { reset: () => void; change: (change: Change<T>) => void; malformed?: (key: string) => void; broken?: () => void },
 ): Promise<void> {
   const { bucket, filter, log, signal, maxSilenceMs = Infinity } = options;
+  let connection = '';
   for (let attempt = 1; !signal.aborted; attempt++) {
+    // What a connection before took long for is nothing against this one.
+    if (connectionId(session) !== connection) attempt = 1;
+    connection = connectionId(session);
     try {
-      const connection = connectionId(session);
       const watch = await openWatch(session, options, Math.min(maxOpenTimeoutMs, openTimeoutMs * attempt));
+      const opened = connection;
       let heardAt: number | null = null;
       const isSilent = () => heardAt !== null && performance.now() - heardAt > maxSilenceMs && session.connected();
       const timer = setInterval(() => {
-        if (connectionId(session) !== connection || isSilent()) watch.stop();
+        if (connectionId(session) !== opened || isSilent()) watch.stop();
       }, checkIntervalMs);
       // It may have aborted while the watch was being set up.
       const stopListening = onAbort(signal, () => watch.stop());
       try {
         on.reset();
-        attempt = 1;
+        attempt = 0;
         for await (const entry of watch) {
           heardAt = performance.now();
           const value = valueOf<T>(entry, options.maxBytes);
@@ -57,6 +61,7 @@ export async function watchKeys<T>(
       } finally {
         clearInterval(timer);
         stopListening();
+        on.broken?.();
       }
     } catch (error) {
       log.warn({ err: error, bucket, filter }, 'a watch of a key-value bucket broke; starting it again');

@@ -90,6 +90,8 @@ export class Fleet {
   readonly #now: () => number;
   readonly #onFault: (fault: HeartbeatFault, key: string) => void;
   #sweptAt = -Infinity;
+  /** Null while no watch brings heartbeats. */
+  #watchedSince: number | null = null;
 
   constructor(
     now: () => number = () => performance.now(),
@@ -106,11 +108,21 @@ export class Fleet {
       { bucket: 'live', filter: 'fleet.>', maxSilenceMs, maxBytes: maxHeartbeatBytes, ...deps },
       {
         // What is here stays until it is stale: a broken watch is no reason to call the whole fleet dead.
-        reset: () => undefined,
+        reset: () => {
+          this.#watchedSince = this.#now();
+        },
+        broken: () => {
+          this.#watchedSince = null;
+        },
         change: ({ key, value, revision }) => this.hear(key, value, revision),
         malformed: (key) => this.#onFault('malformed', key),
       },
     );
+  }
+
+  /** For how long heartbeats have been heard without a gap; 0 while they are not. */
+  watchedForMs(): number {
+    return this.#watchedSince === null ? 0 : this.#now() - this.#watchedSince;
   }
 
   /** Takes in one heartbeat; null means that the renderer is gone. `revision` tells one heartbeat of a pod from another. */

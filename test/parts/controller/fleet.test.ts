@@ -212,6 +212,25 @@ describe('the load of a region', () => {
   });
 });
 
+test('a region is refused only when its renderers could have been heard', async () => {
+  const renderers = { renderers: 0, slots: 2, busy: 0, renderMs: null };
+  let watchedForMs = 0;
+  const board = new RegionBoard({
+    installed: [{ region: 'us-east', minRenderers: 1 }],
+    home: 'us-east',
+    fleet: { load: () => renderers, watchedForMs: () => watchedForMs },
+    inFlight: new InFlight(),
+    queued: () => ({}),
+    link: { upForMs: () => 60_000 },
+  });
+  const choice = board.choose('auto');
+  renderers.renderers = 1;
+  expect(await choice).toBe('us-east');
+  renderers.renderers = 0;
+  watchedForMs = 60_000;
+  await expect(board.choose('auto')).rejects.toMatchObject({ code: 'REGION_UNAVAILABLE' });
+});
+
 describe('a watch', () => {
   let broker: TestBroker;
   let session: NatsSession;
@@ -257,8 +276,10 @@ describe('a watch', () => {
     expect(new Set(faults)).toEqual(new Set(['malformed fleet.us-east.torn', 'malformed fleet.us-east.huge']));
     await publish('honest', JSON.stringify(heartbeat('honest', { busy: 1 })));
     await until('it to be heard on', () => fleet.load('us-east').busy === 1);
+    expect(fleet.watchedForMs()).toBeGreaterThan(0);
     aborter.abort();
     await following;
+    expect(fleet.watchedForMs()).toBe(0);
   });
 
   test('of something written all the time goes on when the bucket was made anew', async () => {
