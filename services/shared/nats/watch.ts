@@ -31,7 +31,12 @@ export async function watchKeys<T>(
     maxSilenceMs?: number;
     maxBytes?: number;
   },
-  on: { reset: () => void; change: (change: Change<T>) => void; malformed?: (key: string) => void; broken?: () => void },
+  on: {
+    reset: () => void;
+    change: (change: Change<T>) => void;
+    malformed?: (key: string) => void;
+    broken?: () => void;
+  },
 ): Promise<void> {
   const { bucket, filter, log, signal, maxSilenceMs = Infinity } = options;
   let connection = '';
