@@ -185,37 +185,41 @@ describe('a document that does not come whole', () => {
 
 describe('what swells on arrival ends in time, and takes no more memory than a page may', () => {
   /** How each ends, and what is shown of those that are captured. */
-  const bombs: readonly [path: string, holds: (end: Awaited<ReturnType<typeof captureBeside>>) => void][] = [
-    // A document of ten gigabytes is never there whole: it runs out of time, or of memory.
-    ['/bomb?as=gzip', (end) => expect(end).toMatchObject(isTooMuch(end.code))],
-    ['/bomb?as=zstd', (end) => expect(end).toMatchObject(isTooMuch(end.code))],
-    // A picture is shown as far as it came.
+  const bombs: readonly [path: string, ms: number, holds: (end: Awaited<ReturnType<typeof captureBeside>>) => void][] =
     [
-      '/bomb?as=br&type=image/png',
-      ({ code, report }) => {
-        expect({ code, loaded: report?.images.loaded }).toEqual({ code: 'completed', loaded: 0 });
-        expect(report?.softTimeouts).toContain('load');
-      },
-    ],
-    // One that would take gigabytes once it is decoded is not drawn, and its page is.
-    [
-      '/image',
-      ({ code, colour, report }) =>
-        expect({ code, colour, images: report?.images }).toEqual({
-          code: 'completed',
-          colour: '#00aa00',
-          images: { loaded: 0, failed: 1, pending: 0 },
-        }),
-    ],
-    // The browser stops at a depth of its own, and shows that.
-    [
-      '/entities',
-      ({ code, report }) => expect({ code, late: report?.softTimeouts }).toEqual({ code: 'completed', late: [] }),
-    ],
-  ];
+      // A document of ten gigabytes is never there whole: it runs out of time, or of memory.
+      ['/bomb?as=gzip', shortTimeout, (end) => expect(end).toMatchObject(isTooMuch(end.code))],
+      ['/bomb?as=zstd', shortTimeout, (end) => expect(end).toMatchObject(isTooMuch(end.code))],
+      // A picture is shown as far as it came.
+      [
+        '/bomb?as=br&type=image/png',
+        shortTimeout,
+        ({ code, report }) => {
+          expect({ code, loaded: report?.images.loaded }).toEqual({ code: 'completed', loaded: 0 });
+          expect(report?.softTimeouts).toContain('load');
+        },
+      ],
+      // One that would take gigabytes once it is decoded is not drawn, and its page is.
+      [
+        '/image',
+        timeout,
+        ({ code, colour, report }) =>
+          expect({ code, colour, images: report?.images }).toEqual({
+            code: 'completed',
+            colour: '#00aa00',
+            images: { loaded: 0, failed: 1, pending: 0 },
+          }),
+      ],
+      // The browser stops at a depth of its own, and shows that.
+      [
+        '/entities',
+        timeout,
+        ({ code, report }) => expect({ code, late: report?.softTimeouts }).toEqual({ code: 'completed', late: [] }),
+      ],
+    ];
 
-  test.each(bombs)('%s', async (path, holds) => {
-    const end = await captureBeside(path, shortTimeout);
+  test.each(bombs)('%s', async (path, ms, holds) => {
+    const end = await captureBeside(path, ms);
     holds(end);
     expect(end.ms).toBeLessThan(shortTimeout + roomMs);
     expect(held).toBeLessThan(768 * mebibyte);

@@ -37,26 +37,22 @@ describe('while a file is being stored', () => {
       return picture();
     };
     for (let job = 0; job < 12; job++) await queue().publish();
-    const start0 = performance.now();
     await start({ uploader, render }, session);
     await settled(12);
-    // One after the other it would be 12 × 320 ms; with three at a time it is a third.
-    expect(performance.now() - start0).toBeLessThan(12 * 320 * 0.75);
     expect(Math.max(...behind)).toBe(2);
   });
 
   test('its page is closed soon, although the store is slow', async () => {
     const session = await connect();
-    const { uploader } = slowUploader(session, 3000);
-    let closedAfter = Infinity;
+    const { counts, uploader } = slowUploader(session, 3000);
+    let storingWhenClosed = 0;
     const render: RenderEngine['render'] = async ({ answered }) => {
-      const start0 = performance.now();
-      void answered?.then(() => (closedAfter = performance.now() - start0));
+      void answered?.then(() => (storingWhenClosed = counts.storing));
       return picture();
     };
     await start({ uploader, render }, session);
     await queue().publish();
     await settled(1);
-    expect(closedAfter).toBeLessThan(2500);
+    expect(storingWhenClosed).toBe(1);
   });
 });
