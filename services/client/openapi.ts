@@ -1266,7 +1266,7 @@ export interface operations {
                              */
                             uuid: string;
                             /** @enum {string} */
-                            status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                            status: "completed" | "expired" | "deleted";
                             /** @description URL of the file. */
                             fileUrl: string;
                             /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
@@ -1953,7 +1953,7 @@ export interface operations {
                                  */
                                 uuid: string;
                                 /** @enum {string} */
-                                status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                                status: "completed" | "expired" | "deleted";
                                 /** @description URL of the file. */
                                 fileUrl: string;
                                 /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
@@ -2425,7 +2425,7 @@ export interface operations {
                              */
                             uuid: string;
                             /** @enum {string} */
-                            status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                            status: "completed" | "expired" | "deleted";
                             /** @description URL of the file. */
                             fileUrl: string;
                             /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
@@ -2894,7 +2894,7 @@ export interface operations {
                              */
                             uuid: string;
                             /** @enum {string} */
-                            status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                            status: "completed" | "expired" | "deleted";
                             /** @description URL of the file. */
                             fileUrl: string;
                             /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
@@ -3384,7 +3384,7 @@ export interface operations {
                              */
                             uuid: string;
                             /** @enum {string} */
-                            status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                            status: "completed" | "expired" | "deleted";
                             /** @description URL of the file. */
                             fileUrl: string;
                             /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
@@ -6492,7 +6492,7 @@ export interface operations {
                          */
                         uuid: string;
                         /** @enum {string} */
-                        status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                        status: "completed" | "expired" | "deleted";
                         /** @description URL of the file. */
                         fileUrl: string;
                         /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
