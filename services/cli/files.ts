@@ -3,6 +3,9 @@ import { access, constants, open, readFile, rename, rm, stat } from 'node:fs/pro
 import { basename, dirname, join } from 'node:path';
 import { CliError, fileError, isFileError } from './errors.ts';
 
+/** Names of files that {@link writeAtomically} had not finished. */
+export const temporaryName = /(^|[/\\])\.[^/\\]+\.[0-9a-f]{12}\.tmp$/;
+
 type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
 
 /**

@@ -1,7 +1,13 @@
 import { Command } from 'commander';
+import { batchCommand } from './batch/command.ts';
 import { captureCommand } from './capture/command.ts';
+import { completionCommand } from './completion.ts';
+import { diffCommand } from './diff.ts';
 import { loginCommand } from './login.ts';
 import type { Context } from './context.ts';
+import { capturesCommand } from './manage/captures.ts';
+import { keysCommand } from './manage/keys.ts';
+import { statusCommand, usageCommand } from './manage/service.ts';
 import packageJson from './package.json' with { type: 'json' };
 
 const afterHelp = `
@@ -15,7 +21,17 @@ export function createProgram(context: Context): Command {
     .description('Captures web pages with a webcapture service.')
     .version(packageJson.version, '--version', 'print the version')
     .addHelpText('after', afterHelp);
-  const commands = [captureCommand(context), loginCommand(context)];
+  const commands = [
+    captureCommand(context),
+    batchCommand(context),
+    diffCommand(context),
+    capturesCommand(context),
+    keysCommand(context),
+    usageCommand(context),
+    statusCommand(context),
+    loginCommand(context),
+    completionCommand(context, program),
+  ];
   for (const command of commands) program.addCommand(command);
   for (const command of [program, ...program.commands.flatMap(withChildren)]) {
     command.exitOverride();

@@ -1,7 +1,8 @@
-/** Characters that move the cursor, colour or reorder what is around them: those of control, of direction, and line separators. */
-// oxlint-disable-next-line no-control-regex
-const unsafe =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
+/**
+ * Characters that move the cursor, colour, or reorder what is around them: those of control and format, and line separators, but for
+ * tabs, line feeds, and the joiners and soft hyphens that scripts and emoji need.
+ */
+const unsafe = /(?![\t\n\u00ad\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Text of a page or of the service, safe to print: what would act on the terminal is shown as its number. */
 export const plainText = (text: string): string =>

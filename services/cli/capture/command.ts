@@ -46,7 +46,7 @@ async function capture(context: Context, text: string, flags: CaptureFlags): Pro
   const { terminal, signal } = context;
   const options = await readCaptureFlags(flags as Record<string, unknown>);
   await checkOutput(context, flags);
-  const format = chooseFormat(flags.output, options['format']);
+  const format = chooseFormat(flags.output, options['format'] as Format | undefined);
   const request = { ...options, ...(format === undefined ? {} : { format }), ...(await readSource(context, text)) };
   const problems = findProblems(request, byFlag);
   if (problems.length > 0) throw new CliError('usage', `${problems.join('; ')}.`);
@@ -84,7 +84,7 @@ const formatsByExtension: Readonly<Record<string, Format>> = {
 };
 
 /** What --format says, else the extension of the file; both must agree. */
-export function chooseFormat(output: string | undefined, given: unknown): Format | undefined {
+export function chooseFormat(output: string | undefined, given: Format | undefined): Format | undefined {
   const extension = output === undefined || output === '-' ? '' : extname(output).toLowerCase();
   const guessed = formatsByExtension[extension];
   if (given === undefined) {
@@ -95,9 +95,9 @@ export function chooseFormat(output: string | undefined, given: unknown): Format
     );
   }
   if (guessed !== undefined && guessed !== given) {
-    throw new CliError('usage', `--format ${String(given)} does not match the extension of --output ${output}.`);
+    throw new CliError('usage', `--format ${given} does not match the extension of --output ${output}.`);
   }
-  return given as Format;
+  return given;
 }
 
 /** A background capture is waited for when its file is wanted. */
