@@ -37,7 +37,7 @@ interface Flag {
 
 function nodesOf(command: Command, path: readonly string[] = []): CompletionNode[] {
   const commands = command.commands.filter((each) => each.name() !== 'help');
-  const flags = command.options.filter(({ long }) => long !== undefined && long !== null).map(flagOf);
+  const flags = command.options.filter(({ long }) => long !== undefined && long !== null).map(completionFlag);
   const helpFlag = { long: '--help', short: '-h', description: 'show this help', takesValue: false, values: [] };
   const node = {
     path: path.join(' '),
@@ -47,7 +47,7 @@ function nodesOf(command: Command, path: readonly string[] = []): CompletionNode
   return [node, ...commands.flatMap((each) => nodesOf(each, [...path, each.name()]))];
 }
 
-function flagOf(option: Option): Flag {
+function completionFlag(option: Option): Flag {
   const { long, short, argChoices, required, optional } = option;
   return {
     long: long ?? '',
@@ -115,26 +115,24 @@ function zsh(nodes: readonly CompletionNode[]): string {
     const described = commands.map(({ name, description }) => `'${name}:${description.replaceAll(':', ' ')}'`);
     const list =
       described.length === 0 ? `'*:file:_files'` : `'*:command:((${described.join(' ').replaceAll("'", '"')}))'`;
-    return `  '${path}') _arguments -S ${flags.map(flagSpec).join(' ')} ${list} ;;`;
+    return `  ('${path}') _arguments -S ${flags.map(flagSpec).join(' ')} ${list} ;;`;
   });
   const paths = nodes.map(({ path }) => `'${path}'`).join('|');
   return `#compdef webcapture
 # zsh completion of webcapture: made by "webcapture completion zsh".
 _webcapture() {
-  local path='' word
+  local at='' word
   for word in "\${words[@]:1:$((CURRENT-2))}"; do
-    case "\${path:+$path }$word" in
-    (${paths}) path="\${path:+$path }$word" ;;
+    case "\${at:+$at }$word" in
+    (${paths}) at="\${at:+$at }$word" ;;
     esac
   done
-  case $path in
-${cases
-  .join('\n')
-  .replaceAll(/^ {2}('[^']*'\))/gm, '  ($1')
-  .replaceAll("')", "')")}
+  case $at in
+${cases.join('\n')}
   esac
 }
-compdef _webcapture webcapture
+# As a file of $fpath, or as a script that is sourced.
+if [ "$funcstack[1]" = _webcapture ]; then _webcapture "$@"; else compdef _webcapture webcapture; fi
 `;
 }
 
@@ -158,7 +156,8 @@ function __webcapture_at
   for word in (commandline -opc)[2..]
     contains -- "$path$word" ${paths}; and set path "$path$word "
   end
-  test (string trim -- "$path") = "$argv[1]"
+  set path (string trim -- "$path")
+  test "$path" = "$argv[1]"
 end
 ${lines.join('\n')}
 `;

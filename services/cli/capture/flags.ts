@@ -1,4 +1,4 @@
-import { type Command, Help, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { CliError } from '../errors.ts';
 import { readUserFile } from '../files.ts';
 import {
@@ -27,7 +27,7 @@ export function addCaptureFlags(command: Command, { without = [] }: FlagOptions 
     for (const each of flagsOf(option)) command.addOption(each);
   }
   command.option('--options <file>', 'JSON file of options, named as in the API; flags take precedence');
-  return command.configureHelp({ optionTerm: termOf });
+  return command;
 }
 
 function flagsOf(option: CaptureOption): Option[] {
@@ -43,11 +43,8 @@ function flagsOf(option: CaptureOption): Option[] {
 
 const switches = new Set(captureOptions.filter(({ reading }) => reading === 'boolean').map(({ flag }) => flag));
 
-/** A switch stands for its two flags. */
-function termOf(option: Option): string {
-  const isSwitch = option.long !== undefined && option.long !== null && switches.has(option.long);
-  return isSwitch ? option.flags.replace('--', '--[no-]') : new Help().optionTerm(option);
-}
+/** Whether a flag has another one that sets its option to false. */
+export const isSwitch = ({ long }: Option): boolean => switches.has(long ?? '');
 
 /**
  * The options of a request that flags and --options name.

@@ -102,7 +102,7 @@ describe('a batch captures each entry once', () => {
     await using disk = await smallDisk(out, 200);
     const { program } = disk;
     cli.stand.renderer.bytes = Buffer.alloc(20_000);
-    const { code, stderr } = await account.run(args, { input, ...(program && { program }) });
+    const { code, stderr } = await account.run(args, { input, program });
     expect(stderr).toMatch(
       /(The disk is full: .* could not be written|is larger than the file system allows)\. .* of 30 are done\. Run the same command again/,
     );

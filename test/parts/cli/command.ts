@@ -8,7 +8,7 @@ export interface CommandOptions {
   readonly input?: string | Uint8Array;
   readonly cwd?: string;
   /** The program in place of the sources. */
-  readonly program?: readonly [command: string, ...args: string[]];
+  readonly program?: readonly [command: string, ...args: string[]] | undefined;
 }
 
 export interface CommandResult {
