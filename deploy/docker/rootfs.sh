@@ -106,6 +106,11 @@ app_layer() { # image, folder
     # The lists were compiled; they are not ours to hand on.
     rm -rf "$app/filters/lists"
   fi
+  if [ "$1" = front ]; then
+    (cd "$root" && node services/cli/build.ts "$app" >&2)
+    mkdir -p "$2/usr/local/bin"
+    ln -s ../../../opt/webcapture/webcapture.mjs "$2/usr/local/bin/webcapture"
+  fi
   chmod -R u=rwX,go=rX "$2"
 }
 

@@ -2,7 +2,8 @@ import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts'
 import { secretOptionNames } from '@webcapture/shared/api/secret-options.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { LinkParameter } from '../auth/link-signature.ts';
-import { fieldAt, type JsonSchema } from '../validation/explain-errors.ts';
+import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
+import { fieldAt } from '../validation/explain-errors.ts';
 
 const schema: JsonSchema = captureRequestSchema as object;
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
-import { suggestField, type JsonSchema } from '../../../services/front/validation/explain-errors.ts';
+import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
+import { suggestField } from '../../../services/front/validation/explain-errors.ts';
 
 const root = captureRequestSchema as unknown as JsonSchema;
 

@@ -1,0 +1,85 @@
+import type { Format } from '@webcapture/shared/api/formats.ts';
+import { CliError } from '../errors.ts';
+import type { Entry } from './entries.ts';
+
+/** Bytes: file systems take 255 for a name, and temporary files and endings need some. */
+const maxNameBytes = 120;
+
+/** Files of a batch that are no pictures. */
+export const stateFile = '.webcapture-batch.jsonl';
+export const lockFile = '.webcapture-batch.lock';
+export const indexFile = 'index.html';
+
+const extensions: Readonly<Record<Format, string>> = { png: '.png', jpeg: '.jpg', webp: '.webp', pdf: '.pdf' };
+
+const extensionOf = ({ request }: Entry) => extensions[(request['format'] as Format | undefined) ?? 'png'];
+
+/**
+ * A file of its own for each entry, inside of the output folder: that of an earlier run, the one that the list names, else one made
+ * of the address. Names that differ only by case count as the same, since some file systems take them so.
+ *
+ * @param earlier by the entries' ids
+ * @throws CliError `usage` for names of the list that collide or leave the folder
+ */
+export function chooseFiles(entries: readonly Entry[], earlier: ReadonlyMap<string, string>): Map<string, string> {
+  const files = new Map<string, string>();
+  const taken = new Set([stateFile, lockFile, indexFile]);
+  for (const { id } of entries) {
+    const file = earlier.get(id);
+    if (file === undefined) continue;
+    files.set(id, file);
+    taken.add(file.toLowerCase());
+  }
+  const named = entries.filter(({ id, file }) => file !== undefined && !files.has(id));
+  for (const entry of named) {
+    const file = checkName(entry);
+    if (taken.has(file.toLowerCase())) {
+      throw new CliError(
+        'usage',
+        `${entry.place}: the file ${file} is that of another entry, or of the batch itself. Nothing was sent.`,
+      );
+    }
+    files.set(entry.id, file);
+    taken.add(file.toLowerCase());
+  }
+  for (const entry of entries) {
+    if (files.has(entry.id)) continue;
+    const stem = nameOf(entry.url);
+    const extension = extensionOf(entry);
+    let file = stem + extension;
+    for (let number = 2; taken.has(file.toLowerCase()); number++) file = `${stem}-${number}${extension}`;
+    files.set(entry.id, file);
+    taken.add(file.toLowerCase());
+  }
+  return files;
+}
+
+/** Letters of the address that every file system takes: `example.com-blog-a` for `https://example.com/blog/a/`. */
+function nameOf(url: string): string {
+  const whole = url.replace(/^https?:\/\//i, '').replace(/^[^/?#]*@/, '');
+  const plain = whole
+    .normalize('NFKD')
+    .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
+    .replaceAll(/\.{2,}/g, '.')
+    .slice(0, maxNameBytes)
+    .replaceAll(/^[-.]+|[-.]+$/g, '')
+    .toLowerCase();
+  // Windows keeps these names for devices, with any ending.
+  return plain === '' || /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/.test(plain) ? `page-${plain}`.replace(/-$/, '') : plain;
+}
+
+/** A name of the list, as a path with forward slashes below the output folder. */
+function checkName({ file = '', place, ...entry }: Entry): string {
+  const wrong = (rule: string) =>
+    new CliError('usage', `${place}: file ${JSON.stringify(file)} ${rule}. Nothing was sent.`);
+  const steps = file.split('/');
+  if (/[\p{Cc}\p{Cf}\\:*?"<>|]/u.test(file)) throw wrong('has characters that a file name cannot have');
+  if (steps.some((step) => step === '' || step === '.' || step === '..'))
+    throw wrong('must stay inside of the output folder');
+  if (steps.some((step) => step.startsWith('.') || /[. ]$/.test(step)))
+    throw wrong('has a part that begins or ends with a dot');
+  if (steps.some((step) => Buffer.byteLength(step) > maxNameBytes))
+    throw wrong(`has a part of more than ${maxNameBytes} bytes`);
+  const extension = extensionOf({ file, place, ...entry });
+  return /\.(png|jpe?g|webp|pdf)$/i.test(file) ? file : `${file}${extension}`;
+}

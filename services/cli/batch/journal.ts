@@ -1,0 +1,210 @@
+import { access, constants, type FileHandle, open, readFile, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CliError, fileError, isFileError } from '../errors.ts';
+import { withFileErrors } from '../files.ts';
+import { isObject } from '../capture/options.ts';
+import { lockFile, stateFile } from './file-names.ts';
+
+/** What is known of a picture once its capture has completed. */
+export interface CapturedPage {
+  readonly uuid: string;
+  readonly fileUrl: string;
+  readonly format: string;
+  readonly width: number;
+  readonly height: number;
+  readonly title: string;
+  readonly httpStatus: number | null;
+  readonly remarks: readonly string[];
+}
+
+/** A line of the journal. Those of an entry follow each other in this order; `failed` can follow any of them. */
+export type JournalLine =
+  | { readonly type: 'batch'; readonly version: 1; readonly service: string; readonly at: string }
+  /** Stands there before the request is sent: whoever goes on sends it again under the same Idempotency-Key. */
+  | { readonly type: 'begun'; readonly id: string; readonly key: string; readonly file: string; readonly url: string }
+  | ({ readonly type: 'captured'; readonly id: string } & CapturedPage)
+  | { readonly type: 'saved'; readonly id: string; readonly bytes: number }
+  | { readonly type: 'failed'; readonly id: string; readonly code: string; readonly message: string };
+
+/** How far an entry has come. */
+export interface EntryState {
+  readonly key: string;
+  readonly file: string;
+  readonly captured?: CapturedPage | undefined;
+  /** Bytes of the file, once it is in its place. */
+  readonly saved?: number | undefined;
+  readonly failed?: { readonly code: string; readonly message: string } | undefined;
+}
+
+/** What the journal says after this line. A new beginning forgets what was before. */
+export function afterLine(state: EntryState | undefined, line: JournalLine): EntryState | undefined {
+  switch (line.type) {
+    case 'batch':
+      return state;
+    case 'begun':
+      return { key: line.key, file: line.file };
+    case 'captured': {
+      const { type: _type, id: _id, ...captured } = line;
+      return state && { ...state, captured, failed: undefined };
+    }
+    case 'saved':
+      return state && { ...state, saved: line.bytes, failed: undefined };
+    case 'failed':
+      return state && { ...state, failed: { code: line.code, message: line.message } };
+  }
+}
+
+/**
+ * What a batch has done, one JSON line after the other in a file of its output folder, so that it goes on where it was, in
+ * whatever way it ended. One process at a time has it.
+ */
+export class Journal implements AsyncDisposable {
+  readonly states: ReadonlyMap<string, EntryState>;
+  readonly #states: Map<string, EntryState>;
+  readonly #folder: string;
+  readonly #file: FileHandle;
+  #lastWrite: Promise<unknown> = Promise.resolve();
+
+  private constructor(folder: string, file: FileHandle, states: Map<string, EntryState>) {
+    this.#folder = folder;
+    this.#file = file;
+    this.#states = states;
+    this.states = states;
+  }
+
+  /**
+   * Opens the journal of a folder, or begins it.
+   *
+   * @param service address of the service: an Idempotency-Key holds for one of them
+   * @throws CliError `usage` when another process has it, or it is that of another service; `file`
+   */
+  static async open(folder: string, service: string): Promise<Journal> {
+    const path = join(folder, stateFile);
+    await lock(folder);
+    try {
+      return await withFileErrors(path, async () => {
+        const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
+        const file = await open(path, flags, 0o644);
+        const { lines, whole, size } = readLines(await file.readFile());
+        // The last line of a process that was killed may be a part of one; so may one that the disk had no room for.
+        if (whole < size) await file.truncate(whole);
+        const states = new Map<string, EntryState>();
+        for (const line of lines) {
+          if (line.type === 'batch') checkService(line.service, service, folder);
+          else apply(states, line);
+        }
+        const journal = new Journal(folder, file, states);
+        if (lines.length === 0) {
+          await journal.write({ type: 'batch', version: 1, service, at: new Date().toISOString() });
+        }
+        return journal;
+      });
+    } catch (error) {
+      await unlock(folder);
+      throw error;
+    }
+  }
+
+  /** Resolves when the line is on the disk. @throws CliError `file` */
+  async write(line: JournalLine): Promise<void> {
+    const write = this.#lastWrite.then(() => this.#append(line));
+    this.#lastWrite = write.catch(() => undefined);
+    await write;
+    if (line.type !== 'batch') apply(this.#states, line);
+  }
+
+  async #append(line: JournalLine): Promise<void> {
+    const path = join(this.#folder, stateFile);
+    await withFileErrors(path, async () => {
+      const { size } = await this.#file.stat();
+      try {
+        await this.#file.appendFile(`${JSON.stringify(line)}\n`);
+        await this.#file.datasync();
+      } catch (error) {
+        // A part of a line would spoil the one after it.
+        await this.#file.truncate(size).catch(() => undefined);
+        throw error;
+      }
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#lastWrite;
+    await this.#file.close();
+    await unlock(this.#folder);
+  }
+}
+
+function apply(states: Map<string, EntryState>, line: Exclude<JournalLine, { type: 'batch' }>): void {
+  const state = afterLine(states.get(line.id), line);
+  if (state !== undefined) states.set(line.id, state);
+}
+
+function checkService(earlier: string, service: string, folder: string): void {
+  if (earlier === service) return;
+  throw new CliError(
+    'usage',
+    `${folder} has the batch of another service, ${earlier}. Choose another folder with --output, or that service with --server.`,
+  );
+}
+
+/** The lines up to the first that is not whole, and how many bytes they have. */
+function readLines(bytes: Buffer): { lines: JournalLine[]; whole: number; size: number } {
+  const lines: JournalLine[] = [];
+  let whole = 0;
+  for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, whole)) {
+    const line = parseLine(bytes.subarray(whole, end).toString());
+    if (line === undefined) break;
+    lines.push(line);
+    whole = end + 1;
+  }
+  return { lines, whole, size: bytes.length };
+}
+
+function parseLine(text: string): JournalLine | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) && typeof value['type'] === 'string' ? (value as unknown as JournalLine) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a folder has the journal of a batch. */
+export async function hasJournal(folder: string): Promise<boolean> {
+  return access(join(folder, stateFile)).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function lock(folder: string): Promise<void> {
+  const path = join(folder, lockFile);
+  for (;;) {
+    try {
+      await writeFile(path, String(process.pid), { flag: 'wx' });
+      return;
+    } catch (error) {
+      if (!isFileError(error) || error.code !== 'EEXIST') throw isFileError(error) ? fileError(error, path) : error;
+    }
+    const owner = Number(await readFile(path, 'utf8').catch(() => ''));
+    if (owner > 0 && owner !== process.pid && isRunning(owner)) {
+      throw new CliError(
+        'usage',
+        `Another process (${owner}) works on ${folder}. Wait for it; if there is none, remove ${path}.`,
+      );
+    }
+    await unlink(path).catch(() => undefined);
+  }
+}
+
+const unlock = (folder: string) => unlink(join(folder, lockFile)).catch(() => undefined);
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

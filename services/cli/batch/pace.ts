@@ -1,0 +1,47 @@
+/** Where a service does not say how long to wait. */
+const defaultPauseMs = 1000;
+
+/**
+ * How many captures are under way at a time: one more after as many successes as there were places, half as many when the
+ * service refuses one, and none before the time that the refusal names.
+ */
+export class Pace {
+  readonly #max: number;
+  readonly #now: () => number;
+  #limit: number;
+  #successes = 0;
+  #pausedUntil = 0;
+  /** Refusals of requests that were sent before the last one was heard tell nothing new. */
+  #halvedAt = -Infinity;
+
+  constructor(max: number, now: () => number = Date.now) {
+    this.#max = max;
+    this.#now = now;
+    this.#limit = Math.min(max, 4);
+  }
+
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /** Milliseconds until the next request may be sent. */
+  get pauseMs(): number {
+    return Math.max(0, this.#pausedUntil - this.#now());
+  }
+
+  onSuccess(): void {
+    this.#successes++;
+    if (this.#successes < this.#limit) return;
+    this.#successes = 0;
+    this.#limit = Math.min(this.#max, this.#limit + 1);
+  }
+
+  /** @param sentAt when the refused request was sent */
+  onRefusal(sentAt: number, retryAfterMs: number | null): void {
+    this.#successes = 0;
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#now() + (retryAfterMs ?? defaultPauseMs));
+    if (sentAt < this.#halvedAt) return;
+    this.#halvedAt = this.#now();
+    this.#limit = Math.max(1, Math.floor(this.#limit / 2));
+  }
+}

@@ -1,0 +1,65 @@
+import { Presets, SingleBar } from 'cli-progress';
+import { plainText, shortText } from '../text.ts';
+import type { Terminal } from '../terminal.ts';
+import type { BatchEvent, BatchProgress } from './runner.ts';
+
+/** How a batch shows how far it is. */
+export interface ProgressView {
+  show(event: BatchEvent, progress: BatchProgress): void;
+  stop(): void;
+}
+
+/** A bar on a terminal, else a line for each entry. */
+export function createProgressView({ stderr }: Terminal, first: BatchProgress): ProgressView {
+  return stderr.isTTY === true ? barView(stderr, first) : lineView(stderr);
+}
+
+function barView(stderr: Terminal['stderr'], first: BatchProgress): ProgressView {
+  const bar = new SingleBar(
+    {
+      stream: stderr as NodeJS.WritableStream,
+      format: '{bar} {value}/{total}  {failed} failed  {eta_formatted}  {note}',
+      hideCursor: true,
+      clearOnComplete: true,
+      etaBuffer: 50,
+      fps: 5,
+      // Ctrl-C ends the batch in its own way.
+      gracefulExit: false,
+    },
+    Presets.shades_classic,
+  );
+  bar.start(first.total, first.saved, { failed: 0, note: '' });
+  let progress = first;
+  const update = (note: string) => {
+    const { saved, failed, pauseMs } = progress;
+    const waits = pauseMs > 0 ? `rate limit, ${Math.ceil(pauseMs / 1000)} s` : note;
+    bar.update(saved + failed, { failed, note: shortText(waits, 40) });
+  };
+  let lastNote = '';
+  const timer = setInterval(() => update(lastNote), 500);
+  return {
+    show(event, now) {
+      progress = now;
+      if (event.type !== 'paused') lastNote = event.entry.url;
+      update(lastNote);
+    },
+    stop() {
+      clearInterval(timer);
+      bar.stop();
+    },
+  };
+}
+
+function lineView(stderr: Terminal['stderr']): ProgressView {
+  return {
+    show(event, { saved, failed, total }) {
+      if (event.type === 'paused') {
+        stderr.write(`waiting ${Math.ceil(event.ms / 1000)} s for the rate limit\n`);
+        return;
+      }
+      const what = event.type === 'saved' ? `saved ${event.file}` : `failed: ${event.message}`;
+      stderr.write(plainText(`[${saved + failed}/${total}] ${event.entry.url}: ${what}`).replaceAll('\n', ' ') + '\n');
+    },
+    stop: () => undefined,
+  };
+}

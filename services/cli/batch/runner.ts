@@ -1,0 +1,259 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Webcapture, WebcaptureError } from '@webcapture/client';
+import { remarks } from '../capture/command.ts';
+import { asCaptureOptions } from '../capture/options.ts';
+import { CliError, type ExitKind, kindOf, toCliError } from '../errors.ts';
+import { withFileErrors, writeAtomically } from '../files.ts';
+import type { Entry } from './entries.ts';
+import type { CapturedPage, EntryState, Journal } from './journal.ts';
+import { Pace } from './pace.ts';
+
+/** How a batch stands. */
+export interface BatchProgress {
+  readonly total: number;
+  readonly saved: number;
+  readonly failed: number;
+  readonly underWay: number;
+  readonly pauseMs: number;
+}
+
+export type BatchEvent =
+  | { readonly type: 'saved'; readonly entry: Entry; readonly file: string }
+  | { readonly type: 'failed'; readonly entry: Entry; readonly message: string }
+  | { readonly type: 'paused'; readonly ms: number };
+
+interface BatchRunOptions {
+  readonly client: Webcapture;
+  readonly journal: Journal;
+  readonly folder: string;
+  readonly entries: readonly Entry[];
+  /** By the ids of the entries. */
+  readonly files: ReadonlyMap<string, string>;
+  readonly maxConcurrency: number;
+  readonly maxRetries: number;
+  readonly signal: AbortSignal;
+  readonly onEvent: (event: BatchEvent, progress: BatchProgress) => void;
+}
+
+/** What goes wrong for one entry goes wrong for all: the batch ends, and goes on when the reason is gone. */
+const fatalKinds: ReadonlySet<ExitKind> = new Set(['authentication', 'quota', 'file', 'interrupted', 'terminated']);
+
+/** When so many entries in a row found no service, the others would not either. */
+const maxUnservedEntries = 3;
+
+const backoffMs = (attempt: number) => Math.min(10_000, 500 * 2 ** attempt);
+
+/** Captures what is missing, and puts each file into its place. One per run of the command. */
+export class BatchRun {
+  readonly #options: BatchRunOptions;
+  readonly #pace: Pace;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #waiting: Entry[];
+  readonly #failed = new Set<string>();
+  #saved = 0;
+  #underWay = 0;
+  #unserved = 0;
+
+  constructor(options: BatchRunOptions, done: ReadonlySet<string>) {
+    this.#options = options;
+    this.#pace = new Pace(options.maxConcurrency);
+    this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
+    this.#waiting = options.entries.filter(({ id }) => !done.has(id));
+    this.#saved = done.size;
+  }
+
+  get progress(): BatchProgress {
+    return {
+      total: this.#options.entries.length,
+      saved: this.#saved,
+      failed: this.#failed.size,
+      underWay: this.#underWay,
+      pauseMs: this.#pace.pauseMs,
+    };
+  }
+
+  /** Resolves when every entry is saved or has failed. @throws CliError when the batch cannot go on */
+  async run(): Promise<void> {
+    const running = new Set<Promise<void>>();
+    try {
+      while (this.#waiting.length > 0 || running.size > 0) {
+        this.#signal.throwIfAborted();
+        const mayStart = this.#waiting.length > 0 && running.size < this.#pace.limit;
+        const { pauseMs } = this.#pace;
+        if (mayStart && pauseMs === 0) {
+          const task: Promise<void> = this.#start().finally(() => running.delete(task));
+          running.add(task);
+          continue;
+        }
+        // What ends meanwhile may change the pace.
+        const wake = new AbortController();
+        const pause = mayStart ? sleep(pauseMs, undefined, { signal: wake.signal }).catch(() => undefined) : undefined;
+        await Promise.race(
+          [...running, pause, aborted(this.#signal, wake.signal)].filter((each) => each !== undefined),
+        );
+        wake.abort();
+      }
+    } catch (error) {
+      this.#stop.abort(error);
+      await Promise.allSettled(running);
+      throw this.#signal.reason;
+    }
+  }
+
+  async #start(): Promise<void> {
+    const entry = this.#waiting.shift();
+    if (entry === undefined) return;
+    this.#underWay++;
+    try {
+      await this.#attempt(entry);
+      this.#unserved = 0;
+    } finally {
+      this.#underWay--;
+    }
+  }
+
+  async #attempt(entry: Entry): Promise<void> {
+    const { maxRetries, journal } = this.#options;
+    for (let attempt = 0; ; attempt++) {
+      this.#signal.throwIfAborted();
+      const sentAt = Date.now();
+      try {
+        const captured = await this.#capture(entry);
+        await this.#save(entry, captured);
+        return;
+      } catch (thrown) {
+        this.#signal.throwIfAborted();
+        const error = toCliError(thrown);
+        if (fatalKinds.has(error.kind) || !(thrown instanceof WebcaptureError)) throw error;
+        if (kindOf(thrown) === 'rateLimit') {
+          this.#refuse(entry, sentAt, thrown.retryAfterMs);
+          return;
+        }
+        if (thrown.retryable && attempt < maxRetries) {
+          await sleep(thrown.retryAfterMs ?? backoffMs(attempt), undefined, { signal: this.#signal });
+          continue;
+        }
+        if (error.kind === 'unavailable' && ++this.#unserved >= maxUnservedEntries) throw error;
+        await journal.write({ type: 'failed', id: entry.id, code: thrown.code, message: thrown.message });
+        this.#failed.add(entry.id);
+        this.#options.onEvent({ type: 'failed', entry, message: thrown.message }, this.progress);
+        return;
+      }
+    }
+  }
+
+  /** A limit refused it: it is the next one when the time has come. */
+  #refuse(entry: Entry, sentAt: number, retryAfterMs: number | null): void {
+    this.#waiting.unshift(entry);
+    const wasPaused = this.#pace.pauseMs > 0;
+    this.#pace.onRefusal(sentAt, retryAfterMs);
+    if (!wasPaused) this.#options.onEvent({ type: 'paused', ms: this.#pace.pauseMs }, this.progress);
+  }
+
+  /** What an earlier run has captured is not captured again. */
+  async #capture(entry: Entry): Promise<CapturedPage> {
+    const { client, journal } = this.#options;
+    const earlier = journal.states.get(entry.id);
+    if (earlier?.captured !== undefined) return earlier.captured;
+    const { key } = earlier ?? (await this.#begin(entry));
+    const request = asCaptureOptions(entry.request);
+    const answer = await client.capture(
+      { ...request, background: false },
+      { idempotencyKey: key, signal: this.#signal },
+    );
+    this.#pace.onSuccess();
+    const { uuid, fileUrl, metadata, report } = answer;
+    const captured: CapturedPage = {
+      uuid,
+      fileUrl,
+      format: metadata.format,
+      width: metadata.width,
+      height: metadata.height,
+      title: report.title,
+      httpStatus: report.httpStatus,
+      remarks: remarks(report),
+    };
+    await journal.write({ type: 'captured', id: entry.id, ...captured });
+    return captured;
+  }
+
+  async #begin(entry: Entry): Promise<Pick<EntryState, 'key' | 'file'>> {
+    const file = this.#options.files.get(entry.id);
+    if (file === undefined) throw new Error(`no file was chosen for ${entry.id}`);
+    const begun = { id: entry.id, key: `batch-${randomUUID()}`, file, url: entry.url };
+    await this.#options.journal.write({ type: 'begun', ...begun });
+    return begun;
+  }
+
+  async #save(entry: Entry, { fileUrl }: CapturedPage): Promise<void> {
+    const { client, journal, folder, files } = this.#options;
+    const file = files.get(entry.id) ?? '';
+    const path = join(folder, file);
+    const { stream, size } = await this.#fetch(entry, fileUrl, client);
+    await withFileErrors(path, () => mkdir(dirname(path), { recursive: true }));
+    const bytes = await writeAtomically(path, complete(stream, size));
+    await journal.write({ type: 'saved', id: entry.id, bytes });
+    this.#saved++;
+    this.#options.onEvent({ type: 'saved', entry, file }, this.progress);
+  }
+
+  /** A file that the service no longer has is the reason to capture the page again. */
+  async #fetch(entry: Entry, fileUrl: string, client: Webcapture): ReturnType<Webcapture['file']> {
+    try {
+      return await client.file(fileUrl, { signal: this.#signal });
+    } catch (error) {
+      if (!(error instanceof WebcaptureError) || (error.status !== 404 && error.status !== 410)) throw error;
+      await this.#begin(entry);
+      const { fileUrl: newUrl } = await this.#capture(entry);
+      return client.file(newUrl, { signal: this.#signal });
+    }
+  }
+}
+
+/** Fails when fewer bytes come than were announced. */
+async function* complete(stream: AsyncIterable<Uint8Array>, size: number | null): AsyncIterable<Uint8Array> {
+  let received = 0;
+  try {
+    for await (const chunk of stream) {
+      received += chunk.byteLength;
+      yield chunk;
+    }
+  } catch (error) {
+    throw new WebcaptureError('NETWORK_ERROR', `The file broke off after ${received} bytes.`, { cause: error });
+  }
+  if (size !== null && received !== size) {
+    throw new WebcaptureError('NETWORK_ERROR', `The file broke off after ${received} of ${size} bytes.`);
+  }
+}
+
+/** Rejects with the reason of the signal; waits no longer once `end` is aborted. */
+function aborted(signal: AbortSignal, end: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true, signal: end });
+  });
+}
+
+/** Entries whose file is in its place, whole. */
+export async function findDone(journal: Journal, folder: string, entries: readonly Entry[]): Promise<Set<string>> {
+  const done = new Set<string>();
+  for (const { id } of entries) {
+    const state = journal.states.get(id);
+    if (state?.saved === undefined) continue;
+    const size = await stat(join(folder, state.file)).then(
+      (found) => found.size,
+      () => -1,
+    );
+    if (size === state.saved) done.add(id);
+  }
+  return done;
+}
+
+/** An error that ends a batch, with what to do about it. */
+export function batchError(error: CliError, { saved, total }: BatchProgress): CliError {
+  const sentence = `${error.message} ${saved} of ${total} are done. Run the same command again to go on; nothing is captured twice.`;
+  return new CliError(error.kind, sentence, { cause: error });
+}

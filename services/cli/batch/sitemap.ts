@@ -1,0 +1,111 @@
+import { gunzipSync } from 'node:zlib';
+import { XMLParser } from 'fast-xml-parser';
+import { CliError } from '../errors.ts';
+import type { RawEntry } from './entries.ts';
+import { isWebAddress, maxEntries } from './entries.ts';
+
+/** What sitemaps.org allows a sitemap to have, uncompressed. */
+const maxSitemapBytes = 50 * 1024 * 1024;
+const maxDepth = 3;
+const maxSitemaps = 1000;
+const fetchTimeoutMs = 30_000;
+
+const parser = new XMLParser({
+  ignoreAttributes: true,
+  removeNSPrefix: true,
+  parseTagValue: false,
+  // Numeric entities come with those of HTML. A document type, which could declare others, is refused before.
+  processEntities: true,
+  htmlEntities: true,
+  isArray: (name) => name === 'url' || name === 'sitemap' || name === 'loc',
+});
+
+export const isSitemap = (bytes: Buffer): boolean =>
+  isGzip(bytes) || /^\uFEFF?\s*</.test(bytes.subarray(0, 1000).toString());
+
+const isGzip = (bytes: Buffer) => bytes[0] === 0x1f && bytes[1] === 0x8b;
+
+/** Unpacked when it was compressed. @throws CliError `usage` */
+export function unpack(bytes: Buffer, name: string): Buffer {
+  if (!isGzip(bytes)) return bytes;
+  try {
+    return gunzipSync(bytes, { maxOutputLength: maxSitemapBytes });
+  } catch (error) {
+    const reason =
+      (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? 'larger than 50 MiB' : 'not valid gzip';
+    throw new CliError('usage', `${name} is ${reason}.`, { cause: error });
+  }
+}
+
+/** The pages of a sitemap, and of those that it names, each once. `warn` is told of what is left out. */
+export async function readSitemap(
+  bytes: Buffer,
+  name: string,
+  { signal, warn }: { signal: AbortSignal; warn: (sentence: string) => void },
+): Promise<RawEntry[]> {
+  const pages = new Set<string>();
+  const read = new Set<string>([name]);
+  let waiting = [{ bytes, name, depth: 0 }];
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const { urls, sitemaps } = parseSitemap(next.bytes, next.name);
+    for (const url of urls) {
+      if (!isWebAddress(url)) warn(`${next.name}: left out "${url.slice(0, 200)}", which is not an http or https URL.`);
+      else pages.add(url);
+    }
+    if (pages.size > maxEntries) throw new CliError('usage', `${name} names more than ${maxEntries} pages. Split it.`);
+    for (const url of sitemaps) {
+      if (read.has(url)) continue;
+      if (next.depth >= maxDepth)
+        throw new CliError('usage', `${name}: sitemaps are nested more than ${maxDepth} deep.`);
+      if (read.size >= maxSitemaps) throw new CliError('usage', `${name} names more than ${maxSitemaps} sitemaps.`);
+      read.add(url);
+      waiting = [...waiting, { bytes: await fetchBytes(url, signal), name: url, depth: next.depth + 1 }];
+    }
+  }
+  return [...pages].map((url) => ({ place: url.slice(0, 200), request: { url } }));
+}
+
+function parseSitemap(packed: Buffer, name: string): { urls: string[]; sitemaps: string[] } {
+  const text = unpack(packed, name).toString();
+  if (/<!DOCTYPE/i.test(text)) throw new CliError('usage', `${name} has a document type; a sitemap has none.`);
+  let document: Partial<Record<'urlset' | 'sitemapindex', Record<string, unknown>>>;
+  try {
+    document = parser.parse(text) as typeof document;
+  } catch (error) {
+    throw new CliError('usage', `${name} is not XML: ${(error as Error).message}.`, { cause: error });
+  }
+  if (!('urlset' in document) && !('sitemapindex' in document)) {
+    throw new CliError('usage', `${name} is not a sitemap: its root is neither urlset nor sitemapindex.`);
+  }
+  return { urls: locationsOf(document.urlset, 'url'), sitemaps: locationsOf(document.sitemapindex, 'sitemap') };
+}
+
+function locationsOf(root: unknown, item: string): string[] {
+  const items = ((root || {}) as Record<string, { loc?: unknown[] }[] | undefined>)[item] ?? [];
+  return items.flatMap(({ loc = [] }) => loc.map(String)).filter((text) => text !== '');
+}
+
+/** A list from an http or https address. @throws CliError `unavailable`, `usage` */
+export async function fetchBytes(url: string, signal: AbortSignal): Promise<Buffer> {
+  if (!isWebAddress(url))
+    throw new CliError('usage', `"${url.slice(0, 200)}" is not an http or https URL of a sitemap.`);
+  const unreachable = (reason: string, cause?: unknown) =>
+    new CliError('unavailable', `${url} could not be fetched: ${reason}.`, { cause });
+  try {
+    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(fetchTimeoutMs)]) });
+    if (!response.ok) throw unreachable(`the server answered with status ${response.status}`);
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of response.body ?? []) {
+      size += chunk.byteLength;
+      if (size > maxSitemapBytes) throw new CliError('usage', `${url} is larger than 50 MiB.`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (error instanceof CliError) throw error;
+    const { cause, message } = error as Error;
+    throw unreachable(cause instanceof Error ? cause.message : message, error);
+  }
+}

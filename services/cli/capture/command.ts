@@ -1,0 +1,170 @@
+import { extname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { CaptureResult, PendingCapture, Webcapture } from '@webcapture/client';
+import { Command } from 'commander';
+import { formats, type Format } from '@webcapture/shared/api/formats.ts';
+import { addConnectionFlags, type ConnectionFlags, connect } from '../connection.ts';
+import type { Context } from '../context.ts';
+import { CliError } from '../errors.ts';
+import { checkWritable, writeAtomically } from '../files.ts';
+import { json, plainText } from '../text.ts';
+import { showWhile } from '../terminal.ts';
+import { addCaptureFlags, readCaptureFlags } from './flags.ts';
+import { asCaptureOptions, byFlag, findProblems } from './options.ts';
+import { readSource } from './source.ts';
+
+interface CaptureFlags extends ConnectionFlags {
+  readonly output?: string;
+  readonly json?: boolean;
+}
+
+const examples = `
+Examples:
+  webcapture capture https://example.com -o example.png
+  webcapture capture https://example.com -o example.pdf --pdf-paper A5
+  webcapture capture page.html -o page.webp --full-page --device "iPhone 15"
+  generate-report | webcapture capture - -o - > report.png
+
+Lists such as --hide are given one value at a time: --hide .ad --hide .banner
+A switch is set to false by --no-…, such as --no-java-script.`;
+
+export function captureCommand(context: Context): Command {
+  const command = new Command('capture')
+    .description('Capture a web page, or HTML, as an image or PDF.')
+    .argument('<source>', 'http or https URL of a page, an HTML file, or - for HTML on standard input')
+    .option(
+      '-o, --output <file>',
+      'where to write the file; - is standard output. Its extension decides the format. Without it, the address of the file is printed',
+    )
+    .option('--json', 'print the answer of the service as JSON');
+  return addConnectionFlags(addCaptureFlags(command))
+    .addHelpText('after', examples)
+    .action((source: string, flags: CaptureFlags) => capture(context, source, flags));
+}
+
+async function capture(context: Context, text: string, flags: CaptureFlags): Promise<void> {
+  const { terminal, signal } = context;
+  const options = await readCaptureFlags(flags as Record<string, unknown>);
+  await checkOutput(context, flags);
+  const format = chooseFormat(flags.output, options['format'] as Format | undefined);
+  const request = { ...options, ...(format === undefined ? {} : { format }), ...(await readSource(context, text)) };
+  const problems = findProblems(request, byFlag);
+  if (problems.length > 0) throw new CliError('usage', `${problems.join('; ')}.`);
+
+  const { client } = await connect(context, flags);
+  const answer = await showWhile(terminal, 'Capturing', () => client.capture(asCaptureOptions(request), { signal }));
+  const result = flags.output === undefined ? answer : await completed(context, client, answer);
+  if (flags.output !== undefined) await saveFile(context, client, result, flags.output);
+
+  if (flags.json === true) terminal.stdout.write(json(result));
+  else if (flags.output === undefined) terminal.stdout.write(`${plainText(result.fileUrl)}\n`);
+  if (flags.output !== '-' && flags.json !== true) terminal.stderr.write(describe(result, flags.output));
+}
+
+async function checkOutput({ terminal }: Context, { output, json: asJson }: CaptureFlags): Promise<void> {
+  if (output === undefined) return;
+  if (output !== '-') return checkWritable(output);
+  if (asJson === true) {
+    throw new CliError('usage', '--json and -o - would both write to standard output. Write the file to a path.');
+  }
+  if (terminal.stdout.isTTY === true) {
+    throw new CliError(
+      'usage',
+      'The file is binary, and standard output is a terminal. Redirect it (> file) or use -o file.',
+    );
+  }
+}
+
+const formatsByExtension: Readonly<Record<string, Format>> = {
+  '.png': 'png',
+  '.jpg': 'jpeg',
+  '.jpeg': 'jpeg',
+  '.webp': 'webp',
+  '.pdf': 'pdf',
+};
+
+/** What --format says, else the extension of the file; both must agree. */
+export function chooseFormat(output: string | undefined, given: Format | undefined): Format | undefined {
+  const extension = output === undefined || output === '-' ? '' : extname(output).toLowerCase();
+  const guessed = formatsByExtension[extension];
+  if (given === undefined) {
+    if (guessed !== undefined || extension === '') return guessed;
+    throw new CliError(
+      'usage',
+      `The extension ${extension} of --output is not that of a format. Use .png, .jpg, .webp or .pdf, or --format with one of ${formats.join(', ')}.`,
+    );
+  }
+  if (guessed !== undefined && guessed !== given) {
+    throw new CliError('usage', `--format ${given} does not match the extension of --output ${output}.`);
+  }
+  return given;
+}
+
+/** A background capture is waited for when its file is wanted. */
+async function completed(
+  { terminal, signal }: Context,
+  client: Webcapture,
+  answer: CaptureResult | PendingCapture,
+): Promise<CaptureResult> {
+  if ('report' in answer) return answer;
+  const ended = await showWhile(terminal, `Waiting for the capture ${answer.uuid}`, () =>
+    client.waitFor(answer.uuid, { signal }),
+  );
+  if ('report' in ended && ended.status === 'completed') return ended;
+  throw new CliError('captureFailed', `The capture ${answer.uuid} has no file: it is ${ended.status}.`);
+}
+
+/** @throws CliError `file`; the capture itself stands, so the message tells where it is */
+export async function saveFile(
+  { terminal, signal }: Context,
+  client: Webcapture,
+  { fileUrl, uuid }: Pick<CaptureResult, 'fileUrl' | 'uuid'>,
+  output: string,
+): Promise<void> {
+  const { stream } = await client.file(fileUrl, { signal });
+  if (output === '-') {
+    await pipeline(stream, terminal.stdout, { end: false, signal });
+    return;
+  }
+  try {
+    await writeAtomically(output, stream);
+  } catch (error) {
+    if (!(error instanceof CliError) || error.kind !== 'file') throw error;
+    const message = `${error.message} The capture is not lost: webcapture captures get ${uuid} -o <file>`;
+    throw new CliError('file', message, { cause: error });
+  }
+}
+
+function describe(answer: CaptureResult | PendingCapture, output: string | undefined): string {
+  if (!('report' in answer)) {
+    return `Queued as ${answer.uuid} in ${answer.region}. "webcapture captures get ${answer.uuid}" shows how it is.\n`;
+  }
+  const { metadata, report, tokenCost, processingTimeMs, fromCache } = answer;
+  const cost = fromCache ? 'from the cache' : `${tokenCost} token${tokenCost === 1 ? '' : 's'}`;
+  const size = `${metadata.width} × ${metadata.height} px, ${bytes(metadata.fileSizeBytes)}`;
+  const line = `${output ?? answer.uuid}: ${metadata.format}, ${size}, ${(processingTimeMs / 1000).toFixed(1)} s, ${cost}\n`;
+  return `${plainText(line)}${remarks(report)
+    .map((remark) => `Note: ${plainText(remark)}\n`)
+    .join('')}`;
+}
+
+/** What of a report a person should know. */
+export function remarks(report: CaptureResult['report']): string[] {
+  const { httpStatus, images, softTimeouts } = report;
+  return [
+    httpStatus !== null && httpStatus >= 400 ? `The page answered with status ${httpStatus}.` : '',
+    softTimeouts.length === 0 ? '' : `Not finished in time, captured as it was: ${softTimeouts.join(', ')}.`,
+    images.failed + images.pending === 0
+      ? ''
+      : `Images without content: ${images.failed} failed, ${images.pending} pending.`,
+    report.blank ? 'The image has a single colour.' : '',
+    report.challenge ? 'The page showed a bot check; --anti-bot may help.' : '',
+    report.truncated ? 'The page is longer than what is shown.' : '',
+    report.scriptError === undefined ? '' : `--script failed: ${report.scriptError}`,
+  ].filter((remark) => remark !== '');
+}
+
+export function bytes(count: number): string {
+  if (count < 1000) return `${count} B`;
+  return count < 1e6 ? `${(count / 1000).toFixed(0)} kB` : `${(count / 1e6).toFixed(1)} MB`;
+}

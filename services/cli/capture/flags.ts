@@ -1,0 +1,87 @@
+import { type Command, Option } from 'commander';
+import { CliError } from '../errors.ts';
+import { readUserFile } from '../files.ts';
+import {
+  byField,
+  byFlag,
+  type CaptureOption,
+  captureOptions,
+  findProblems,
+  helpOf,
+  isObject,
+  mergeOptions,
+  placeholderOf,
+  readOption,
+  setOption,
+} from './options.ts';
+
+/** A field of a request that a command decides by itself has no flag there. */
+export interface FlagOptions {
+  readonly without?: readonly string[];
+}
+
+/** Gives a command a flag for each option of a capture, in groups. */
+export function addCaptureFlags(command: Command, { without = [] }: FlagOptions = {}): Command {
+  for (const option of captureOptions) {
+    if (without.includes(option.path[0] ?? '')) continue;
+    for (const each of flagsOf(option)) command.addOption(each);
+  }
+  command.option('--options <file>', 'JSON file of options, named as in the API; flags take precedence');
+  return command;
+}
+
+function flagsOf(option: CaptureOption): Option[] {
+  const placeholder = placeholderOf(option);
+  const heading = `${option.group}:`;
+  if (placeholder === null) {
+    const off = new Option(option.flag.replace('--', '--no-'), 'Sets it to false.').hideHelp();
+    return [new Option(option.flag, helpOf(option)).helpGroup(heading), off];
+  }
+  const flag = new Option(`${option.flag} ${placeholder}`, helpOf(option)).helpGroup(heading);
+  return [flag.argParser((text: string, former: string[] | undefined) => [...(former ?? []), text])];
+}
+
+const switches = new Set(captureOptions.filter(({ reading }) => reading === 'boolean').map(({ flag }) => flag));
+
+/** Whether a flag has another one that sets its option to false. */
+export const isSwitch = ({ long }: Option): boolean => switches.has(long ?? '');
+
+/**
+ * The options of a request that flags and --options name.
+ *
+ * @param values what commander read
+ * @throws CliError `usage` that names each flag that is wrong, and its rule; `file`
+ */
+export async function readCaptureFlags(values: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
+  const below = typeof values['options'] === 'string' ? await readOptionsFile(values['options']) : {};
+  const given: Record<string, unknown> = {};
+  for (const option of captureOptions) {
+    const value = values[attributeOf(option)];
+    if (value === undefined) continue;
+    setOption(given, option.path, Array.isArray(value) ? readOption(option, value as string[]) : value);
+  }
+  const problems = findProblems(given, byFlag).filter((problem) => !isGivenBelow(problem, below));
+  if (problems.length > 0) throw new CliError('usage', `${problems.join('; ')}.`);
+  return mergeOptions(below, given);
+}
+
+/** What one flag of a pair lacks may stand in the file. */
+const isGivenBelow = (problem: string, below: Record<string, unknown>) =>
+  problem.includes(' is required with ') && Object.keys(below).length > 0;
+
+const attributeOf = ({ flag }: CaptureOption) => new Option(flag).attributeName();
+
+async function readOptionsFile(path: string): Promise<Record<string, unknown>> {
+  const text = (await readUserFile(path)).toString();
+  let options: unknown;
+  try {
+    options = JSON.parse(text);
+  } catch (error) {
+    throw new CliError('usage', `${path} is not JSON: ${(error as Error).message}.`, { cause: error });
+  }
+  if (!isObject(options)) throw new CliError('usage', `${path} must contain a JSON object with options of a capture.`);
+  const { url: _url, html: _html, responseType: _type, ...rest } = options;
+  const problems = findProblems(rest, byField);
+  if (problems.length > 0) throw new CliError('usage', `${path}: ${problems.join('; ')}.`);
+  return rest;
+}

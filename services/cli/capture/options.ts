@@ -1,0 +1,270 @@
+import { Check } from 'typebox/schema';
+import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
+import { describeSchema, type JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
+import { flagOf } from '@webcapture/shared/api/option-flags.ts';
+import { pageOptions } from '@webcapture/shared/api/page-options.ts';
+import { secretOptions } from '@webcapture/shared/api/secret-options.ts';
+import { visitorOptions } from '@webcapture/shared/api/visitor-options.ts';
+import type { CaptureOptions } from '@webcapture/client';
+
+/** A schema as it stands in captureRequestSchema: what descriptions and checks are made of. */
+interface OptionSchema extends JsonSchema {
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, OptionSchema>>;
+  readonly items?: OptionSchema;
+  readonly anyOf?: readonly OptionSchema[];
+}
+
+/** How the text of a flag becomes a value: one value, one of a list for each time the flag is given, `Name: value`, or JSON. */
+type Reading = 'boolean' | 'single' | 'list' | 'record' | 'json';
+
+/** An option of `POST /capture` that has a flag: a leaf of the schema. */
+export interface CaptureOption {
+  /** Such as ['viewport', 'width']. */
+  readonly path: readonly string[];
+  /** Such as `--viewport-width`. */
+  readonly flag: string;
+  readonly group: string;
+  readonly schema: OptionSchema;
+  readonly reading: Reading;
+}
+
+const root = captureRequestSchema as unknown as OptionSchema;
+
+/** What the source, the output and the form of the answer of a command decide. */
+const notOptions = new Set(['url', 'html', 'responseType']);
+
+/** Groups of the help, in their order, and the fields of the request that they start with. What no group names stands in the last one. */
+const groups: readonly (readonly [heading: string, fields: readonly string[]])[] = [
+  [
+    'Image and file',
+    ['format', 'isFullPage', 'viewport', 'quality', 'selector', 'elementPadding', 'clip', 'resize', 'omitBackground'],
+  ],
+  ['PDF', ['pdf']],
+  ['Waiting', ['waitUntil', 'timeout', 'imageTimeout', 'delay', 'waitFor']],
+  ['Visitor', ['device', 'colorScheme', ...Object.keys(visitorOptions), 'antiBot', 'region']],
+  ['Credentials and code', [...Object.keys(secretOptions), 'headersFor']],
+  ['Cache and storage', ['responseCache', 'cdnTtl', 'persistence']],
+  ['Delivery', ['background', 'webhook']],
+  ['Page', ['block', ...Object.keys(pageOptions)]],
+];
+
+const groupOf = (field: string) => groups.find(([, fields]) => fields.includes(field))?.[0] ?? 'Other options';
+
+/** Every option that has a flag, by groups. */
+export const captureOptions: readonly CaptureOption[] = leaves(root, []).toSorted(
+  (a, b) => rankOf(a.group) - rankOf(b.group),
+);
+
+function rankOf(group: string): number {
+  const rank = groups.findIndex(([heading]) => heading === group);
+  return rank === -1 ? groups.length : rank;
+}
+
+function leaves(schema: OptionSchema, path: readonly string[]): CaptureOption[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, child]) => {
+    const here = [...path, name];
+    if (path.length === 0 && notOptions.has(name)) return [];
+    if (child.type === 'object' && child.properties !== undefined) return leaves(child, here);
+    const group = groupOf(here[0] ?? '');
+    return [{ path: here, flag: flagOf(here), group, schema: child, reading: readingOf(child) }];
+  });
+}
+
+function readingOf(schema: OptionSchema): Reading {
+  if (schema.type === 'boolean') return 'boolean';
+  if (schema.type === 'object') return 'record';
+  if (schema.type !== 'array') return 'single';
+  return schema.items?.type === 'object' ? 'json' : 'list';
+}
+
+/** Such as `<integer>`; null for a boolean, which takes none. */
+export function placeholderOf({ schema, reading }: CaptureOption): string | null {
+  if (reading === 'boolean') return null;
+  if (reading === 'record') return '<name: value>';
+  if (reading === 'json') return '<json>';
+  const one = reading === 'list' ? (schema.items ?? {}) : schema;
+  if (one.enum !== undefined) return `<${one.enum.join('|')}>`.length <= 40 ? `<${one.enum.join('|')}>` : '<name>';
+  if (one.anyOf !== undefined) return '<value>';
+  return one.type === 'string' ? '<text>' : '<number>';
+}
+
+/** The option for the help: what it does, its range, its default. */
+export function helpOf({ schema, reading, path }: CaptureOption): string {
+  const one = reading === 'list' ? (schema.items ?? {}) : schema;
+  const facts = [
+    one.enum !== undefined && `<${one.enum.join('|')}>`.length > 40 ? one.enum.join(', ') : undefined,
+    rangeOf(one),
+    ['list', 'record', 'json'].includes(reading) ? 'can be repeated' : undefined,
+    schema.default === undefined ? undefined : `default: ${JSON.stringify(schema.default)}`.replaceAll('"', ''),
+  ].filter((fact) => fact !== undefined);
+  const said = schema.description ?? one.description ?? parentOf(path)?.description ?? '';
+  return `${said}${facts.length === 0 ? '' : ` (${facts.join('; ')})`}`.trim();
+}
+
+const parentOf = (path: readonly string[]) => schemaAt(path.slice(0, -1));
+
+function schemaAt(path: readonly string[]): OptionSchema | undefined {
+  let schema: OptionSchema | undefined = root;
+  for (const name of path) schema = schema?.properties?.[name];
+  return schema;
+}
+
+function rangeOf({ minimum, exclusiveMinimum, maximum }: OptionSchema): string | undefined {
+  if (exclusiveMinimum !== undefined) return `more than ${exclusiveMinimum}, at most ${maximum}`;
+  if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
+  return undefined;
+}
+
+/**
+ * The value of a flag, or a cell of a CSV file, as the option takes it. Text that is none stays text, for {@link findProblems} to tell.
+ *
+ * @param texts as often as the flag was given
+ */
+export function readOption({ schema, reading }: CaptureOption, texts: readonly string[]): unknown {
+  const text = texts.at(-1) ?? '';
+  switch (reading) {
+    case 'boolean':
+      return { true: true, false: false }[text] ?? text;
+    case 'single':
+      return readScalar(schema, text);
+    case 'list':
+      return texts.map((each) => readScalar(schema.items ?? {}, each));
+    case 'record':
+      return readRecord(texts);
+    case 'json': {
+      const values = texts.map(readJson);
+      return values.some((value) => value === undefined) ? text : values.flat();
+    }
+  }
+}
+
+/** `Name: value`, or all of them as a JSON object. What has no colon makes the whole text, which is no record. */
+function readRecord(texts: readonly string[]): unknown {
+  const record: Record<string, string> = {};
+  for (const text of texts) {
+    const value = text.startsWith('{') ? readJson(text) : undefined;
+    if (value !== undefined) {
+      Object.assign(record, value);
+      continue;
+    }
+    const colon = text.indexOf(':');
+    if (colon < 1) return text;
+    record[text.slice(0, colon).trim()] = text.slice(colon + 1).trim();
+  }
+  return record;
+}
+
+function readScalar(schema: OptionSchema, text: string): unknown {
+  const types = (schema.anyOf ?? [schema]).map(({ type }) => type);
+  if (types.includes('object') && text.startsWith('{')) return readJson(text) ?? text;
+  const isNumber = /^-?\d+(\.\d+)?$/.test(text) && (types.includes('integer') || types.includes('number'));
+  return isNumber ? Number(text) : text;
+}
+
+function readJson(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Sets the value at a path of the request. */
+export function setOption(request: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  let place = request;
+  for (const name of path.slice(0, -1)) {
+    const next = place[name];
+    place = (place[name] = isObject(next) ? next : {}) as Record<string, unknown>;
+  }
+  place[path.at(-1) ?? ''] = value;
+}
+
+/** Options of an entry over those for all: objects field by field, all else as a whole. */
+export function mergeOptions(below: Record<string, unknown>, above: Record<string, unknown>): Record<string, unknown> {
+  const merged = { ...below };
+  for (const [name, value] of Object.entries(above)) {
+    const former = merged[name];
+    merged[name] = isObject(former) && isObject(value) ? mergeOptions(former, value) : value;
+  }
+  return merged;
+}
+
+/** A plain object: not null, not an array. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** How a message names a place in the request: by the flag on the command line, by the field in a file. */
+export type NameOption = (path: readonly string[]) => string;
+
+export const byField: NameOption = (path) => path.join('.');
+
+export const byFlag: NameOption = (path) => {
+  const option = captureOptions.find((each) => each.path.every((name, index) => path[index] === name));
+  if (option === undefined) return flagOf(path);
+  const inside = path.slice(option.path.length);
+  return inside.length === 0 ? option.flag : `${option.flag} (${inside.join('.')})`;
+};
+
+/**
+ * What is wrong with a request, a sentence each; empty: it may be sent. Rules across options are the service's to tell. Values of
+ * secrets are not repeated.
+ */
+export function findProblems(request: Record<string, unknown>, nameOption: NameOption): string[] {
+  return [...problemsIn(root, request, [], nameOption)];
+}
+
+function* problemsIn(
+  schema: OptionSchema,
+  value: unknown,
+  path: readonly string[],
+  nameOption: NameOption,
+): Generator<string> {
+  const { properties } = schema;
+  if (properties !== undefined && isObject(value)) {
+    for (const [name, child] of Object.entries(value)) {
+      const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
+      if (known === undefined) yield `${[...path, name].join('.')} is not an option of a capture`;
+      else yield* problemsIn(known, child, [...path, name], nameOption);
+    }
+    for (const name of schema.required ?? []) {
+      const isMissing = value[name] === undefined && properties[name]?.default === undefined;
+      if (isMissing) yield `${nameOption([...path, name])} is required with ${path.join('.')}`;
+    }
+    return;
+  }
+  const { items } = schema;
+  if (items?.properties !== undefined && Array.isArray(value)) {
+    const inside = value.flatMap((each, index) => [...problemsIn(items, each, [...path, String(index)], nameOption)]);
+    yield* inside;
+    if (inside.length > 0) return;
+  }
+  if (Check(schema as object, value)) return;
+  const isSecret = schemaAt(path.slice(0, 1))?.writeOnly === true;
+  const isPlainList = schema.type === 'array' && items?.properties === undefined;
+  const given = isSecret ? '' : `, not ${describeGiven(value)}`;
+  yield `${nameOption(path)} must be ${isPlainList ? describeList(schema) : describeOne(schema)}${given}`;
+}
+
+/** An object of the client's own names is given as lines of them. */
+const describeOne = (schema: OptionSchema) =>
+  schema.type === 'object' && schema.properties === undefined
+    ? 'lines of the form "Name: value"'
+    : describeSchema(schema);
+
+/** A list for people who give one element at a time. */
+function describeList({ items = {}, maxItems }: OptionSchema): string {
+  return `${describeSchema(items)}, up to ${maxItems ?? 'any number of'} times`;
+}
+
+function describeGiven(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length <= 80 ? text : `${text.slice(0, 77)}…`;
+}
+
+/** The request, once {@link findProblems} has found none. */
+export const asCaptureOptions = (request: Record<string, unknown>): CaptureOptions =>
+  request as unknown as CaptureOptions;

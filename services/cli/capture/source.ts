@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs';
+import type { Context } from '../context.ts';
+import { CliError } from '../errors.ts';
+import { readUserFile } from '../files.ts';
+import { readAll } from '../terminal.ts';
+
+/** What of a request says which page it is. */
+export type Source = { readonly url: string } | { readonly html: string };
+
+/** A URL stays one; a file, or standard input for `-`, is HTML. @throws CliError `usage` or `file` */
+export async function readSource({ terminal }: Pick<Context, 'terminal'>, text: string): Promise<Source> {
+  if (/^https?:\/\//i.test(text)) return { url: text };
+  if (text === '-') return { html: asHtml(await readAll(terminal.stdin), 'Standard input') };
+  if (existsSync(text)) return { html: asHtml(await readUserFile(text), text) };
+  const isAddress = /^[\w-]+(\.[\w-]+)+(:\d+)?([/?#]|$)/.test(text) || /^localhost(:\d+)?([/?#]|$)/.test(text);
+  const hint = isAddress ? ` For a web page, give its whole address: https://${text}` : '';
+  const scheme = /^([a-z][a-z\d+.-]*):\/\//i.exec(text)?.[1];
+  if (scheme !== undefined) {
+    throw new CliError(
+      'usage',
+      `${scheme} addresses cannot be captured: only http and https, files by their path, and - for standard input.`,
+    );
+  }
+  throw new CliError('usage', `There is no file ${text}.${hint}`);
+}
+
+function asHtml(bytes: Buffer, name: string): string {
+  let html: string;
+  try {
+    html = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new CliError('usage', `${name} is not HTML in UTF-8.`, { cause: error });
+  }
+  if (html.trim() === '') throw new CliError('usage', `${name} is empty; it must be HTML.`);
+  // The service takes what has no "<" for base64.
+  return html.includes('<') ? html : bytes.toString('base64');
+}

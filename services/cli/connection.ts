@@ -1,0 +1,177 @@
+import { chmod, mkdir, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Webcapture } from '@webcapture/client';
+import { type Command, Option } from 'commander';
+import type { Context } from './context.ts';
+import { CliError, fileError, isFileError } from './errors.ts';
+import { readUserFile, writeAtomically } from './files.ts';
+import { isObject } from './capture/options.ts';
+import packageJson from './package.json' with { type: 'json' };
+
+/** The flags of every command that asks the service. */
+export interface ConnectionFlags {
+  readonly server?: string;
+  readonly apiKey?: string;
+  readonly profile?: string;
+}
+
+/** A service, and who asks it. */
+export interface Connection {
+  readonly url: string;
+  /** Undefined: the command needs none, or there is none. */
+  readonly apiKey: string | undefined;
+}
+
+/** Where `npm start` has the service. */
+export const defaultUrl = 'http://127.0.0.1:3000';
+export const defaultProfile = 'default';
+
+const heading = 'Connection:';
+
+export function addConnectionFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--server <url>', `address of the service (WEBCAPTURE_URL; default: ${defaultUrl})`).helpGroup(
+        heading,
+      ),
+    )
+    .addOption(
+      new Option(
+        '--api-key <key>',
+        'API key; other users of the machine can see it in the list of processes, so prefer WEBCAPTURE_API_KEY or "webcapture login"',
+      ).helpGroup(heading),
+    )
+    .addOption(new Option('--profile <name>', 'profile of "webcapture login" (WEBCAPTURE_PROFILE)').helpGroup(heading));
+}
+
+/** A client of the service that flags, environment and profile name, in this order. */
+export async function connect(
+  { env }: Pick<Context, 'env'>,
+  flags: ConnectionFlags,
+  options: { needsKey?: boolean; maxRetries?: number } = {},
+): Promise<{ client: Webcapture; url: string }> {
+  const { url, apiKey } = await resolveConnection(env, flags);
+  if (apiKey === undefined && options.needsKey !== false) {
+    throw new CliError('authentication', 'There is no API key. Set WEBCAPTURE_API_KEY, or run "webcapture login".');
+  }
+  return { client: createClient({ url, apiKey }, options), url };
+}
+
+export function createClient(
+  { url, apiKey }: Connection,
+  { maxRetries }: { readonly maxRetries?: number } = {},
+): Webcapture {
+  return new Webcapture({ url, apiKey, maxRetries, userAgent: `webcapture-cli/${packageJson.version}` });
+}
+
+/** The profile's address goes only with its key: a key is not sent to an address that it was not given for. */
+export async function resolveConnection(env: NodeJS.ProcessEnv, flags: ConnectionFlags): Promise<Connection> {
+  const name = flags.profile ?? (env['WEBCAPTURE_PROFILE'] || undefined);
+  const givenUrl = flags.server ?? (env['WEBCAPTURE_URL'] || undefined);
+  const givenKey = flags.apiKey ?? (env['WEBCAPTURE_API_KEY'] || undefined);
+  // Of nobody who named the service and the key is the file read.
+  const isComplete = name === undefined && givenUrl !== undefined && givenKey !== undefined;
+  const profile = isComplete ? undefined : await readProfile(env, name);
+  const url = checkUrl(givenUrl ?? profile?.url ?? defaultUrl);
+  const isProfilesService = profile !== undefined && checkUrl(profile.url) === url;
+  const apiKey = givenKey ?? (isProfilesService ? profile.apiKey : undefined);
+  return { url, apiKey: apiKey === undefined ? undefined : checkKey(apiKey) };
+}
+
+/** Without slashes at its end. @throws CliError `usage` */
+export function checkUrl(text: string): string {
+  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new CliError(
+      'usage',
+      `The address of the service must be an http or https URL such as ${defaultUrl}, not "${text}". Check --server and WEBCAPTURE_URL.`,
+    );
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new CliError('usage', 'The address of the service must not contain a user name or password.');
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+/** A key that a header can hold; what fetch says of any other would contain it. @throws CliError `usage` */
+export function checkKey(text: string): string {
+  const key = text.trim();
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new CliError('usage', 'The API key is empty or contains characters that no key has. Copy it again.');
+}
+
+interface Profile extends Connection {
+  readonly apiKey: string;
+}
+
+interface ConfigFile {
+  readonly current: string;
+  readonly profiles: Readonly<Record<string, Profile>>;
+}
+
+export function configPath(env: NodeJS.ProcessEnv): string {
+  return join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'webcapture', 'config.json');
+}
+
+/** The named profile, else the one of the latest login; undefined when nobody has logged in. */
+async function readProfile(env: NodeJS.ProcessEnv, name: string | undefined): Promise<Profile | undefined> {
+  const config = await readConfig(configPath(env));
+  if (config === undefined && name === undefined) return undefined;
+  const wanted = name ?? config?.current ?? defaultProfile;
+  const profile = Object.entries(config?.profiles ?? {}).find(([each]) => each === wanted)?.[1];
+  if (profile !== undefined || name === undefined) return profile;
+  const known = Object.keys(config?.profiles ?? {});
+  const others = known.length === 0 ? 'There is none yet.' : `There are: ${known.join(', ')}.`;
+  throw new CliError(
+    'usage',
+    `There is no profile "${wanted}". ${others} "webcapture login --profile ${wanted}" makes it.`,
+  );
+}
+
+/** Undefined when there is no file. @throws CliError for one that others can read, or that is none of ours */
+async function readConfig(path: string): Promise<ConfigFile | undefined> {
+  try {
+    const { mode } = await stat(path);
+    if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+      throw new CliError('usage', `Other users can access ${path}, which contains API keys. Run: chmod 600 ${path}`);
+    }
+  } catch (error) {
+    if (!isFileError(error)) throw error;
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+    throw fileError(error, path);
+  }
+  const config = parseConfig((await readUserFile(path)).toString());
+  if (config !== undefined) return config;
+  throw new CliError('usage', `${path} is not a configuration of webcapture. Remove it and run "webcapture login".`);
+}
+
+function parseConfig(text: string): ConfigFile | undefined {
+  try {
+    const { current, profiles } = JSON.parse(text) as Record<string, unknown>;
+    if (typeof current !== 'string' || !isObject(profiles)) return undefined;
+    const areProfiles = Object.values(profiles).every(
+      (each) => isObject(each) && typeof each['url'] === 'string' && typeof each['apiKey'] === 'string',
+    );
+    return areProfiles ? { current, profiles: profiles as Record<string, Profile> } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Adds the profile, or replaces it, and makes it the current one. The file is readable for its owner only. */
+export async function saveProfile(env: NodeJS.ProcessEnv, name: string, profile: Profile): Promise<string> {
+  const path = configPath(env);
+  const config = await readConfig(path);
+  const folder = dirname(path);
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const changed: ConfigFile = { current: name, profiles: { ...config?.profiles, [name]: profile } };
+    await writeAtomically(path, `${JSON.stringify(changed, null, 2)}\n`, { mode: 0o600 });
+    // The mask of the process can only take rights away; whether it does not take the owner's is made sure here.
+    await chmod(path, 0o600);
+  } catch (error) {
+    throw isFileError(error) ? fileError(error, path) : error;
+  }
+  return path;
+}

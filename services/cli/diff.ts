@@ -1,0 +1,169 @@
+import { Command, InvalidArgumentError } from 'commander';
+import jpeg from 'jpeg-js';
+import pixelmatch from 'pixelmatch';
+import { PNG } from 'pngjs';
+import type { Context } from './context.ts';
+import { CliError } from './errors.ts';
+import { checkWritable, readUserFile, writeAtomically } from './files.ts';
+import { readAll } from './terminal.ts';
+import { json, plainText } from './text.ts';
+
+interface DiffFlags {
+  readonly output?: string;
+  readonly threshold: number;
+  readonly maxDiff: number;
+  readonly json?: boolean;
+}
+
+/** Pixels with four bytes each: red, green, blue, opacity. */
+interface Picture {
+  readonly width: number;
+  readonly height: number;
+  readonly data: Uint8Array;
+}
+
+/** More would take several gigabytes of memory to compare. */
+const maxPixels = 300_000_000;
+
+/** Where only one of the pictures is. */
+const outsideColor = [255, 0, 255, 255];
+
+const help = `
+Pixels that differ only by anti-aliasing count as equal. Where one picture is larger than the other, what is beyond counts as
+different. PNG and JPEG can be compared, also with each other; capture with --format png for comparisons.
+
+Exit code 0: no more differs than --max-diff allows. 1: more differs.
+
+Examples:
+  webcapture diff before.png after.png -o difference.png
+  webcapture capture https://example.com -o - | webcapture diff expected.png - --max-diff 0.1%`;
+
+export function diffCommand(context: Context): Command {
+  return new Command('diff')
+    .description('Compare two pictures, for visual regression tests.')
+    .argument('<a>', 'PNG or JPEG file: what is expected, or - for standard input')
+    .argument('<b>', 'PNG or JPEG file to compare with it, or -')
+    .option('-o, --output <file>', 'PNG file for the picture of the differences')
+    .option('--threshold <number>', 'how far colours may be apart, 0 (equal) to 1', fraction, 0.1)
+    .option('--max-diff <share>', 'share of the pixels that may differ, such as 0.001 or 0.1%', share, 0)
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', help)
+    .action((a: string, b: string, flags: DiffFlags) => diff(context, [a, b], flags));
+}
+
+function fraction(text: string): number {
+  const value = Number(text);
+  if (/^\d*\.?\d+$/.test(text) && value <= 1) return value;
+  throw new InvalidArgumentError('It must be a number from 0 to 1.');
+}
+
+function share(text: string): number {
+  const percent = /^(\d*\.?\d+)%$/.exec(text)?.[1];
+  const value = percent === undefined ? Number(text) : Number(percent) / 100;
+  if ((percent !== undefined || /^\d*\.?\d+$/.test(text)) && value <= 1) return value;
+  throw new InvalidArgumentError('It must be a share from 0 to 1, or a percentage from 0% to 100%.');
+}
+
+async function diff({ terminal, setExit }: Context, names: readonly [string, string], flags: DiffFlags): Promise<void> {
+  if (names[0] === '-' && names[1] === '-')
+    throw new CliError('usage', 'Only one of the pictures can be standard input.');
+  if (flags.output !== undefined) await checkWritable(flags.output);
+  const read = async (name: string) =>
+    decode(name === '-' ? await readAll(terminal.stdin) : await readUserFile(name), name);
+  const a = await read(names[0]);
+  const b = await read(names[1]);
+  const { differentPixels, totalPixels, picture } = comparePictures(a, b, flags.threshold);
+  if (flags.output !== undefined) await writeAtomically(flags.output, encode(picture));
+
+  const differs = differentPixels / totalPixels > flags.maxDiff;
+  const sizes = { a: { width: a.width, height: a.height }, b: { width: b.width, height: b.height } };
+  if (flags.json === true) {
+    const numbers = { differentPixels, totalPixels, share: differentPixels / totalPixels, maxDiff: flags.maxDiff };
+    terminal.stdout.write(json({ differs, ...numbers, ...sizes }));
+  } else {
+    if (a.width !== b.width || a.height !== b.height) {
+      terminal.stdout.write(`The sizes differ: ${a.width} × ${a.height} and ${b.width} × ${b.height} pixels.\n`);
+    }
+    const verdict =
+      differentPixels === 0 ? 'The pictures are equal' : `${percentOf(differentPixels / totalPixels)} differ`;
+    const allowed = flags.maxDiff === 0 ? '' : `; ${percentOf(flags.maxDiff)} may`;
+    terminal.stdout.write(`${verdict}: ${differentPixels} of ${totalPixels} pixels${allowed}.\n`);
+  }
+  if (differs) setExit('negative');
+}
+
+/** With as many digits as tell it from nothing. */
+const percentOf = (value: number) => `${Number((100 * value).toPrecision(3))}%`;
+
+interface Comparison {
+  readonly differentPixels: number;
+  /** Of the larger width and the larger height. */
+  readonly totalPixels: number;
+  readonly picture: Picture;
+}
+
+/** @param threshold how far colours may be apart, 0 to 1 */
+export function comparePictures(a: Picture, b: Picture, threshold: number): Comparison {
+  const common = { width: Math.min(a.width, b.width), height: Math.min(a.height, b.height) };
+  const whole = { width: Math.max(a.width, b.width), height: Math.max(a.height, b.height) };
+  const marked = new Uint8Array(common.width * common.height * 4);
+  const inside = pixelmatch(cut(a, common), cut(b, common), marked, common.width, common.height, { threshold });
+  const totalPixels = whole.width * whole.height;
+  const differentPixels = inside + totalPixels - common.width * common.height;
+  return { differentPixels, totalPixels, picture: pad({ ...common, data: marked }, whole) };
+}
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The top left corner of a picture. */
+function cut({ width, data }: Picture, size: Size): Uint8Array {
+  if (width === size.width) return data.subarray(0, size.width * size.height * 4);
+  const part = new Uint8Array(size.width * size.height * 4);
+  for (let row = 0; row < size.height; row++) {
+    part.set(data.subarray(row * width * 4, (row * width + size.width) * 4), row * size.width * 4);
+  }
+  return part;
+}
+
+function pad(picture: Picture, size: Size): Picture {
+  if (picture.width === size.width && picture.height === size.height) return picture;
+  const data = new Uint8Array(size.width * size.height * 4);
+  const pixels = new Uint32Array(data.buffer);
+  pixels.fill(new Uint32Array(Uint8Array.from(outsideColor).buffer)[0] ?? 0);
+  const rowBytes = picture.width * 4;
+  for (let row = 0; row < picture.height; row++) {
+    data.set(picture.data.subarray(row * rowBytes, (row + 1) * rowBytes), row * size.width * 4);
+  }
+  return { ...size, data };
+}
+
+const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+
+function decode(bytes: Buffer, name: string): Picture {
+  const isPng = bytes.subarray(0, 8).equals(pngSignature);
+  const isJpeg = bytes[0] === 0xff && bytes[1] === 0xd8;
+  if (!isPng && !isJpeg) {
+    throw new CliError('usage', `${name} is neither PNG nor JPEG. Capture with --format png to compare.`);
+  }
+  if (isPng && bytes.length >= 24) {
+    const width = bytes.readUInt32BE(16);
+    const height = bytes.readUInt32BE(20);
+    if (width * height > maxPixels)
+      throw new CliError('usage', `${name} is too large to compare: ${width} × ${height} pixels.`);
+  }
+  try {
+    if (isPng) return PNG.sync.read(bytes);
+    return jpeg.decode(bytes, { maxResolutionInMP: maxPixels / 1e6, maxMemoryUsageInMB: 4096, useTArray: true });
+  } catch (error) {
+    throw new CliError('usage', `${name} is damaged: ${plainText((error as Error).message)}.`, { cause: error });
+  }
+}
+
+function encode({ width, height, data }: Picture): Buffer {
+  const png = new PNG({ width, height });
+  png.data = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  return PNG.sync.write(png);
+}

@@ -1,0 +1,125 @@
+import { WebcaptureError } from '@webcapture/client';
+import { plainText } from './text.ts';
+
+/**
+ * How the command line ends. Programs go by these numbers: docs/cli.md lists them, and a number that was released keeps its
+ * meaning.
+ */
+export const exitCodes = {
+  success: 0,
+  /** The command worked, and its result is a no: pictures differ, some captures of a batch failed, the service is not operational. */
+  negative: 1,
+  usage: 2,
+  validation: 3,
+  authentication: 4,
+  quota: 5,
+  rateLimit: 6,
+  captureFailed: 7,
+  unavailable: 8,
+  notFound: 9,
+  file: 10,
+  internal: 70,
+  interrupted: 130,
+  terminated: 143,
+} as const;
+
+export type ExitKind = keyof typeof exitCodes;
+
+/** An error with a sentence for the person at the terminal: what was wrong, and what to do. */
+export class CliError extends Error {
+  readonly kind: ExitKind;
+  /** Of an answer of the service. */
+  readonly code: string | undefined;
+
+  constructor(kind: ExitKind, message: string, options: { cause?: unknown; code?: string } = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'CliError';
+    this.kind = kind;
+    this.code = options.code;
+  }
+}
+
+/** By the code of the service's error table; what is not here is the service's own trouble. */
+const kindsByCode: Readonly<Record<string, ExitKind>> = {
+  VALIDATION_ERROR: 'validation',
+  URL_BLOCKED: 'validation',
+  UNAUTHORIZED: 'authentication',
+  API_KEY_EXPIRED: 'authentication',
+  API_KEY_REVOKED: 'authentication',
+  FORBIDDEN: 'authentication',
+  QUOTA_EXCEEDED: 'quota',
+  RATE_LIMIT_EXCEEDED: 'rateLimit',
+  QUEUE_FULL: 'rateLimit',
+  NAVIGATION_FAILED: 'captureFailed',
+  CAPTURE_TIMEOUT: 'captureFailed',
+  CAPTURE_FAILED: 'captureFailed',
+  PAGE_TOO_LARGE: 'captureFailed',
+  NOT_FOUND: 'notFound',
+  CAPTURE_NOT_FOUND: 'notFound',
+  CONFLICT: 'notFound',
+};
+
+const advice: Partial<Record<ExitKind, string>> = {
+  authentication: 'Set WEBCAPTURE_API_KEY, or run "webcapture login".',
+  quota: 'Ask the operator for a higher quota, or wait for the next month.',
+  rateLimit: 'Try again later.',
+  unavailable: 'Try again; "webcapture status" shows how the service is.',
+};
+
+/** Which exit code an error of the client stands for. */
+export function kindOf(error: WebcaptureError): ExitKind {
+  const known = kindsByCode[error.code];
+  if (known !== undefined) return known;
+  if (error.status === 404) return 'notFound';
+  return error.status !== null && error.status >= 400 && error.status < 500 ? 'validation' : 'unavailable';
+}
+
+/** Whatever was thrown, as an error with an exit code. */
+export function toCliError(thrown: unknown): CliError {
+  if (thrown instanceof CliError) return thrown;
+  if (thrown instanceof WebcaptureError) {
+    const kind = kindOf(thrown);
+    // The service's own sentence speaks of the header.
+    const isUnknownKey = thrown.code === 'UNAUTHORIZED';
+    const said = isUnknownKey ? 'The service does not know this API key.' : thrown.message.replace(/[.\s]*$/, '.');
+    const isUnreached = thrown.code === 'NETWORK_ERROR' || thrown.code === 'UNEXPECTED_RESPONSE';
+    const todo = isUnreached ? 'Check --server or WEBCAPTURE_URL, and that the service runs.' : advice[kind];
+    return new CliError(kind, todo === undefined ? said : `${said} ${todo}`, { cause: thrown, code: thrown.code });
+  }
+  if (isFileError(thrown)) return fileError(thrown);
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new CliError('internal', `Unexpected error: ${message}. Please report it.`, { cause: thrown });
+}
+
+/** The line on stderr. */
+export const errorLine = (error: CliError): string => `webcapture: ${plainText(error.message)}\n`;
+
+/** A file or folder that could not be read or written, with what to do about it. */
+export function fileError(error: NodeJS.ErrnoException, path: string = error.path ?? 'the file'): CliError {
+  const sentence = fileSentences[error.code ?? '']?.(path) ?? `${path}: ${error.message}.`;
+  return new CliError('file', sentence, { cause: error });
+}
+
+const full = (path: string) =>
+  `The disk is full: ${path} could not be written. Free some space and run the command again.`;
+
+const fileSentences: Readonly<Record<string, (path: string) => string>> = {
+  ENOSPC: full,
+  EDQUOT: (path) =>
+    `The disk quota is used up: ${path} could not be written. Free some space and run the command again.`,
+  EROFS: (path) => `${path} is on a read-only file system. Choose another place with --output.`,
+  EACCES: (path) => `No permission to access ${path}. Check the permissions of the file and its folder.`,
+  EPERM: (path) => `No permission to access ${path}. Check the permissions of the file and its folder.`,
+  ENOENT: (path) => `${path} does not exist.`,
+  EISDIR: (path) => `${path} is a folder, not a file.`,
+  ENOTDIR: (path) => `${path} is not in a folder: a part of the path is a file.`,
+  EFBIG: (path) => `${path} is larger than the file system allows.`,
+  EIO: (path) => `${path} could not be read or written: the disk reports an error.`,
+};
+
+/** Whether the operating system said so, of a file and not of a connection. */
+export function isFileError(thrown: unknown): thrown is NodeJS.ErrnoException {
+  if (!(thrown instanceof Error) || !('syscall' in thrown)) return false;
+  const { code } = thrown as NodeJS.ErrnoException;
+  return code !== undefined && !/^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|EAI_|ENOTFOUND|EADDR)/.test(code);
+}

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { access, constants, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { CliError, fileError, isFileError } from './errors.ts';
+
+/** Names of files that {@link writeAtomically} had not finished. */
+export const temporaryName = /(^|[/\\])\.[^/\\]+\.[0-9a-f]{12}\.tmp$/;
+
+type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
+
+/**
+ * Writes a file whole or not at all: into a temporary file beside it, which then takes its name. Whoever reads the name sees the
+ * old file or the new one, also when this process is killed.
+ *
+ * @returns bytes written
+ * @throws CliError `file`
+ */
+export async function writeAtomically(
+  path: string,
+  content: Content,
+  options: { mode?: number } = {},
+): Promise<number> {
+  const temporary = join(dirname(path), `.${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`);
+  return withFileErrors(path, async () => {
+    const file = await open(temporary, 'wx', options.mode ?? 0o666);
+    let bytes = 0;
+    try {
+      try {
+        for await (const chunk of chunksOf(content)) {
+          await file.writeFile(chunk);
+          bytes += chunk.byteLength;
+        }
+        // Some file systems notice that they are full only now.
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(temporary, path);
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+    return bytes;
+  });
+}
+
+async function* chunksOf(content: Content): AsyncIterable<Uint8Array> {
+  if (typeof content === 'string') yield Buffer.from(content);
+  else if (content instanceof Uint8Array) yield content;
+  else yield* content;
+}
+
+/** Finds out before a capture is paid for whether its file can be written. @throws CliError `file` */
+export async function checkWritable(path: string): Promise<void> {
+  await withFileErrors(dirname(path), () => access(dirname(path), constants.W_OK));
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (isFolder) throw new CliError('file', `${path} is a folder, not a file.`);
+}
+
+/** A file of the user's. @throws CliError `file` */
+export function readUserFile(path: string): Promise<Buffer> {
+  return withFileErrors(path, () => readFile(path));
+}
+
+/** Errors of the operating system in words that name the file that was meant. */
+export async function withFileErrors<T>(path: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    throw isFileError(error) ? fileError(error, path) : error;
+  }
+}

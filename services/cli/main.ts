@@ -1,0 +1,47 @@
+#!/usr/bin/env node
+import process from 'node:process';
+import { CommanderError } from 'commander';
+import type { Context } from './context.ts';
+import { CliError, errorLine, exitCodes, toCliError } from './errors.ts';
+import { createProgram } from './program.ts';
+import { plainText } from './text.ts';
+
+const stop = new AbortController();
+process.once('SIGINT', () => stop.abort(new CliError('interrupted', 'Interrupted.')));
+process.once('SIGTERM', () => stop.abort(new CliError('terminated', 'Terminated.')));
+// Whoever reads has enough, as head has: that is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(exitCodes.success);
+  fail(error);
+});
+
+const context: Context = {
+  terminal: process,
+  env: process.env,
+  signal: stop.signal,
+  setExit: (kind) => {
+    process.exitCode = exitCodes[kind];
+  },
+};
+
+try {
+  await createProgram(context).parseAsync(process.argv);
+} catch (thrown) {
+  fail(thrown);
+}
+
+function fail(thrown: unknown): void {
+  if (!(thrown instanceof CommanderError)) {
+    const error = toCliError(thrown);
+    process.stderr.write(errorLine(error));
+    process.exitCode = exitCodes[error.kind];
+    return;
+  }
+  // Help and version that were asked for.
+  if (thrown.exitCode === 0) return;
+  process.exitCode = exitCodes.usage;
+  // The help that stands for a missing command has been printed.
+  if (thrown.code === 'commander.help') return;
+  const message = thrown.message.replace(/^error: /, '').replaceAll('\n', ' ');
+  process.stderr.write(`webcapture: ${plainText(message)}\nRun the command with --help to see how it is used.\n`);
+}

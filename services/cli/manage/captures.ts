@@ -1,0 +1,130 @@
+import type { Capture } from '@webcapture/client';
+import { Command, Option } from 'commander';
+import { captureStatuses, type CaptureStatus } from '@webcapture/shared/api/capture.ts';
+import { remarks, saveFile } from '../capture/command.ts';
+import { addConnectionFlags, type ConnectionFlags, connect } from '../connection.ts';
+import type { Context } from '../context.ts';
+import { CliError } from '../errors.ts';
+import { checkWritable } from '../files.ts';
+import { facts, json, table } from '../text.ts';
+import { integer } from '../flag-values.ts';
+
+interface ListFlags extends ConnectionFlags {
+  readonly status?: CaptureStatus;
+  readonly limit: number;
+  readonly json?: boolean;
+}
+
+interface OneFlags extends ConnectionFlags {
+  readonly output?: string;
+  readonly json?: boolean;
+}
+
+export function capturesCommand(context: Context): Command {
+  const list = new Command('list')
+    .description('List captures, newest first.')
+    .addOption(new Option('--status <status>', 'only captures with this status').choices(captureStatuses))
+    .option('--limit <number>', 'how many at most', integer(1, 100_000), 20)
+    .option('--json', 'print a JSON array')
+    .action((flags: ListFlags) => listCaptures(context, flags));
+  const get = new Command('get')
+    .description('Show a capture, or write its file.')
+    .argument('<uuid>')
+    .option('-o, --output <file>', 'where to write the file; - is standard output')
+    .option('--json', 'print JSON')
+    .action((uuid: string, flags: OneFlags) => getCapture(context, uuid, flags));
+  const remove = new Command('delete')
+    .description('Delete the file of a capture, or cancel a queued one.')
+    .argument('<uuid>')
+    .option('--json', 'print JSON')
+    .action(async (uuid: string, flags: OneFlags) => {
+      const { client } = await connect(context, flags);
+      const capture = await client.deleteCapture(uuid, context);
+      context.terminal.stdout.write(flags.json === true ? json(capture) : `Deleted ${uuid}.\n`);
+    });
+  const refresh = new Command('refresh')
+    .description('Capture again into the same address.')
+    .argument('<uuid>')
+    .option('--json', 'print JSON')
+    .action(async (uuid: string, flags: OneFlags) => {
+      const { client } = await connect(context, flags);
+      const capture = await client.refreshCapture(uuid, context);
+      const note = `The refresh is queued; "webcapture captures get ${uuid}" shows how it is.\n`;
+      context.terminal.stdout.write(flags.json === true ? json(capture) : note);
+    });
+  const command = new Command('captures').description('List, show, delete and refresh captures.');
+  for (const each of [list, get, remove, refresh]) command.addCommand(addConnectionFlags(each));
+  return command;
+}
+
+async function listCaptures(context: Context, { status, limit, ...flags }: ListFlags): Promise<void> {
+  const { terminal, signal } = context;
+  const { client } = await connect(context, flags);
+  const found: Capture[] = [];
+  for await (const capture of client.listCaptures({ status, limit: Math.min(limit, 100), signal })) {
+    found.push(capture);
+    if (found.length >= limit) break;
+  }
+  if (flags.json === true) {
+    terminal.stdout.write(json(found));
+    return;
+  }
+  const rows = found.map((capture) => [
+    capture.uuid,
+    capture.status,
+    capture.metadata.format,
+    'acceptedAt' in capture ? capture.acceptedAt : capture.metadata.capturedAt,
+    capture.metadata.url,
+  ]);
+  terminal.stdout.write(table(['UUID', 'STATUS', 'FORMAT', 'TIME', 'URL'], rows, terminal.stdout.columns));
+}
+
+async function getCapture(context: Context, uuid: string, flags: OneFlags): Promise<void> {
+  const { terminal, signal } = context;
+  if (flags.output !== undefined && flags.output !== '-') await checkWritable(flags.output);
+  if (flags.output === '-' && terminal.stdout.isTTY === true) {
+    throw new CliError(
+      'usage',
+      'The file is binary, and standard output is a terminal. Redirect it (> file) or use -o file.',
+    );
+  }
+  const { client } = await connect(context, flags);
+  const capture = await client.getCapture(uuid, { signal });
+  if (flags.output !== undefined) {
+    if (!('fileUrl' in capture) || capture.status !== 'completed') {
+      throw new CliError('notFound', `The capture ${uuid} has no file: it is ${capture.status}.`);
+    }
+    await saveFile(context, client, capture, flags.output);
+    if (flags.output === '-') return;
+  }
+  terminal.stdout.write(flags.json === true ? json(capture) : facts(factsOf(capture)));
+}
+
+function factsOf(capture: Capture): (readonly [string, string | number | undefined])[] {
+  const { uuid, status, region, metadata, tokenCost } = capture;
+  const all: (readonly [string, string | number | undefined])[] = [
+    ['uuid', uuid],
+    ['status', status],
+    ['url', metadata.url],
+    ['format', metadata.format],
+    ['region', region],
+    ['tokens', tokenCost],
+  ];
+  if ('fileUrl' in capture) all.push(['file', capture.fileUrl]);
+  if ('error' in capture) all.push(['error', `${capture.error.code}: ${capture.error.message}`]);
+  if ('acceptedAt' in capture) all.push(['accepted', capture.acceptedAt]);
+  if ('report' in capture) {
+    const { width, height, capturedAt, expiresAt } = capture.metadata;
+    all.push(['title', capture.report.title], ['size', `${width} × ${height} px, ${capture.fileSizeBytes} bytes`]);
+    all.push(['captured', capturedAt], ['expires', expiresAt]);
+    if (capture.refresh !== undefined) {
+      const { state, error } = capture.refresh;
+      all.push(['refresh', error === null ? state : `${state}: ${error.code}: ${error.message}`]);
+    }
+    for (const remark of remarks(capture.report)) all.push(['note', remark]);
+  }
+  if ('webhook' in capture && capture.webhook !== undefined) {
+    all.push(['webhook', `${capture.webhook.url} (${capture.webhook.state})`]);
+  }
+  return all;
+}

@@ -1,0 +1,76 @@
+import { Command, Help } from 'commander';
+import { batchCommand } from './batch/command.ts';
+import { captureCommand } from './capture/command.ts';
+import { isSwitch } from './capture/flags.ts';
+import { completionCommand } from './completion.ts';
+import { diffCommand } from './diff.ts';
+import { loginCommand } from './login.ts';
+import type { Context } from './context.ts';
+import { capturesCommand } from './manage/captures.ts';
+import { keysCommand } from './manage/keys.ts';
+import { statusCommand, usageCommand } from './manage/service.ts';
+import packageJson from './package.json' with { type: 'json' };
+
+const afterHelp = `
+Every command explains itself: webcapture capture --help
+
+Exit codes:
+    0  success
+    1  the result is a no: pictures differ, captures of a batch failed, the service is not operational
+    2  usage               3  request refused     4  API key             5  quota
+    6  rate limit          7  capture failed      8  service unavailable
+    9  not found          10  file or disk      130  interrupted (Ctrl-C)`;
+
+/** All commands. Errors are thrown, not printed, and nothing ends the process. */
+export function createProgram(context: Context): Command {
+  const program = new Command('webcapture')
+    .description('Captures web pages with a webcapture service.')
+    .version(packageJson.version, '--version', 'print the version')
+    .addHelpText('after', afterHelp);
+  const commands = [
+    captureCommand(context),
+    batchCommand(context),
+    diffCommand(context),
+    capturesCommand(context),
+    keysCommand(context),
+    usageCommand(context),
+    statusCommand(context),
+    loginCommand(context),
+    completionCommand(context, program),
+  ];
+  for (const command of commands) program.addCommand(command);
+  for (const command of [program, ...program.commands.flatMap(withChildren)]) {
+    command.exitOverride();
+    command.configureHelp(helpStyle);
+    command.configureOutput({
+      getOutHelpWidth: () => context.terminal.stdout.columns ?? pipedWidth,
+      getErrHelpWidth: () => context.terminal.stdout.columns ?? pipedWidth,
+      writeOut: (text) => context.terminal.stdout.write(text),
+      writeErr: (text) => context.terminal.stderr.write(text),
+      // main.ts prints errors.
+      outputError: () => undefined,
+    });
+    command.helpOption('-h, --help', 'show this help');
+  }
+  return program;
+}
+
+/** Columns of a help that goes to another program. */
+const pipedWidth = 100;
+
+/** Of flags and commands; what is longer has a line of its own. */
+const termColumns = 30;
+
+const helpStyle: Partial<Help> = {
+  optionTerm: (option) => (isSwitch(option) ? option.flags.replace('--', '--[no-]') : new Help().optionTerm(option)),
+  padWidth: () => termColumns,
+  formatItem(term, termWidth, description, helper) {
+    const indent = ' '.repeat(termWidth + 4);
+    const width = Math.max(40, (helper.helpWidth ?? pipedWidth) - indent.length);
+    const text = helper.boxWrap(description, width).replaceAll('\n', `\n${indent}`);
+    const isLong = helper.displayWidth(term) > termWidth;
+    return isLong ? `  ${term}\n${indent}${text}` : `  ${term.padEnd(termWidth)}  ${text}`;
+  },
+};
+
+const withChildren = (command: Command): Command[] => [command, ...command.commands.flatMap(withChildren)];

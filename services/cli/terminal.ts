@@ -1,0 +1,60 @@
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { CliError } from './errors.ts';
+
+/** Where a command reads and writes: the process's own, or a test's. */
+export interface Terminal {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
+}
+
+export const processTerminal: Terminal = process;
+
+/** Asks a question on the terminal; with `hidden`, what is typed is not shown. */
+export async function ask(terminal: Terminal, question: string, { hidden = false } = {}): Promise<string> {
+  terminal.stderr.write(question);
+  // readline echoes what is typed to its output.
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({
+    input: terminal.stdin,
+    output: hidden ? silent : terminal.stderr,
+    terminal: terminal.stdin.isTTY === true,
+  });
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      lines.once('line', resolve);
+      lines.once('close', () => resolve(''));
+      lines.once('SIGINT', () => {
+        reject(new CliError('interrupted', 'Interrupted.'));
+      });
+    });
+  } finally {
+    lines.close();
+    if (hidden) terminal.stderr.write('\n');
+  }
+}
+
+/** Says on a terminal what is being waited for, and for how long, and removes it at the end. */
+export async function showWhile<T>({ stderr }: Terminal, what: string, act: () => Promise<T>): Promise<T> {
+  if (stderr.isTTY !== true) return act();
+  const start = Date.now();
+  const timer = setInterval(() => {
+    stderr.write(`\r\u001b[K${what}… ${Math.round((Date.now() - start) / 1000)} s`);
+  }, 500);
+  try {
+    return await act();
+  } finally {
+    clearInterval(timer);
+    stderr.write('\r\u001b[K');
+  }
+}
+
+/** All of stdin. */
+export async function readAll(input: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of input) chunks.push(Buffer.from(chunk as Uint8Array));
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,44 @@
+/**
+ * Characters that move the cursor, colour, or reorder what is around them: those of control and format, and line separators, but for
+ * tabs, line feeds, and the joiners and soft hyphens that scripts and emoji need.
+ */
+const unsafe = /(?![\t\n\u00ad\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Text of a page or of the service, safe to print: what would act on the terminal is shown as its number. */
+export const plainText = (text: string): string =>
+  text.replaceAll(unsafe, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);
+
+/** The same on one line, and at most `max` characters long. */
+export function shortText(text: string, max: number): string {
+  const line = plainText(text).replaceAll(/\s+/g, ' ').trim();
+  const letters = [...line];
+  return letters.length <= max ? line : `${letters.slice(0, max - 1).join('')}…`;
+}
+
+/** A value of a cell; null and undefined are a dash. */
+export type Cell = string | number | boolean | null | undefined;
+
+const cellText = (cell: Cell): string => (cell === null || cell === undefined || cell === '' ? '-' : String(cell));
+
+/** Columns as wide as their longest cell; the last one takes the rest of the line of a terminal. */
+export function table(header: readonly string[], rows: readonly (readonly Cell[])[], width = 120): string {
+  const cells = [header, ...rows.map((row) => row.map((cell) => shortText(cellText(cell), 200)))];
+  const widths = header.map((_, column) => Math.max(...cells.map((row) => [...(row[column] ?? '')].length)));
+  const last = header.length - 1;
+  const room = Math.max(20, width - widths.slice(0, last).reduce((sum, each) => sum + each + 2, 0));
+  const line = (row: readonly string[]) =>
+    row
+      .map((text, column) => (column === last ? shortText(text, room) : text.padEnd(widths[column] ?? 0)))
+      .join('  ')
+      .trimEnd();
+  return `${cells.map(line).join('\n')}\n`;
+}
+
+/** Names and values, one a line. */
+export function facts(rows: readonly (readonly [name: string, value: Cell])[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length)) + 1;
+  return rows.map(([name, value]) => `${`${name}:`.padEnd(width)}  ${plainText(cellText(value))}\n`).join('');
+}
+
+/** What programs read. */
+export const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;

@@ -1,0 +1,72 @@
+/** The parts of a JSON schema that rules for people are made of. */
+export interface JsonSchema {
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly examples?: unknown;
+  readonly items?: JsonSchema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly writeOnly?: boolean;
+}
+
+/** What a value of the schema is, as the end of a sentence: "an integer from 1 to 100", "one of png, jpeg". */
+export function describeSchema(schema: JsonSchema): string {
+  if (schema.enum !== undefined) return `one of ${schema.enum.join(', ')}`;
+  if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(describeSchema))].join(', or ');
+  switch (schema.type) {
+    case 'integer':
+      return `an integer${bounds(schema)}`;
+    case 'number':
+      return `a number${bounds(schema)}`;
+    case 'boolean':
+      return 'true or false';
+    case 'string':
+      return `a string${length(schema)}`;
+    case 'array':
+      return list(schema);
+    case 'null':
+      return 'null';
+    case 'object':
+      return `an object${fields(schema)}`;
+    default:
+      return schema.type === undefined ? 'of another form' : `of type ${schema.type}`;
+  }
+}
+
+function bounds({ minimum, exclusiveMinimum, maximum }: JsonSchema): string {
+  if (exclusiveMinimum !== undefined) {
+    return ` greater than ${exclusiveMinimum}${maximum === undefined ? '' : ` and at most ${maximum}`}`;
+  }
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
+  if (minimum !== undefined) return ` of at least ${minimum}`;
+  return maximum === undefined ? '' : ` of at most ${maximum}`;
+}
+
+function length({ minLength, maxLength, pattern, examples }: JsonSchema): string {
+  if (pattern !== undefined)
+    return Array.isArray(examples) ? ` like ${JSON.stringify(examples[0])}` : ` that matches ${pattern}`;
+  if (maxLength === undefined) return '';
+  return minLength === undefined
+    ? ` of at most ${maxLength} characters`
+    : ` of ${minLength} to ${maxLength} characters`;
+}
+
+function list({ items, minItems, maxItems, uniqueItems }: JsonSchema): string {
+  const of = items?.enum === undefined ? '' : ` of ${items.enum.join(', ')}`;
+  const most = maxItems === undefined || of !== '' ? '' : ` of at most ${maxItems}`;
+  return `${(minItems ?? 0) > 0 ? 'a list, not empty,' : 'a list'}${of}${most}${uniqueItems === true ? ', each once' : ''}`;
+}
+
+function fields({ properties }: JsonSchema): string {
+  const names = Object.keys(properties ?? {});
+  return names.length === 0 ? '' : ` with ${names.join(', ')}`;
+}

@@ -1,0 +1,210 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { plainReport } from '../../harness/records.ts';
+import { serveFolder } from '../../harness/static-site.ts';
+import { until } from '../../harness/until.ts';
+import { startCliStand, type CliStand } from './cli-stand.ts';
+import { type CommandOptions, main } from './command.ts';
+
+let cli: CliStand;
+beforeAll(async () => {
+  cli = await startCliStand();
+});
+afterAll(() => cli[Symbol.asyncDispose]());
+beforeEach(() => {
+  cli.stand.renderer.behaviour = (job, renderer) => renderer.complete(job);
+});
+
+const addresses = (count: number, name: string) =>
+  Array.from({ length: count }, (_, index) => `https://example.com/${name}/${index}\n`).join('');
+
+const pictures = async (folder: string) => (await readdir(folder)).filter((name) => name.endsWith('.png'));
+
+const journalOf = async (folder: string) =>
+  (await readFile(join(folder, '.webcapture-batch.jsonl'), 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { type: string; id: string; key?: string });
+
+describe('a batch captures each entry once', () => {
+  test('when the rate limit refuses most requests at first', async () => {
+    const account = await cli.openAccount({ ratePerMinute: 3000, burst: 5 });
+    const out = join(cli.folder, 'rate');
+    const { code, stderr, stdout } = await account.run(['batch', '-', '-o', out, '--concurrency', '30'], {
+      input: addresses(200, 'rate'),
+    });
+    expect({ code, stdout: stdout.toString() }).toEqual({
+      code: 0,
+      stdout: `200 of 200 captured; ${join(out, 'index.html')} shows them.\n`,
+    });
+    expect(stderr).toContain('for the rate limit');
+    expect(await pictures(out)).toHaveLength(200);
+    expect((await account.usage()).tokensUsed).toBe(200);
+  });
+
+  test('when it is killed in the middle and started again', async () => {
+    const account = await cli.openAccount();
+    const out = join(cli.folder, 'killed');
+    cli.stand.renderer.behaviour = async (job, renderer) => {
+      await sleep(20);
+      await renderer.complete(job);
+    };
+    const args = ['batch', '-', '-o', out, '--concurrency', '6'];
+    const input = addresses(60, 'killed');
+    const { child, result } = account.start(args, { input });
+    await until('a part of the batch to be done', async () => (await pictures(out)).length >= 15);
+    child.kill('SIGKILL');
+    await result;
+    const before = await journalOf(out);
+    expect(before.length).toBeLessThan(180);
+
+    const again = await account.run(args, { input });
+    expect(again.stderr).toMatch(/^Going on: \d+ of 60 are done\./);
+    expect(again.code).toBe(0);
+    expect(await pictures(out)).toHaveLength(60);
+    const keys = (await journalOf(out)).flatMap(({ key }) => key ?? []);
+    expect(keys).toHaveLength(60);
+    await until('the captures of the killed process to be settled', async () => (await account.usage()).inFlight === 0);
+    expect((await account.usage()).tokensUsed).toBe(60);
+  });
+
+  test('when it is interrupted, which leaves a page of what there is', async () => {
+    const account = await cli.openAccount();
+    const out = join(cli.folder, 'interrupted');
+    cli.stand.renderer.behaviour = async (job, renderer) => {
+      await sleep(20);
+      await renderer.complete(job);
+    };
+    const input = addresses(40, 'interrupted');
+    const { child, result } = account.start(['batch', '-', '-o', out], { input });
+    await until('a part of the batch to be done', async () => (await pictures(out)).length >= 5);
+    child.kill('SIGINT');
+    const { code, stderr } = await result;
+    expect(code).toBe(130);
+    expect(stderr).toMatch(/webcapture: Interrupted\. \d+ of 40 are done\. Run the same command again to go on/);
+    expect(await readFile(join(out, 'index.html'), 'utf8')).toMatch(/\d+ of 40 captured, \d+ not captured yet/);
+    expect((await account.run(['batch', '-', '-o', out], { input })).code).toBe(0);
+    await until('all captures to be settled', async () => (await account.usage()).inFlight === 0);
+    expect((await account.usage()).tokensUsed).toBe(40);
+  });
+
+  test('when the disk is full, once there is room', async () => {
+    const account = await cli.openAccount();
+    const out = join(cli.folder, 'full');
+    const args = ['batch', '-', '-o', out, '--concurrency', '2'];
+    const input = addresses(30, 'full');
+    await mkdir(out);
+    await using disk = await smallDisk(out, 200);
+    const { program } = disk;
+    cli.stand.renderer.bytes = Buffer.alloc(20_000);
+    const { code, stderr } = await account.run(args, { input, program });
+    expect(stderr).toMatch(
+      /(The disk is full: .* could not be written|is larger than the file system allows)\. .* of 30 are done\. Run the same command again/,
+    );
+    expect(code).toBe(10);
+    expect((await readdir(out)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+    await disk.grow();
+    expect((await account.run(args, { input })).code).toBe(0);
+    expect(await pictures(out)).toHaveLength(30);
+    await until('all captures to be settled', async () => (await account.usage()).inFlight === 0);
+    expect((await account.usage()).tokensUsed).toBe(30);
+  });
+});
+
+interface SmallDisk extends AsyncDisposable {
+  /** Runs the command line where only that one finds no room. */
+  readonly program: CommandOptions['program'];
+  /** Makes room for all. */
+  grow(): Promise<void>;
+}
+
+/** A folder with room for so many KiB. Where nothing may be mounted, no file can be that large instead. */
+async function smallDisk(folder: string, kibibytes: number): Promise<SmallDisk> {
+  const run = promisify(execFile);
+  try {
+    await run('mount', ['-t', 'tmpfs', '-o', `size=${kibibytes}k`, 'tmpfs', folder]);
+  } catch {
+    const limit = `ulimit -f 4; exec "$0" "$@"`;
+    return {
+      program: ['bash', '-c', limit, process.execPath, main],
+      grow: async () => undefined,
+      [Symbol.asyncDispose]: async () => undefined,
+    };
+  }
+  return {
+    program: undefined,
+    grow: async () => void (await run('mount', ['-o', 'remount,size=10m', folder])),
+    async [Symbol.asyncDispose]() {
+      await run('umount', [folder]);
+    },
+  };
+}
+
+describe('a list', () => {
+  test('may be hostile: names stay in the folder, text stays text', async () => {
+    const account = await cli.openAccount();
+    const out = join(cli.folder, 'hostile');
+    const title = '</title><script>alert(1)</script>\u202egnp.exe\u001b[2J';
+    cli.stand.renderer.behaviour = async (job, renderer) => {
+      const upload = await renderer.upload(job);
+      await renderer.publish(job, { kind: 'completed', upload, report: { ...plainReport, title }, ageMs: 1 });
+    };
+    const hostile = [
+      'https://example.com/../../../../etc/passwd',
+      'https://example.com/%2e%2e%2f%2e%2e%2fx',
+      'https://example.com/a"><img src=x onerror=alert(1)>',
+      'https://example.com/A',
+      'https://example.com/a',
+      'https://example.com/a',
+      `https://example.com/${'long/'.repeat(300)}`,
+      'https://example.com/\u202etxt.exe',
+    ];
+    const { code, stderr } = await account.run(['batch', '-', '-o', out], { input: hostile.join('\n') });
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(stderr).not.toMatch(/\u202e|\p{Cc}(?<!\n)/u);
+    expect(await pictures(out)).toHaveLength(hostile.length);
+    expect((await readdir(cli.folder)).filter((name) => name.endsWith('.png'))).toEqual([]);
+    const page = await readFile(join(out, 'index.html'), 'utf8');
+    expect(page).not.toMatch(/<script|<img src=x|\u202e|\p{Cc}(?<!\n)/u);
+    expect(page).toContain('\\u{202e}gnp.exe');
+  });
+
+  test('can be an index of compressed sitemaps by http; a failure is told, and the rest is captured', async () => {
+    const account = await cli.openAccount();
+    const out = join(cli.folder, 'sitemap');
+    const site = join(cli.folder, 'site');
+    await mkdir(site);
+    await using server = await serveFolder(site);
+    const urls = (names: readonly string[]) => names.map((name) => `<url><loc>https://example.com/${name}</loc></url>`);
+    const sitemap = (name: string) => `<sitemap><loc>${server.url}/${name}</loc></sitemap>`;
+    const head = '<?xml version="1.0" encoding="UTF-8"?>';
+    const space = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"';
+    const index = (names: readonly string[]) =>
+      `${head}<sitemapindex ${space}>${names.map(sitemap).join('')}</sitemapindex>`;
+    const set = (names: readonly string[]) => `${head}<urlset ${space}>${urls(names).join('')}</urlset>`;
+    await writeFile(join(site, 'sitemap.xml'), index(['nested.xml', 'packed.xml.gz', 'nested.xml']));
+    await writeFile(join(site, 'nested.xml'), index(['one.xml', 'sitemap.xml']));
+    await writeFile(join(site, 'one.xml'), set(['one?a=1&amp;b=2', 'broken']));
+    await writeFile(join(site, 'packed.xml.gz'), gzipSync(set(['two', 'one?a=1&amp;b=2'])));
+    cli.stand.renderer.behaviour = (job, renderer) =>
+      'url' in job.source && job.source.url.endsWith('/broken')
+        ? renderer.fail(job, 'PAGE_TOO_LARGE', 'The page is too large.')
+        : renderer.complete(job);
+    const { code, stdout } = await account.run(['batch', `${server.url}/sitemap.xml`, '-o', out, '--json']);
+    expect(JSON.parse(stdout.toString())).toMatchObject({
+      total: 3,
+      saved: 2,
+      failures: [{ url: 'https://example.com/broken', code: 'PAGE_TOO_LARGE' }],
+    });
+    expect(code).toBe(1);
+    expect(await readFile(join(out, 'index.html'), 'utf8')).toContain('<b>PAGE_TOO_LARGE</b> The page is too large.');
+    expect(cli.stand.renderer.jobs.map(({ source }) => 'url' in source && source.url)).toContain(
+      'https://example.com/one?a=1&b=2',
+    );
+  });
+});

@@ -1,0 +1,58 @@
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inject } from 'vitest';
+import type { UsageView } from '@webcapture/shared/api/account.ts';
+import { freePort } from '../../harness/free-port.ts';
+import { removeFolder } from '../../harness/temp-folder.ts';
+import { adminToken, dataOf, openAccount, send } from '../front/accounts.ts';
+import { startStand, type Stand } from '../front/stand.ts';
+import { type CommandOptions, type CommandResult, runCommand, startCommand } from './command.ts';
+
+/** A front with stand-ins for renderers, whose files can be fetched, and a folder to work in. */
+export interface CliStand extends AsyncDisposable {
+  readonly stand: Stand;
+  readonly folder: string;
+  /** An account of its own: its key, and what it has used. */
+  openAccount(limits?: object): Promise<CliAccount>;
+}
+
+export interface CliAccount {
+  readonly key: string;
+  run(args: readonly string[], options?: CommandOptions): Promise<CommandResult>;
+  start(args: readonly string[], options?: CommandOptions): ReturnType<typeof startCommand>;
+  usage(): Promise<UsageView>;
+}
+
+const wide = { tokenQuota: 1e6, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e5 };
+
+export async function startCliStand(): Promise<CliStand> {
+  const port = await freePort();
+  const stand = await startStand({
+    PORT: String(port),
+    WEBCAPTURE_ADMIN_TOKEN: adminToken,
+    WEBCAPTURE_CDN_URL: `http://127.0.0.1:${port}/files`,
+  });
+  const folder = await mkdtemp(join(inject('tempFolder'), 'cli-'));
+  return {
+    stand,
+    folder,
+    async openAccount(limits = {}) {
+      const { first } = await openAccount(stand.url, { ...wide, ...limits });
+      const withEnv = ({ env, ...options }: CommandOptions = {}): CommandOptions => ({
+        cwd: folder,
+        ...options,
+        env: { WEBCAPTURE_URL: stand.url, WEBCAPTURE_API_KEY: first.key, ...env },
+      });
+      return {
+        key: first.key,
+        run: (args, options) => runCommand(args, withEnv(options)),
+        start: (args, options) => startCommand(args, withEnv(options)),
+        usage: async () => dataOf<UsageView>(await send(`${stand.url}/usage`, first.key)),
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await stand[Symbol.asyncDispose]();
+      await removeFolder(folder);
+    },
+  };
+}

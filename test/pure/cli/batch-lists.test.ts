@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest';
+import { makeEntries, readList } from '../../../services/cli/batch/entries.ts';
+import { chooseFiles } from '../../../services/cli/batch/file-names.ts';
+import { renderIndexPage } from '../../../services/cli/batch/index-page.ts';
+import { readSitemap } from '../../../services/cli/batch/sitemap.ts';
+
+const entriesOf = (text: string, common: Record<string, unknown> = {}) => makeEntries(readList(text), common);
+const requests = (text: string) => readList(text).map(({ request }) => request);
+const filesOf = (text: string, earlier = new Map<string, string>()) => [
+  ...chooseFiles(entriesOf(text), earlier).values(),
+];
+
+describe('a list', () => {
+  test('can be addresses, with comments', () => {
+    expect(requests('\uFEFFhttps://a.test/\r\n\n# no\n  https://b.test/,c  \n')).toEqual([
+      { url: 'https://a.test/' },
+      { url: 'https://b.test/,c' },
+    ]);
+  });
+
+  test('can be CSV, with options by field or by flag', () => {
+    const text =
+      'URL;viewport.width;full-page;hide;file\n"https://a.test/;x";800;true;"[""a"",""b""]";home\nhttps://b.test/;;;;\n';
+    expect(readList(text)).toEqual([
+      {
+        place: 'line 2',
+        request: { url: 'https://a.test/;x', viewport: { width: 800 }, isFullPage: true, hide: ['a', 'b'] },
+        file: 'home',
+      },
+      { place: 'line 3', request: { url: 'https://b.test/' } },
+    ]);
+    expect(requests('url\nhttps://a.test/,b\n')).toEqual([{ url: 'https://a.test/,b' }]);
+  });
+
+  test('can be JSON lines, whose options go over those for all', () => {
+    const [first, second] = entriesOf('{"url":"https://a.test/","viewport":{"width":800}}\n"https://b.test/"', {
+      viewport: { width: 100, height: 600 },
+    });
+    expect(first?.request).toEqual({ url: 'https://a.test/', viewport: { width: 800, height: 600 } });
+    expect(second?.request).toEqual({ url: 'https://b.test/', viewport: { width: 100, height: 600 } });
+  });
+
+  test('names an entry by its request, so that lines can be added and moved', () => {
+    const ids = (text: string) => entriesOf(text).map(({ id }) => id);
+    const [a, b] = ids('https://a.test/\nhttps://b.test/');
+    expect(ids('https://c.test/\nhttps://b.test/\nhttps://a.test/').slice(1)).toEqual([b, a]);
+    expect(new Set(ids('https://a.test/\nhttps://a.test/')).size).toBe(2);
+  });
+
+  test.each([
+    ['{"url":"https://a.test/","quality":500}', 'line 1: quality must be an integer from 1 to 100, not 500'],
+    ['{"url":"https://a.test/","background":true}', 'line 1: background cannot be set in a batch'],
+    ['{"url":"https://a.test/"}\n{"url":', 'line 2: it is not JSON'],
+    ['{"url":"https://a.test/","html":"<p>"}', 'line 1: exactly one of url and html is required'],
+    ['url,formt\nhttps://a.test/,png', 'columns that are no options of a capture: "formt"'],
+    ['url,format\nhttps://a.test/,png,x', 'The list is not CSV'],
+    ['https://a.test/\njavascript:alert(1)', 'line 2: "javascript:alert(1)" is not an http or https URL'],
+    ['', 'The list has no entries'],
+  ])('%j is refused', (text, message) => {
+    expect(() => entriesOf(text)).toThrow(message);
+  });
+});
+
+describe('files', () => {
+  test('have names of their addresses that differ on every file system', () => {
+    const text = [
+      'https://user:secret@a.test/Blog/?q=1#x',
+      'https://a.test/blog',
+      'https://a.test/%2e%2e/%2e%2e/etc',
+      'https://a.test/../..//x',
+      'https://a.test/blog-q-1-x',
+      `https://a.test/${'y'.repeat(500)}`,
+    ].join('\n');
+    const files = filesOf(text);
+    expect(files.slice(0, 5)).toEqual([
+      'a.test-blog-q-1-x.png',
+      'a.test-blog.png',
+      'a.test-2e-2e-2e-2e-etc.png',
+      'a.test-.-.-x.png',
+      'a.test-blog-q-1-x-2.png',
+    ]);
+    expect(files[5]).toHaveLength(124);
+  });
+
+  test('keep their names from run to run', () => {
+    const [entry] = entriesOf('https://a.test/');
+    expect(filesOf('https://b.test/\nhttps://a.test/', new Map([[entry?.id ?? '', 'b.test.png']]))).toEqual([
+      'b.test.png',
+      'b.test-2.png',
+    ]);
+  });
+
+  test.each([
+    ['../x', 'must stay inside'],
+    ['/etc/x', 'must stay inside'],
+    ['a/../../x', 'must stay inside'],
+    ['a\\b', 'characters that a file name cannot have'],
+    ['a\u202egnp', 'characters that a file name cannot have'],
+    ['.webcapture-batch.jsonl', 'begins or ends with a dot'],
+    ['x'.repeat(200), 'more than 120 bytes'],
+  ])('named %j are refused', (file, message) => {
+    expect(() => filesOf(JSON.stringify({ url: 'https://a.test/', file }))).toThrow(message);
+  });
+
+  test('of two entries with one name are refused', () => {
+    const line = (url: string, file: string) => JSON.stringify({ url, file });
+    const text = `${line('https://a.test/', 'x')}\n${line('https://b.test/', 'X.png')}`;
+    expect(() => filesOf(text)).toThrow('line 2: the file X.png is that of another entry');
+  });
+});
+
+describe('a sitemap', () => {
+  const read = (text: string) => {
+    const warnings: string[] = [];
+    const options = { signal: new AbortController().signal, warn: (sentence: string) => void warnings.push(sentence) };
+    return readSitemap(Buffer.from(text), 'sitemap.xml', options).then((entries) => ({
+      urls: entries.map(({ request }) => request['url']),
+      warnings,
+    }));
+  };
+
+  test('of a name space, with entities, leaves out what is no page', async () => {
+    const locations = [
+      'https://a.test/?a=1&amp;b=2',
+      'https://a.test/&#x3c;',
+      'file:///etc/passwd',
+      'https://a.test/&#x3c;',
+    ];
+    const urls = locations.map((each) => `<s:url><s:loc>\n${each} </s:loc></s:url>`).join('');
+    expect(await read(`<s:urlset xmlns:s="x">${urls}</s:urlset>`)).toEqual({
+      urls: ['https://a.test/?a=1&b=2', 'https://a.test/<'],
+      warnings: ['sitemap.xml: left out "file:///etc/passwd", which is not an http or https URL.'],
+    });
+  });
+
+  test.each([
+    ['<!DOCTYPE x [<!ENTITY a "b">]><urlset/>', 'has a document type'],
+    ['<html></html>', 'is not a sitemap'],
+    ['<sitemapindex><sitemap><loc>file:///etc/passwd</loc></sitemap></sitemapindex>', 'is not an http or https URL'],
+  ])('%s is refused', async (text, message) => {
+    await expect(read(text)).rejects.toThrow(message);
+  });
+});
+
+test('the page of a batch shows hostile titles and addresses as text', () => {
+  const entries = entriesOf('https://a.test/"><script>alert(1)</script>\u202egnp');
+  const [{ id } = { id: '' }] = entries;
+  const captured = {
+    uuid: 'u',
+    fileUrl: 'https://cdn.test/x',
+    format: 'png',
+    width: 1,
+    height: 1,
+    title: '</title><img src=x onerror=alert(1)>\u202e\u2066\u001b[2J',
+    httpStatus: 200,
+    remarks: ['<b>'],
+  };
+  const states = new Map([[id, { key: 'k', file: 'a b/#"%.png', captured, saved: 1 }]]);
+  const page = renderIndexPage(entries, states, { done: new Set([id]), at: new Date(0) });
+  expect(page).not.toMatch(/<script|<img src=x|<b>|[\u202a-\u202e\u2066-\u2069]|\p{Cc}(?<!\n)/u);
+  expect(page).toContain('href="a%20b/%23%22%25.png"');
+  expect(page).toContain('href="https://a.test/%22%3E%3Cscript%3Ealert(1)%3C/script%3E%E2%80%AEgnp"');
+});

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import {
+  byField,
+  byFlag,
+  captureOptions,
+  findProblems,
+  helpOf,
+  mergeOptions,
+  readOption,
+  setOption,
+} from '../../../services/cli/capture/options.ts';
+
+/** A request of flags, as the command line reads them. */
+function requestOf(flags: Readonly<Record<string, string | readonly string[]>>): Record<string, unknown> {
+  const request: Record<string, unknown> = {};
+  for (const [flag, texts] of Object.entries(flags)) {
+    const option = captureOptions.find((each) => each.flag === flag);
+    if (option === undefined) throw new Error(`no option has the flag ${flag}`);
+    setOption(request, option.path, readOption(option, [texts].flat()));
+  }
+  return request;
+}
+
+describe('the flags of a capture', () => {
+  test('are distinct, and each stands in a group', () => {
+    const flags = captureOptions.map(({ flag }) => flag);
+    expect(new Set(flags).size).toBe(flags.length);
+    expect(captureOptions.filter(({ group }) => group === 'Other options')).toEqual([]);
+  });
+
+  test('become the request that the API takes', () => {
+    const request = requestOf({
+      '--viewport-width': '800',
+      '--full-page': 'true',
+      '--hide': ['.ad', '#banner'],
+      '--fail-on-status': ['404', '5xx'],
+      '--headers': ['X-A: b:c', 'Accept: */*'],
+      '--cookies': ['{"name":"a","value":"1"}', '[{"name":"b","value":"2"}]'],
+      '--pdf-margin': '{"top":5}',
+      '--pdf-width': '62mm',
+      '--wait-for-text': '12',
+    });
+    expect(request).toEqual({
+      viewport: { width: 800 },
+      isFullPage: true,
+      hide: ['.ad', '#banner'],
+      failOn: { status: [404, '5xx'] },
+      headers: { 'X-A': 'b:c', Accept: '*/*' },
+      cookies: [
+        { name: 'a', value: '1' },
+        { name: 'b', value: '2' },
+      ],
+      pdf: { margin: { top: 5 }, width: '62mm' },
+      waitFor: { text: '12' },
+    });
+    expect(findProblems({ url: 'https://example.com', ...request }, byFlag)).toEqual([]);
+  });
+
+  test('say defaults and ranges in their help', () => {
+    const help = (flag: string) => helpOf(captureOptions.find((each) => each.flag === flag) ?? expect.fail());
+    expect(help('--quality')).toMatch(/\(1 to 100; default: 80\)$/);
+    expect(help('--cdn-ttl')).toMatch(/\(more than 60, at most 2592000; default: 86400\)$/);
+    expect(help('--wait-until')).toContain('load, domcontentloaded, networkidle, commit; default: load');
+  });
+});
+
+describe('what is wrong with a request', () => {
+  test.each([
+    [{ '--quality': '200' }, '--quality must be an integer from 1 to 100, not 200'],
+    [{ '--viewport-width': 'wide' }, '--viewport-width must be an integer from 16 to 7680, not "wide"'],
+    [{ '--format': 'gif' }, '--format must be one of png, jpeg, webp, pdf, not "gif"'],
+    [{ '--geolocation-latitude': '1' }, '--geolocation-longitude is required with geolocation'],
+    [{ '--cookies': '[{"name":"a"}]' }, '--cookies (0.value) is required with cookies.0'],
+    [{ '--headers': 'no colon' }, '--headers must be lines of the form "Name: value"'],
+    [
+      { '--auth-username': '', '--auth-password': 'secret' },
+      '--auth-username must be a string of 1 to 1024 characters',
+    ],
+  ])('%j', (flags, problem) => {
+    expect(findProblems(requestOf(flags), byFlag)).toEqual([problem]);
+  });
+
+  test('an unknown field is named with its path', () => {
+    expect(findProblems({ viewport: { widht: 4 } }, byField)).toEqual(['viewport.widht is not an option of a capture']);
+  });
+});
+
+test('options of an entry go over those for all, objects field by field', () => {
+  const merged = mergeOptions(
+    { viewport: { width: 1, height: 2 }, hide: ['a'] },
+    { viewport: { width: 3 }, hide: ['b'] },
+  );
+  expect(merged).toEqual({ viewport: { width: 3, height: 2 }, hide: ['b'] });
+});
