@@ -152,5 +152,6 @@ export function buildAppAlone(
       now,
     },
     status: { view: options.view ?? beyond },
+    thumbnails: { authenticator, captures, followUps, pictures: { fileOf: beyond, scale: beyond }, now },
   });
 }
