@@ -272,6 +272,18 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, now },
     status: board,
     thumbnails: { authenticator, captures, followUps, pictures, now },
+    mcp: {
+      publicUrl,
+      cdnUrl,
+      authenticator,
+      pipeline,
+      metrics: frontMetrics,
+      captures,
+      followUps,
+      pictures,
+      status: board,
+      now,
+    },
   });
   app.addHook('onClose', async () => {
     pictures.close();

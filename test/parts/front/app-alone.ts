@@ -153,5 +153,17 @@ export function buildAppAlone(
     },
     status: { view: options.view ?? beyond },
     thumbnails: { authenticator, captures, followUps, pictures: { fileOf: beyond, scale: beyond }, now },
+    mcp: {
+      publicUrl: 'https://capture.test/api',
+      cdnUrl,
+      authenticator,
+      pipeline,
+      metrics,
+      captures,
+      followUps,
+      pictures: { fileOf: beyond, scale: beyond },
+      status: { view: options.view ?? beyond },
+      now,
+    },
   });
 }
