@@ -40,8 +40,14 @@ import { ResultQueue } from './capture/result-queue.ts';
 import { Settlements } from './capture/settlement.ts';
 import type { FrontConfig } from './config.ts';
 import { Idempotency } from './capture/idempotency.ts';
-import { createCacheMetrics, createFrontMetrics, createIdempotencyMetrics } from './metrics.ts';
+import {
+  createCacheMetrics,
+  createFrontMetrics,
+  createIdempotencyMetrics,
+  createScaledPictureMetrics,
+} from './metrics.ts';
 import { NatsLink } from './nats.ts';
+import { ScaledPictures } from './pictures/scaled-pictures.ts';
 import { ResponseCache } from './capture/response-cache.ts';
 import { buildApp } from './server.ts';
 import { SignedLinks } from './signed-links.ts';
@@ -237,6 +243,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     onLinkSecret: (id) => links.forget(id),
     now,
   });
+  const pictures = new ScaledPictures({ store, now, metrics: createScaledPictureMetrics(metrics), log });
   const app = await buildApp({
     http: { publicUrl, trustProxy, proxyHops, maxConnectionsPerAddress, log, metrics: frontMetrics, leaving },
     capture: { pipeline, authenticator, store, metrics: frontMetrics },
@@ -264,8 +271,22 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     usage: { authenticator, usage, limiter, now },
     admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, now },
     status: board,
+    thumbnails: { authenticator, captures, followUps, pictures, now },
+    mcp: {
+      publicUrl,
+      cdnUrl,
+      authenticator,
+      pipeline,
+      metrics: frontMetrics,
+      captures,
+      followUps,
+      pictures,
+      status: board,
+      now,
+    },
   });
   app.addHook('onClose', async () => {
+    pictures.close();
     await resultQueue.close();
     await limiter.flush();
   });

@@ -13,9 +13,11 @@ import { filesRoutes, type FilesDeps } from './api/files.ts';
 import { parseJson } from './validation/input.ts';
 import { devicesRoute } from './api/devices.ts';
 import { keysRoutes, type KeysDeps } from './api/keys.ts';
+import { llmsRoute } from './api/llms.ts';
 import { documentOptions, metaRoutes } from './api/meta.ts';
 import { signingSecretRoute, type SigningSecretDeps } from './api/signing-secret.ts';
 import { statusRoutes } from './api/status.ts';
+import { thumbnailRoute, type ThumbnailDeps } from './api/thumbnail.ts';
 import { usageRoute, type UsageDeps } from './api/usage.ts';
 import { webhooksRoutes, type WebhooksDeps } from './api/webhooks.ts';
 import { BodyShares } from './http/body-shares.ts';
@@ -26,6 +28,7 @@ import { continueWhenRead } from './http/continue.ts';
 import { answerClientError, answerError, answerNotFound, MethodNotAllowedError } from './http/errors.ts';
 import { shedLoad } from './http/load-shedding.ts';
 import { clientGone, recordRequest, RequestFacts } from './http/request-facts.ts';
+import { mcpRoute, type McpDeps } from './mcp/route.ts';
 import type { FrontMetrics } from './metrics.ts';
 import type { StatusView } from './status-board.ts';
 import { JsonParser } from './validation/json-parser.ts';
@@ -57,6 +60,8 @@ interface AppDeps {
   readonly usage: UsageDeps;
   readonly admin: AdminDeps;
   readonly status: { readonly view: () => StatusView };
+  readonly thumbnails: ThumbnailDeps;
+  readonly mcp: McpDeps;
 }
 
 /** The HTTP application of a front, ready to listen or to be injected into; it opens no port by itself. */
@@ -119,6 +124,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   await app.register(async (scope) => {
     readCaptureBodies(scope, { authenticator, limits, connections, shares: new BodyShares(), parser, shed });
     captureRoute(scope, deps.capture);
+    mcpRoute(scope, deps.mcp);
   });
   captureLinkRoute(app, { ...deps.capture, ...deps.captureLinks });
   capturesRoutes(app, deps.captures);
@@ -130,7 +136,9 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   await adminRoutes(app, deps.admin);
   statusRoutes(app, deps.status);
   devicesRoute(app);
+  thumbnailRoute(app, deps.thumbnails);
   await metaRoutes(app);
+  llmsRoute(app, http.publicUrl);
   // Without an admin token nothing is there, whatever the method.
   const isThere = (path: string) => deps.admin.adminToken !== undefined || !path.startsWith('/admin/');
   for (const [path, methods] of [...routes].filter(([each]) => isThere(each))) refuseOthers(app, path, [...methods]);

@@ -52,29 +52,38 @@ export function captureRoute(app: FastifyInstance, { pipeline, store, metrics }:
 }
 
 /** Has the pipeline answer a call, tells in the headers how it stands with its limits, and counts how it ended. */
-export async function answerCapture(
+export function answerCapture(
   { facts }: FastifyRequest,
   reply: FastifyReply,
   call: CaptureCall,
-  { pipeline, metrics }: Pick<CaptureRouteDeps, 'pipeline' | 'metrics'>,
+  deps: Pick<CaptureRouteDeps, 'pipeline' | 'metrics'>,
   send: (answer: CaptureAnswer) => Promise<FastifyReply> | FastifyReply,
 ): Promise<FastifyReply> {
+  const { pipeline } = deps;
+  const capture = () => pipeline.capture(call, facts).finally(() => setCaptureHeaders(reply, facts));
+  return countCapture(call, facts, deps, capture, (answer) => (answer === null ? reply.hijack() : send(answer)));
+}
+
+/** Counts how a call of the pipeline, and the answer made of it, ended. `capture` resolves to null when the client has gone. */
+export async function countCapture<T>(
+  { body }: CaptureCall,
+  facts: RequestFacts,
+  { metrics }: Pick<CaptureRouteDeps, 'metrics'>,
+  capture: () => Promise<CaptureAnswer | null>,
+  use: (answer: CaptureAnswer | null) => Promise<T> | T,
+): Promise<T> {
   let outcome: CaptureOutcomeLabel = 'INTERNAL_ERROR';
   try {
-    const answer = await pipeline.capture(call, facts).finally(() => setCaptureHeaders(reply, facts));
-    if (answer === null) {
-      outcome = 'client_gone';
-      return reply.hijack();
-    }
-    outcome = answer.data?.status === 'queued' ? 'queued' : 'completed';
-    return await send(answer);
+    const answer = await capture();
+    outcome = answer === null ? 'client_gone' : answer.data?.status === 'queued' ? 'queued' : 'completed';
+    return await use(answer);
   } catch (error) {
     outcome = toServiceError(error).code;
     throw error;
   } finally {
     const region = facts.record?.region ?? 'none';
     // Requests that are not valid, or of nobody, are none of its captures.
-    if (facts.account !== undefined) metrics.capture({ outcome, region, format: call.body.format });
+    if (facts.account !== undefined) metrics.capture({ outcome, region, format: body.format });
   }
 }
 
@@ -84,7 +93,7 @@ function valuesOf(name: string, rawHeaders: readonly string[]): readonly string[
 }
 
 /** Which capture the request is about, and how its account stands with the limits: on its answer or its error. */
-function setCaptureHeaders(reply: FastifyReply, facts: RequestFacts): void {
+export function setCaptureHeaders(reply: FastifyReply, facts: RequestFacts): void {
   if (facts.record !== undefined) void reply.header('x-capture-uuid', facts.record.uuid);
   setRateLimitHeaders(reply, facts);
 }

@@ -6,7 +6,7 @@ import { example, plainAnswer } from './answers.ts';
 import { failedExample, resultExample } from './examples.ts';
 
 /** The version of the interface; paths carry none. */
-const interfaceVersion = '1.0.0';
+export const interfaceVersion = '1.0.0';
 
 /** The page holds all that it shows: it loads nothing from elsewhere, and can send requests to this service only. */
 const docsPolicy = {
@@ -104,6 +104,7 @@ export function documentOptions(publicUrl: string): FastifyDynamicSwaggerOptions
           name: 'account',
           description: 'API keys, webhook secret and usage of the account that the API key belongs to.',
         },
+        { name: 'agents', description: 'For agents: the Model Context Protocol.' },
         { name: 'files', description: 'Files of captures. Anyone who knows the name of a file can read it.' },
         { name: 'status', description: 'Health of the service, for status pages.' },
         {

@@ -51,6 +51,7 @@ export class Authenticator {
   /**
    * The key in an Authorization header and its account.
    *
+   * @param scope null: any key will do, as long as it holds
    * @param refusal the code for a key that lacks the scope, and for a suspended account: POST /capture knows no 403
    * @throws ServiceError UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED; `refusal` when the key lacks the scope or its
    *   account is suspended; RATE_LIMIT_EXCEEDED when more unknown keys arrive than can be looked up; INTERNAL_ERROR,
@@ -58,7 +59,7 @@ export class Authenticator {
    */
   async authenticate(
     authorization: string | undefined,
-    scope: Scope,
+    scope: Scope | null,
     refusal: 'FORBIDDEN' | 'UNAUTHORIZED' = 'FORBIDDEN',
   ): Promise<Caller> {
     const token = bearerToken(authorization);
@@ -67,7 +68,7 @@ export class Authenticator {
   }
 
   /** As {@link authenticate}, for a key that the request has proved to hold without sending it. */
-  async authenticateKey(hash: string, scope: Scope, refusal: 'FORBIDDEN' | 'UNAUTHORIZED'): Promise<Caller> {
+  async authenticateKey(hash: string, scope: Scope | null, refusal: 'FORBIDDEN' | 'UNAUTHORIZED'): Promise<Caller> {
     const caller = await this.#lookUp(hash);
     if (caller === null) throw new ServiceError('UNAUTHORIZED');
     const { key, account } = caller;
@@ -76,7 +77,7 @@ export class Authenticator {
     if (account.suspendedAt !== undefined) {
       throw new ServiceError(refusal, 'The account of this API key is suspended. Ask the operator of the service.');
     }
-    if (!key.scopes.includes(scope)) {
+    if (scope !== null && !key.scopes.includes(scope)) {
       throw new ServiceError(refusal, `The API key lacks the scope "${scope}" that this needs.`);
     }
     return caller;

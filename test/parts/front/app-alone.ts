@@ -152,5 +152,18 @@ export function buildAppAlone(
       now,
     },
     status: { view: options.view ?? beyond },
+    thumbnails: { authenticator, captures, followUps, pictures: { fileOf: beyond, scale: beyond }, now },
+    mcp: {
+      publicUrl: 'https://capture.test/api',
+      cdnUrl,
+      authenticator,
+      pipeline,
+      metrics,
+      captures,
+      followUps,
+      pictures: { fileOf: beyond, scale: beyond },
+      status: { view: options.view ?? beyond },
+      now,
+    },
   });
 }

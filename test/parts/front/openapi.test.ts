@@ -54,6 +54,7 @@ test('it has every route', () => {
     'post /capture',
     'get /capture',
     'head /capture',
+    'post /mcp',
     'get /captures',
     'get /captures/{uuid}',
     'delete /captures/{uuid}',
@@ -76,8 +77,10 @@ test('it has every route', () => {
     'get /status',
     'get /status/engine',
     'get /devices',
+    'get /captures/{uuid}/thumbnail',
     'get /openapi.json',
     'get /healthz',
+    'get /llms.txt',
   ]);
   const ids = operations().map(({ operation }) => operation.operationId);
   expect(new Set(ids).size).toBe(ids.length);
@@ -85,7 +88,7 @@ test('it has every route', () => {
 
 test('only what needs a key, or the admin token, asks for one', () => {
   const open = operations().filter(({ operation }) => operation.security === undefined);
-  const isOpen = ({ path }: { path: string }) => /^\/(files|status|devices|openapi|healthz)/.test(path);
+  const isOpen = ({ path }: { path: string }) => /^\/(files|status|devices|openapi|healthz|llms)/.test(path);
   expect(open.map(({ path }) => path)).toEqual(
     operations()
       .filter(isOpen)
@@ -95,6 +98,16 @@ test('only what needs a key, or the admin token, asks for one', () => {
     const isLink = path === '/capture' && method !== 'post';
     const scheme = path.startsWith('/admin/') ? 'adminToken' : isLink ? 'signedLink' : 'apiKey';
     expect(operation.security, path).toEqual([{ [scheme]: [] }]);
+  }
+});
+
+test('llms.txt names the address of MCP, its tools and every endpoint but those of operators', async () => {
+  const { payload, headers } = await app.inject('/llms.txt');
+  expect(headers['content-type']).toBe('text/plain; charset=utf-8');
+  expect(payload).toContain('https://capture.test/api/mcp');
+  expect(payload).toContain('- capture_page: ');
+  for (const { path, method } of operations()) {
+    expect(payload.includes(`- ${method.toUpperCase()} ${path}: `), path).toBe(!path.startsWith('/admin/'));
   }
 });
 

@@ -1,0 +1,140 @@
+import { once } from 'node:events';
+import process from 'node:process';
+import type { Readable, Writable } from 'node:stream';
+import { Client, ProtocolError, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { type CallToolResult, Server } from '@modelcontextprotocol/server';
+import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { mcpInstructions, mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
+
+/** Of the interface, as the service itself says it. */
+const version = '1.0.0';
+
+/** No capture takes longer, the wait for a renderer included. */
+const callTimeoutMs = 300_000;
+const connectTimeoutMs = 15_000;
+
+export interface McpOptions {
+  /** Address of the service; it may have a path. */
+  readonly url: string;
+  readonly apiKey: string;
+  /** Where the desktop client writes its messages, and reads those of the server: nothing else may be written there. */
+  readonly input: Readable;
+  readonly output: Writable;
+  /** What a person is told. */
+  readonly errors?: Writable;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * A server of the Model Context Protocol for desktop clients, which start a program and talk to it by stdin and stdout: every call goes
+ * to `POST /mcp` of the service. Resolves when the client has closed its side, or the signal aborts.
+ */
+export async function runMcp({
+  url,
+  apiKey,
+  input,
+  output,
+  errors = process.stderr,
+  signal,
+}: McpOptions): Promise<void> {
+  const service = new Service(url, apiKey);
+  const warn = (message: string) => errors.write(`webcapture mcp: ${message}\n`);
+  const server = serveStdio(() => makeServer(service, warn), {
+    transport: new StdioServerTransport(input, output),
+    onerror: ({ message }) => warn(message),
+  });
+  try {
+    const ended = [once(input, 'close'), once(input, 'end'), once(output, 'close')];
+    const aborted = signal === undefined ? [] : [abortOf(signal)];
+    await Promise.race([...ended, ...aborted]);
+  } catch (error) {
+    warn(error instanceof Error ? error.message : String(error));
+  } finally {
+    await server.close();
+    await service.close();
+  }
+}
+
+const abortOf = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/** The tools are those of the service; while it is unavailable, those that this program knows, so that a client that looks once has them. */
+function makeServer(service: Service, warn: (message: string) => void): Server {
+  const info = { name: 'webcapture', title: 'webcapture', version };
+  const server = new Server(info, { capabilities: { tools: {} }, instructions: mcpInstructions });
+  server.setRequestHandler('tools/list', async (_request, { mcpReq }) => {
+    try {
+      return await service.use((client) => client.listTools({}, { signal: mcpReq.signal, timeout: connectTimeoutMs }));
+    } catch (error) {
+      warn(service.explain(error));
+      return { tools: mcpTools.map((tool) => ({ ...tool })) } as never;
+    }
+  });
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }): Promise<CallToolResult> => {
+    try {
+      const { name, arguments: args = {} } = params;
+      const options = { signal: mcpReq.signal, timeout: callTimeoutMs };
+      return await service.use((client) => client.callTool({ name, arguments: args }, options));
+    } catch (error) {
+      // What the service says of the message itself, such as that there is no such tool.
+      if (error instanceof ProtocolError) throw error;
+      const text = service.explain(error);
+      warn(text);
+      return { content: [{ type: 'text', text }], isError: true };
+    }
+  });
+  return server;
+}
+
+/** The service, which may come and go: whoever could not be connected tries again with the next call. */
+class Service {
+  readonly #url: URL;
+  readonly #apiKey: string;
+  #client: Promise<Client> | undefined;
+
+  constructor(url: string, apiKey: string) {
+    this.#url = new URL('mcp', url.endsWith('/') ? url : `${url}/`);
+    this.#apiKey = apiKey;
+  }
+
+  async use<T>(call: (client: Client) => Promise<T>): Promise<T> {
+    const connecting = (this.#client ??= this.#connect());
+    let client: Client;
+    try {
+      client = await connecting;
+    } catch (error) {
+      if (this.#client === connecting) this.#client = undefined;
+      throw error;
+    }
+    return call(client);
+  }
+
+  async #connect(): Promise<Client> {
+    const client = new Client({ name: 'webcapture-cli', version }, { versionNegotiation: { mode: 'auto' } });
+    const requestInit = { headers: { authorization: `Bearer ${this.#apiKey}` } };
+    await client.connect(new StreamableHTTPClientTransport(this.#url, { requestInit }), { timeout: connectTimeoutMs });
+    return client;
+  }
+
+  /** What went wrong between this program and the service, and what to do. */
+  explain(error: unknown): string {
+    const { origin, pathname } = this.#url;
+    const address = `${origin}${pathname}`;
+    const status = error instanceof SdkHttpError ? error.status : undefined;
+    if (status === 401) {
+      return `UNAUTHORIZED: the service at ${address} does not accept the API key. Give "webcapture mcp" one that is valid.`;
+    }
+    if (status !== undefined)
+      return `The service at ${address} answered with the HTTP status ${status}. Try again later.`;
+    const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined };
+    const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
+    return `The service at ${address} is unavailable (${reason}). Check the address, or try again later.`;
+  }
+
+  async close(): Promise<void> {
+    await this.#client?.then((client) => client.close()).catch(() => undefined);
+  }
+}

@@ -1,0 +1,205 @@
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+  ProtocolError,
+  ProtocolErrorCode,
+} from '@modelcontextprotocol/server';
+import { mcpInstructions, type McpToolName, mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { example, failureAnswers } from '../api/answers.ts';
+import { setCaptureHeaders } from '../api/capture.ts';
+import { interfaceVersion } from '../api/meta.ts';
+import { clientGone } from '../http/request-facts.ts';
+import { explainErrors } from '../validation/explain-errors.ts';
+import { callTool, type McpToolsDeps, type ToolCall } from './tools.ts';
+
+export interface McpDeps extends McpToolsDeps {
+  /** Address of the service as clients see it. */
+  readonly publicUrl: string;
+}
+
+/**
+ * POST /mcp: the Model Context Protocol over streamable HTTP, of the revision 2026-07-28 and those before. Without sessions: each
+ * request stands by itself, so that any front can answer it, and each is answered with one JSON message.
+ */
+export function mcpRoute(app: FastifyInstance, deps: McpDeps): void {
+  const { authenticator, publicUrl } = deps;
+  const { origin } = new URL(publicUrl);
+  app.post('/mcp', {
+    schema: mcpDocument,
+    config: { requestExamples, shedsLoad: true },
+    schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, messageSchema)),
+    onRequest: async ({ headers, facts }) => {
+      // The specification asks for it: a page that has rebound its name to this address shows its own origin. Programs send none.
+      if (headers.origin !== undefined && headers.origin !== origin) {
+        throw new ServiceError('FORBIDDEN', 'Pages of this origin may not use this service.');
+      }
+      // What the key may do is for each tool to say.
+      facts.caller = await authenticator.authenticate(headers.authorization, null);
+    },
+    handler: async (request, reply) => {
+      const call: ToolCall = {
+        authorization: request.headers.authorization,
+        facts: request.facts,
+        clientGone: clientGone(reply),
+        validate: (schema, value) => validate(request, schema, value),
+        log: request.log,
+      };
+      const response = await answerMessage(toWebRequest(request, publicUrl, call.clientGone), request.body, () =>
+        serverOf(call, deps),
+      );
+      setCaptureHeaders(reply, request.facts);
+      return sendResponse(reply, response);
+    },
+  });
+}
+
+/** A message of the newest revision, or of one before it; both with the same tools. */
+async function answerMessage(request: Request, message: unknown, makeServer: () => Server): Promise<Response> {
+  if (!(await isLegacyRequest(request, message))) {
+    // Nothing that we list ever changes: nobody has to be told.
+    const handler = createMcpHandler(makeServer, { legacy: 'reject', maxSubscriptions: 0 });
+    return handler.fetch(request, { parsedBody: message });
+  }
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  const server = makeServer();
+  await server.connect(transport);
+  try {
+    return await transport.handleRequest(request, { parsedBody: message });
+  } finally {
+    await server.close();
+  }
+}
+
+function serverOf(call: ToolCall, deps: McpDeps): Server {
+  const server = new Server(
+    { name: 'webcapture', title: 'webcapture', version: interfaceVersion },
+    { capabilities: { tools: {} }, instructions: mcpInstructions },
+  );
+  server.setRequestHandler('tools/list', () => ({ tools: mcpTools.map((tool) => ({ ...tool })) }) as never);
+  server.setRequestHandler('tools/call', ({ params }) => {
+    const { name, arguments: args = {} } = params;
+    if (!isToolName(name)) {
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `There is no tool ${JSON.stringify(name.slice(0, 80))}.`,
+      );
+    }
+    return callTool(name, args, call, deps);
+  });
+  return server;
+}
+
+const isToolName = (name: string): name is McpToolName => mcpTools.some((tool) => tool.name === name);
+
+/** As the body of any other route is validated. */
+function validate(request: FastifyRequest, schema: object, value: unknown): void {
+  const check = request.compileValidationSchema(schema as Record<string, unknown>);
+  if (check(value) === false) {
+    throw new ServiceError('VALIDATION_ERROR', explainErrors(check.errors ?? [], schema));
+  }
+}
+
+function toWebRequest({ headers }: FastifyRequest, publicUrl: string, signal: AbortSignal): Request {
+  const entries = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return new Request(new URL('mcp', `${publicUrl}/`), {
+    method: 'POST',
+    // What a client accepts makes no difference: it gets JSON.
+    headers: { ...Object.fromEntries(entries), accept: 'application/json, text/event-stream' },
+    signal,
+  });
+}
+
+async function sendResponse(reply: FastifyReply, response: Response): Promise<FastifyReply> {
+  const body = await response.text();
+  const type = response.headers.get('content-type');
+  void reply.code(response.status).header('cache-control', 'no-store');
+  if (type !== null) void reply.type(type);
+  return reply.send(body === '' ? undefined : body);
+}
+
+/** One message: batches have left the protocol, and would be a way around the limits of a request. */
+const messageSchema = Type.Object(
+  {
+    jsonrpc: Type.Literal('2.0'),
+    id: Type.Optional(Type.Union([Type.String(), Type.Integer()])),
+    method: Type.Optional(Type.String({ description: 'initialize, tools/list or tools/call, among others.' })),
+    params: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  },
+  { additionalProperties: true, description: 'One JSON-RPC message of the Model Context Protocol.' },
+);
+
+const answerSchema = {
+  type: 'object',
+  required: ['jsonrpc'],
+  properties: { jsonrpc: { const: '2.0' }, id: {}, result: { type: 'object' }, error: { type: 'object' } },
+};
+
+const captureArguments = { url: 'https://example.com/', isFullPage: true };
+
+const requestExamples = {
+  list: example('List the tools', { jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+  capture: example('Capture a page', {
+    jsonrpc: '2.0',
+    id: 2,
+    method: 'tools/call',
+    params: { name: 'capture_page', arguments: captureArguments },
+  }),
+};
+
+const failures = failureAnswers([
+  'VALIDATION_ERROR',
+  'UNAUTHORIZED',
+  'API_KEY_EXPIRED',
+  'API_KEY_REVOKED',
+  'FORBIDDEN',
+  'RATE_LIMIT_EXCEEDED',
+  'QUEUE_FULL',
+  'INTERNAL_ERROR',
+]);
+
+const messageAnswer = (description: string, examples: object) => ({
+  description,
+  content: { 'application/json': { schema: answerSchema, examples } },
+});
+
+/** What the document says of POST /mcp. */
+const mcpDocument = {
+  operationId: 'mcp',
+  tags: ['agents'],
+  summary: 'Model Context Protocol',
+  description: `The Model Context Protocol over streamable HTTP, for agents: one JSON-RPC message in, one out, without sessions. Tools: ${mcpTools.map(({ name }) => name).join(', ')}. A tool that fails returns a result with isError, whose text begins with an error code. Captures cost the same tokens, and have the same limits, as those of POST /capture.`,
+  security: [{ apiKey: [] }],
+  body: messageSchema,
+  response: {
+    200: messageAnswer('The answer to the message.', {
+      ping: example('An empty result', { jsonrpc: '2.0', id: 1, result: {} }),
+    }),
+    202: { description: 'The message was a notification.', type: 'null' },
+    ...failures,
+    400: withMessages(failures[400]),
+    404: messageAnswer('The protocol has no such method.', {
+      method: example('No such method', {
+        jsonrpc: '2.0',
+        id: 1,
+        error: { code: -32_601, message: 'Method not found' },
+      }),
+    }),
+  },
+};
+
+/** Besides the failures of this service, those of the protocol have this status. */
+function withMessages(answer: ReturnType<typeof failureAnswers>[number] | undefined) {
+  const { schema, examples } = answer?.content?.['application/json'] ?? {};
+  return {
+    ...answer,
+    description: `${answer?.description} Or a JSON-RPC error: the message is none of the protocol.`,
+    content: { 'application/json': { schema: { anyOf: [schema, answerSchema] }, examples } },
+  };
+}

@@ -1,0 +1,163 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { type CaptureRequest, captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
+import type { CaptureState } from '@webcapture/shared/api/capture.ts';
+import { maxModelPixels, type McpToolName, mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { captureView } from '@webcapture/shared/captures/view.ts';
+import { lookAgain } from '@webcapture/shared/files/file-store.ts';
+import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { FastifyBaseLogger } from 'fastify';
+import { countCapture, type CaptureRouteDeps } from '../api/capture.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import { type ReadStateDeps, readState } from '../capture/capture-state.ts';
+import { fillInDevice } from '../capture/visitor-rules.ts';
+import type { RequestFacts } from '../http/request-facts.ts';
+import type { ScaledPictures, WantedPicture } from '../pictures/scaled-pictures.ts';
+import { overlayStatus, type StatusView } from '../status-board.ts';
+import { captureText, errorText, extractedText } from './texts.ts';
+
+export interface McpToolsDeps extends ReadStateDeps, Pick<CaptureRouteDeps, 'pipeline' | 'metrics'> {
+  readonly cdnUrl: string;
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly pictures: Pick<ScaledPictures, 'fileOf' | 'scale'>;
+  readonly status: { readonly view: () => StatusView };
+}
+
+/** One call of a tool, with what its HTTP request brings along. */
+export interface ToolCall {
+  readonly authorization: string | undefined;
+  readonly facts: RequestFacts;
+  readonly clientGone: AbortSignal;
+  /** Fills in defaults. Throws a ServiceError VALIDATION_ERROR. */
+  readonly validate: (schema: object, value: unknown) => void;
+  readonly log: FastifyBaseLogger;
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+type Content = CallToolResult['content'][number];
+
+/**
+ * A page beyond this is cut off at the bottom: scaled to the most pixels that models take, 1280 px of it become 784, in which text of a
+ * usual size can still be read.
+ */
+const forModels: WantedPicture = {
+  maxWidth: maxModelPixels,
+  maxHeight: maxModelPixels,
+  maxAspect: 2,
+  type: 'jpeg',
+};
+
+/** Calls a tool. What goes wrong is the result of the call, by which a model can act, and no error of the protocol. */
+export async function callTool(
+  name: McpToolName,
+  args: Arguments,
+  call: ToolCall,
+  deps: McpToolsDeps,
+): Promise<CallToolResult> {
+  try {
+    const given = structuredClone(args);
+    const schema = mcpTools.find((tool) => tool.name === name)?.inputSchema ?? {};
+    call.validate(schema, given);
+    return { content: await tools[name](args, given, call, deps) };
+  } catch (thrown) {
+    const error = toServiceError(thrown);
+    call.facts.code = error.code;
+    if (error.cause !== undefined) call.log.error({ err: error, tool: name, code: error.code }, 'a tool call failed');
+    return { content: [text(errorText(error))], isError: true };
+  }
+}
+
+/** `args` as sent; `filled`: with the defaults of the tool. */
+type Tool = (args: Arguments, filled: Arguments, call: ToolCall, deps: McpToolsDeps) => Promise<Content[]>;
+
+const tools: Readonly<Record<McpToolName, Tool>> = {
+  async capture_page(args, _filled, call, deps) {
+    return capture(args, call, deps, async (state, record) => [
+      text(captureText(state)),
+      ...(record === undefined ? [] : await pictureOf(record, deps)),
+    ]);
+  },
+
+  async extract_page({ links: _links, maxCharacters: _most, ...page }, { links, maxCharacters }, call, deps) {
+    const extract = links === true ? ['markdown', 'links'] : ['markdown'];
+    // The picture comes along anyhow: a small one.
+    const body = { ...page, extract, format: 'jpeg', quality: 50 };
+    return capture(body, call, deps, async (state) => [
+      text(captureText(state)),
+      text(extractedText('extracted' in state ? state.extracted : null, Number(maxCharacters))),
+    ]);
+  },
+
+  async capture_pdf(args, _filled, call, deps) {
+    return capture({ ...args, format: 'pdf' }, call, deps, async (state) => [text(captureText(state))]);
+  },
+
+  async get_capture({ uuid }, { includeImage }, { authorization, facts }, deps) {
+    const { account } = await deps.authenticator.authenticate(authorization, 'read');
+    const record = await readState(deps, account.id, String(uuid));
+    facts.account = account.id;
+    facts.record = record;
+    const view = captureView(record, { cdnUrl: deps.cdnUrl, now: deps.now() });
+    return [text(captureText(view)), ...(includeImage === true ? await pictureOf(record, deps) : [])];
+  },
+
+  async list_regions(_args, _filled, _call, { status }) {
+    const prefix = 'engine.';
+    const { components = [] } = overlayStatus(status.view());
+    const regions = components.filter(({ name }) => name.startsWith(prefix));
+    const lines = regions.map(
+      ({ name, status: state, message }) =>
+        `- ${name.slice(prefix.length)}: ${state}${message === undefined ? '' : ` (${message})`}`,
+    );
+    return [text(['Regions (the option region; auto chooses one):', ...lines].join('\n'))];
+  },
+};
+
+const text = (words: string): Content => ({ type: 'text', text: words });
+
+/** Sends a body through the pipeline of POST /capture, as if it had come there. */
+async function capture(
+  given: Arguments,
+  { authorization, facts, clientGone, validate }: ToolCall,
+  deps: McpToolsDeps,
+  use: (state: CaptureState, record: CaptureRecord | undefined) => Promise<Content[]>,
+): Promise<Content[]> {
+  const body: Record<string, unknown> = structuredClone(given);
+  fillInDevice(body);
+  validate(captureRequestSchema, body);
+  const request = { body: body as unknown as CaptureRequest, authorization, idempotencyKeys: [], clientGone };
+  const { pipeline } = deps;
+  return countCapture(
+    request,
+    facts,
+    deps,
+    () => pipeline.capture(request, facts),
+    async (answer) => {
+      // Nobody reads what comes of it.
+      if (answer === null || answer.data === null) return [];
+      return use(answer.data, answer.record);
+    },
+  );
+}
+
+/** The picture of a capture, and how much of it is shown; why there is none, where there is none: the capture is there all the same. */
+async function pictureOf(record: CaptureRecord, { pictures }: McpToolsDeps): Promise<Content[]> {
+  try {
+    return await lookAgain(async () => {
+      const file = await pictures.fileOf(record);
+      const { picture, shown } = await pictures.scale(file, forModels, record.account);
+      const size = `${shown.width} × ${shown.height} px`;
+      const isCut = shown.shownHeight < file.height;
+      const isScaled = shown.width < file.width;
+      const words = isCut
+        ? `The image shows the top ${shown.shownHeight} of ${file.height} px of the page, at ${size}. Capture parts of it with selector, or read it with extract_page.`
+        : isScaled
+          ? `The image is scaled down to ${size}.`
+          : `The image has its full size, ${size}.`;
+      return [text(words), { type: 'image', data: picture.toString('base64'), mimeType: 'image/jpeg' }];
+    });
+  } catch (thrown) {
+    if (!(thrown instanceof ServiceError)) throw thrown;
+    return [text(`The image cannot be shown here: ${thrown.message}`)];
+  }
+}
