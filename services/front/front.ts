@@ -46,6 +46,7 @@ import { ResponseCache } from './capture/response-cache.ts';
 import { buildApp } from './server.ts';
 import { SignedLinks } from './signed-links.ts';
 import { overlayStatus, StatusBoard } from './status-board.ts';
+import { HistoryBoard } from './status-history.ts';
 
 /** What a front is put together from, once it is connected. */
 interface FrontParts {
@@ -89,6 +90,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   }
   void fleet.follow(session, { log, signal });
   void board.follow(session, { log, signal });
+  const history = new HistoryBoard();
+  void history.follow(session, { log, signal });
 
   const captures = new Captures(session);
   const inFlight = new InFlight();
@@ -264,6 +267,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     usage: { authenticator, usage, limiter, now },
     admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, now },
     status: board,
+    statusPage: { history, now },
   });
   app.addHook('onClose', async () => {
     await resultQueue.close();

@@ -15,6 +15,7 @@ import { devicesRoute } from './api/devices.ts';
 import { keysRoutes, type KeysDeps } from './api/keys.ts';
 import { documentOptions, metaRoutes } from './api/meta.ts';
 import { signingSecretRoute, type SigningSecretDeps } from './api/signing-secret.ts';
+import { statusPageRoutes, type StatusPageDeps } from './api/status-page.ts';
 import { statusRoutes } from './api/status.ts';
 import { usageRoute, type UsageDeps } from './api/usage.ts';
 import { webhooksRoutes, type WebhooksDeps } from './api/webhooks.ts';
@@ -57,6 +58,7 @@ interface AppDeps {
   readonly usage: UsageDeps;
   readonly admin: AdminDeps;
   readonly status: { readonly view: () => StatusView };
+  readonly statusPage: Pick<StatusPageDeps, 'history' | 'now'>;
 }
 
 /** The HTTP application of a front, ready to listen or to be injected into; it opens no port by itself. */
@@ -129,6 +131,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   usageRoute(app, deps.usage);
   await adminRoutes(app, deps.admin);
   statusRoutes(app, deps.status);
+  statusPageRoutes(app, { ...deps.statusPage, status: deps.status, publicUrl: http.publicUrl });
   devicesRoute(app);
   await metaRoutes(app);
   // Without an admin token nothing is there, whatever the method.

@@ -118,7 +118,8 @@ function nextIncidents(incidents: readonly StoredIncident[], span: Span, at: num
   const [latest, ...older] = incidents;
   const isOpen = latest !== undefined && latest.endedAt === null;
   if (span.status === 'operational') return isOpen ? [{ ...latest, endedAt: at }, ...older] : incidents;
-  if (isOpen) return [withUpdate(latest, span, at), ...older];
+  if (isOpen)
+    return latest.updates.at(-1)?.status === span.status ? incidents : [withUpdate(latest, span, at), ...older];
   if (latest !== undefined && goesOn(incidents, at)) {
     const again = { ...latest, endedAt: null, interruptions: latest.interruptions + 1 };
     return [withUpdate(again, span, at), ...older];
@@ -137,7 +138,6 @@ function goesOn(incidents: readonly StoredIncident[], at: number): boolean {
 
 function withUpdate(incident: StoredIncident, span: Span, at: number): StoredIncident {
   const { status } = span;
-  if (incident.updates.at(-1)?.status === status) return incident;
   const message = clip(span.message);
   // The first ones say how it came, the last one how it stands.
   const updates = [...incident.updates.slice(0, maxUpdates - 1), { at, status, message }];

@@ -75,6 +75,8 @@ test('it has every route', () => {
     'delete /admin/keys/{id}',
     'get /status',
     'get /status/engine',
+    'get /status/history.json',
+    'get /status/feed.xml',
     'get /devices',
     'get /openapi.json',
     'get /healthz',
