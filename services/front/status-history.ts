@@ -48,8 +48,8 @@ export class HistoryBoard {
 const dayMs = 86_400_000;
 
 /**
- * The history as it is served. While the controller publishes the status, what it has not written yet is taken from there; else the
- * time since its last word is one without data.
+ * The history as it is served. What the controller has not written yet is taken from the status that it publishes; when it publishes none
+ * any more, the time since the last one is without data.
  *
  * @param now Unix milliseconds, by the server's clock
  */
@@ -60,14 +60,14 @@ export function historyView(
 ): StatusHistory {
   const first = dateOf(now - (historyDays - 1) * dayMs);
   const today = dateOf(now);
-  const isFresh = report !== null && reportAgeMs <= statusStaleMs;
   const components = histories
     .map((stored) => {
       const current = report?.components.find(({ name }) => name === stored.name);
-      if (!isFresh || current === undefined) return { history: stored, until: now };
+      if (report === null || current === undefined) return { history: stored, until: now };
       const history = observedTo(stored, now - reportAgeMs - (report.at - Date.parse(current.lastCheckedAt)));
       // What comes next has only not been seen yet: a bucket is tried every half a minute.
-      return { history, until: now - history.observedUntil > 2 * statusStaleMs ? now : history.observedUntil };
+      const isFollowed = reportAgeMs <= statusStaleMs && now - history.observedUntil <= 2 * statusStaleMs;
+      return { history, until: isFollowed ? history.observedUntil : now };
     })
     .map(({ history, until }) => {
       const days = history.days.filter(({ date }) => date >= first && date <= today);

@@ -33,7 +33,7 @@ const maxUpdates = 6;
 const maxMessageBytes = 200;
 
 /** What is found when nobody has looked before, as at the start of everything, is an incident once it has lasted so long. */
-export const startMs = 2 * 60_000;
+const startMs = 2 * 60_000;
 
 /** A history that is further ahead than this was written by a clock that was wrong. */
 export const maxAheadMs = 10 * 60_000;

@@ -62,7 +62,7 @@ export function renderPage(status: OverallStatus, history: StatusHistory, public
 <script type="module" src="status/${scriptName}"></script>
 </head>
 <body>
-<header><p class="brand"><img alt="" src="${icon}" width="28" height="28"><span>webcapture</span> status</p><a href="status/feed.xml">Feed of incidents</a></header>
+<header><p class="brand"><img alt="" src="${icon}" width="28" height="28"><span>webcapture</span> status</p><a href="status/feed.xml" data-path="status/feed.xml">Feed of incidents</a></header>
 <main>
 <div id="banner" role="status">${render.renderBanner(model)}</div>
 <p id="checked">${render.renderChecked(model)}</p>
@@ -72,7 +72,7 @@ export function renderPage(status: OverallStatus, history: StatusHistory, public
 <p class="legend" aria-hidden="true"><span class="operational">Operational</span><span class="degraded_performance">Degraded</span><span class="partial_outage">Partial outage</span><span class="major_outage">Major outage</span><span class="unknown">No data</span></p>
 <section><h2>Past incidents</h2><div id="past">${render.renderPast(history)}</div></section>
 </main>
-<footer><p>All times and days are in UTC. Uptime is the share of the observed time without an outage. No data: nobody observed the component.</p><p><a href="status">Status as JSON</a> <a href="status/history.json">History as JSON</a> <a href="status/feed.xml">Atom feed</a> <a href="docs">API reference</a></p></footer>
+<footer><p>All times and days are in UTC. Uptime is the share of the observed time without an outage. No data: nobody observed the component.</p><p><a href="status" data-path="status">Status as JSON</a> <a href="status/history.json" data-path="status/history.json">History as JSON</a> <a href="status/feed.xml" data-path="status/feed.xml">Atom feed</a> <a href="docs" data-path="docs">API reference</a></p></footer>
 </body>
 </html>
 `;

@@ -38,6 +38,10 @@ export function createClient() {
         const body = (await response.json()) as Partial<T> | null;
         if (body === null || !isValid(body)) throw new Error(`${base + path} is something else`);
         bases = [base, ...bases.filter((each) => each !== base)];
+        // A copy of the page has nothing else beside it than its script.
+        for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-path]')) {
+          link.href = base + (link.dataset['path'] ?? '');
+        }
         return body as T;
       } catch (error) {
         failure = error;

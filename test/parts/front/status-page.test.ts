@@ -265,6 +265,12 @@ describe('elsewhere', () => {
     const { page } = await open(`${files.base}/status.html`);
     await isAlive(page);
     expect(await page.locator('#checked time').getAttribute('datetime')).toMatch(new RegExp(`^${at}`));
+    expect(
+      await page
+        .locator('footer a')
+        .first()
+        .evaluate(({ href }: HTMLAnchorElement) => href),
+    ).toBe(`${url}/status`);
 
     await page.route(`${url}/**`, (route) => route.abort());
     await page.goto(`${files.base}/status.html`);

@@ -10,7 +10,7 @@ const day = 24 * 60 * minute;
 /** What was not operational: the component, hours before now, and the states by their minutes. */
 type Trouble = readonly [string, number, readonly (readonly [StatusValue, number, string])[]];
 
-export const hostile =
+const hostile =
   '<img src=x onerror="document.title=1"><script>document.title=2</script>\u202e\u2066txt.exe &amp; "quoted"';
 
 const troubles: readonly Trouble[] = [

@@ -52,7 +52,7 @@ describe('the history as it is served', () => {
 
   test('is without data from the last word on when the controller is gone, also over the end of a day', () => {
     const status = { report: report(), reportAgeMs: 31_000 };
-    expect(viewOf(stored(), status)?.days.at(-1)).toEqual({ date: '2026-03-10', operational: 43_000, noData: 200 });
+    expect(viewOf(stored(), status)?.days.at(-1)).toEqual({ date: '2026-03-10', operational: 43_169, noData: 31 });
     const before = stored({ days: [{ date: '2026-03-08', ms: [hour, 0, 0, 0] }], observedUntil: now - 60 * hour });
     expect(viewOf(before, status)?.days.map(({ date, noData }) => [date, noData])).toEqual([
       ['2026-03-08', 82_800],
