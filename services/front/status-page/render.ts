@@ -160,7 +160,10 @@ export function renderHead(component: ComponentStatus, model: PageModel): string
   const since = `${model.isSilent ? 'No answer' : 'No word'} since ${clockTime(at, new Date().toISOString())} UTC`;
   const isUp = state === 'operational';
   const time = responseTimeMs === undefined || !isUp || isUnheard ? '' : `<span class="ms">${responseTimeMs} ms</span>`;
-  const why = message === undefined || (isUp && !isUnheard) ? '' : `<p class="message">${foreign(message)}</p>`;
+  const why =
+    message === undefined || (isUp && (!isUnheard || model.isSilent))
+      ? ''
+      : `<p class="message">${foreign(message)}</p>`;
   return `<h3>${escapeHtml(componentLabel(name))}</h3>${time}<span class="state ${isUnheard ? 'unknown' : state}">${isUnheard ? since : stateLabel(state)}</span>${why}`;
 }
 
@@ -217,7 +220,10 @@ export function barClasses(day: HistoryDay): string {
 export function renderHistory(name: string, history: StatusHistory): string {
   const component = history.components.find((each) => each.name === name);
   if (component === undefined) {
-    const why = name === 'api' ? 'The API answers for itself; its past is not recorded.' : 'Nothing is recorded yet.';
+    const why =
+      name === 'api'
+        ? 'There is no history of the API: a front knows only that it answers.'
+        : 'Nothing is recorded yet.';
     return `<p class="unrecorded">${why}</p>`;
   }
   const days = lastDays(component.days, history.generatedAt);
