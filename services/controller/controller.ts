@@ -25,6 +25,7 @@ import { LatestReading } from './health/facts.ts';
 import { createControllerMetrics } from './health/metrics.ts';
 import { Publisher, StatusWriter } from './health/publisher.ts';
 import { answerScale } from './health/scale.ts';
+import { StatusHistory } from './health/status-history.ts';
 import { StorageProbe } from './health/storage-probe.ts';
 import { CanaryResults } from './jobs/canary.ts';
 import { Provisioner } from './provisioner.ts';
@@ -121,7 +122,8 @@ function buildParts(
   const lease = new Lease(natsLeaseStore(live, times.lease), holder, times.lease);
   const clusters = new ClusterReports(config.kubernetes !== null);
   const writer = new StatusWriter(live, lease);
-  const shared = { ...context, live, fleet, storage, canaryResults, metrics, clusters };
+  const history = new StatusHistory({ db: new Entries(session, 'db'), live, lease, now: session.now });
+  const shared = { ...context, live, fleet, storage, canaryResults, metrics, clusters, history };
   const own = fleetValuesOf(config);
   const { namespace = '', release = config.pod } = config.kubernetes ?? {};
   const name = [namespace, release].filter((part) => part !== '').join('/');
@@ -149,7 +151,7 @@ function buildParts(
       backgroundSlots: config.backgroundSlots,
       canaries: canaryResults,
     }),
-    publisher: new Publisher({ lease, writer, metrics, log, statusMs: times.statusMs }),
+    publisher: new Publisher({ lease, writer, history, metrics, log, statusMs: times.statusMs }),
   };
 }
 
@@ -185,10 +187,12 @@ async function runOthers(
   leadFleet: ElectionOptions['lead'],
   { onHang, signal }: { onHang: OnHang; signal: AbortSignal },
 ): Promise<void> {
-  const { config, session, lease, record, provisioner, times, log } = parts;
+  const { config, session, lease, record, history, provisioner, times, log } = parts;
   while (!provisioner.canElect && !signal.aborted) await delay(50, signal);
   // An election that begins without it would be put off.
   await record.look().catch(() => undefined);
+  // Before this process can overwrite it.
+  await history.look().catch(() => undefined);
   const provisioned = untilProvisioned(parts, signal);
   const runInCluster = async () => {
     if (config.kubernetes === null || signal.aborted) return;

@@ -22,6 +22,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { ControllerConfig } from './config.ts';
 import type { LatestReading } from './health/facts.ts';
 import type { ControllerMetrics } from './health/metrics.ts';
+import type { StatusHistory } from './health/status-history.ts';
 import { auditIfDue, createAuditMetrics } from './jobs/audit.ts';
 import { type CanaryResults, canaryRounds } from './jobs/canary.ts';
 import { settleDeadLetters } from './jobs/dead-letters.ts';
@@ -45,6 +46,9 @@ import type { ControllerTimes } from './times.ts';
 /** How often it is looked whether an audit is due. */
 const auditCheckMs = 60_000;
 
+/** How often it is looked whether the history of a component has something to be written. */
+const historyCheckMs = 1000;
+
 /** Renderers look into every shard themselves when they hear nothing for a minute. */
 const regionSignalsIntervalMs = 5000;
 
@@ -57,6 +61,7 @@ export interface LeaderParts {
   readonly live: Entries;
   readonly fleet: Fleet;
   readonly latest: LatestReading;
+  readonly history: StatusHistory;
   readonly canaryResults: CanaryResults;
   readonly provisioner: Provisioner;
   readonly metrics: ControllerMetrics;
@@ -117,7 +122,7 @@ type LeaderJobs = ReturnType<typeof buildJobs>;
 
 /** All but the tasks: jobs that are repeated, canaries, orphan collection, and dead letters as they come. Never throws. */
 async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
-  const { session, fleet, provisioner, latest, config, regions, times, metrics, log } = jobs;
+  const { session, fleet, provisioner, latest, history, config, regions, times, metrics, log } = jobs;
   const { signal } = term;
   const every = (everyMs: number, what: string, run: () => Promise<unknown>) =>
     repeat({ what, everyMs, signal, log }, run);
@@ -130,6 +135,7 @@ async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
     await provisioner.run();
     if (term.holds()) await removeRetiredDurables(session, regions, log);
   };
+  history.begin();
   const canaries = {
     intervalMs: config.canaryIntervalMs,
     retryMs: times.canaryRetryMs,
@@ -143,6 +149,7 @@ async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
     every(times.expiryMs, 'expiry of captures', () => expiries.pass(term)),
     every(times.expandDaysMs, 'expansion of daily expiry entries', () => expiries.expandDays(term)),
     every(auditCheckMs, 'audit of capture records', () => auditIfDue(jobs, times.recordAuditMs, term)),
+    every(historyCheckMs, 'writing the history of the status', () => history.write(term)),
     every(streamSizesIntervalMs, 'measuring the streams', () => measureStreams(jobs, term)),
     collectOrphans(jobs, config.reconcileIntervalMs, term),
     settleDeadLetters(jobs, term),

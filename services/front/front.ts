@@ -52,6 +52,7 @@ import { ResponseCache } from './capture/response-cache.ts';
 import { buildApp } from './server.ts';
 import { SignedLinks } from './signed-links.ts';
 import { overlayStatus, StatusBoard } from './status-board.ts';
+import { HistoryBoard } from './status-history.ts';
 
 /** What a front is put together from, once it is connected. */
 interface FrontParts {
@@ -95,6 +96,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   }
   void fleet.follow(session, { log, signal });
   void board.follow(session, { log, signal });
+  const history = new HistoryBoard();
+  void history.follow(session, { log, signal });
 
   const captures = new Captures(session);
   const inFlight = new InFlight();
@@ -284,6 +287,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       status: board,
       now,
     },
+    statusPage: { history, now },
   });
   app.addHook('onClose', async () => {
     pictures.close();

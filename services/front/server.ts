@@ -16,6 +16,7 @@ import { keysRoutes, type KeysDeps } from './api/keys.ts';
 import { llmsRoute } from './api/llms.ts';
 import { documentOptions, metaRoutes } from './api/meta.ts';
 import { signingSecretRoute, type SigningSecretDeps } from './api/signing-secret.ts';
+import { statusPageRoutes, type StatusPageDeps } from './api/status-page.ts';
 import { statusRoutes } from './api/status.ts';
 import { thumbnailRoute, type ThumbnailDeps } from './api/thumbnail.ts';
 import { usageRoute, type UsageDeps } from './api/usage.ts';
@@ -62,6 +63,7 @@ interface AppDeps {
   readonly status: { readonly view: () => StatusView };
   readonly thumbnails: ThumbnailDeps;
   readonly mcp: McpDeps;
+  readonly statusPage: Pick<StatusPageDeps, 'history' | 'now'>;
 }
 
 /** The HTTP application of a front, ready to listen or to be injected into; it opens no port by itself. */
@@ -135,6 +137,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   usageRoute(app, deps.usage);
   await adminRoutes(app, deps.admin);
   statusRoutes(app, deps.status);
+  statusPageRoutes(app, { ...deps.statusPage, status: deps.status, publicUrl: http.publicUrl });
   devicesRoute(app);
   thumbnailRoute(app, deps.thumbnails);
   await metaRoutes(app);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { StatusHistory } from '@webcapture/shared/api/status-history.ts';
 import type { OverallStatus } from '@webcapture/shared/api/status.ts';
 import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
@@ -72,6 +73,16 @@ describe('the controller', () => {
     const short = await api.captured(cached);
     const persistence = { enabled: true, refreshInterval: intervalMs / 1000 };
     const lasting = await api.captured({ url: site().url('/quadrants'), persistence });
+    const history = async () => (await (await fetch(`${url}/status/history.json`)).json()) as StatusHistory;
+    const unseenSeconds = ({ components }: StatusHistory) =>
+      components
+        .filter(({ name }) => name === 'queue')
+        .flatMap(({ days }) => days.map(({ noData = 0 }) => noData))
+        .reduce((sum, each) => sum + each, 0);
+    const before = await until('the history to have begun', async () => {
+      const found = await history();
+      return found.components.length > 0 && found;
+    });
     await controller.kill('SIGKILL');
     const killedAt = performance.now();
     for (let round = 0; round < 3; round++) {
@@ -96,6 +107,8 @@ describe('the controller', () => {
       intervalMs: 500,
     });
     expect(await books.record(lasting.uuid)).not.toHaveProperty('refresh');
+    // Nobody has looked meanwhile.
+    expect(unseenSeconds(await history()) - unseenSeconds(before)).toBeGreaterThan(20);
     await controller.start();
     const refreshed = await until('the refresh that was due', async () => {
       const record = await books.record(lasting.uuid);
@@ -108,6 +121,8 @@ describe('the controller', () => {
     expect(await api.captured(cached)).toMatchObject({ fromCache: false, tokenCost: 1 });
     await operational();
     await expectBalance(fleet());
+    // It has come back to a fleet that was well all the time.
+    expect((await history()).incidents).toEqual(before.incidents);
   });
 
   test('that is told to stop goes in order', async () => {

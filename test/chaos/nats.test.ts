@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import type { StatusHistory } from '@webcapture/shared/api/status-history.ts';
 import type { ComponentStatus, OverallStatus } from '@webcapture/shared/api/status.ts';
 import { Picture } from '../harness/picture.ts';
 import { until } from '../harness/until.ts';
@@ -105,10 +106,18 @@ test('away: captures fail closed and say that they can be sent again, status say
   expect(engine.name).toBe('engine');
   expect(response.status).toBe(engine.status === 'operational' ? 200 : 503);
   expect(engine).toEqual(status.components?.find(({ name }) => name === 'engine'));
+  const awayUntil = Date.now();
   await nats.start();
   await recovered();
   await operational();
   await expectBalance(fleet());
+  // Nobody could write it down while it lasted.
+  const incident = await until('the incident in the history', async () => {
+    const { incidents } = (await (await fetch(`${url}/status/history.json`)).json()) as StatusHistory;
+    return incidents.find(({ component, endedAt }) => component === 'queue' && Date.parse(endedAt ?? '') > awayUntil);
+  });
+  expect(incident.status).toBe('major_outage');
+  expect(Date.parse(incident.startedAt)).toBeLessThan(awayUntil);
 });
 
 test('hung, with its connections up: status says so soon, and what waits meanwhile is answered', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import type { StatusHistory } from '@webcapture/shared/api/status-history.ts';
 import type { ComponentStatus, OverallStatus } from '@webcapture/shared/api/status.ts';
 import { outcomeOf } from '../harness/api.ts';
 import { fastest } from '../harness/fastest.ts';
@@ -131,6 +132,7 @@ describe('status', () => {
     const { api, renderer } = fleet();
     await fleet().operational();
     const killedAt = performance.now();
+    const killedTime = Date.now();
     await renderer('us-east').kill('SIGKILL');
     const { status } = await until(
       '/status to turn',
@@ -167,6 +169,22 @@ describe('status', () => {
     await fleet().serving('us-east', 1);
     await fleet().operational();
     expect((await api.captured({ url: site().url('/colour'), region: 'us-east' })).region).toBe('us-east');
+
+    const incident = await until('the incident to be over', async () => {
+      const response = await api.request('/status/history.json');
+      const history = (await response.json()) as StatusHistory;
+      expect(check.problems({ ...json, status: 200, path: '/status/history.json', body: history })).toEqual([]);
+      return history.incidents.find(({ component: name, endedAt }) => name === 'engine.us-east' && endedAt !== null);
+    });
+    expect(incident).toMatchObject({
+      status: 'major_outage',
+      message: expect.stringMatching(/^0 of 1 renderers healthy/),
+    });
+    const [startedAt, endedAt] = [incident.startedAt, incident.endedAt ?? ''].map((time) => Date.parse(time));
+    expect(startedAt).toBeGreaterThan(killedTime - 1000);
+    expect(endedAt).toBeGreaterThan(startedAt ?? Infinity);
+    expect(await (await api.request('/status/feed.xml')).text()).toContain('<title>US East: major outage (resolved)');
+    expect(await (await api.request('/status.html')).text()).toContain(`id="${incident.id}"`);
   });
 
   test('a capture that was waiting for the renderer that died does not wait for ever', async () => {

@@ -1,4 +1,4 @@
-import type { ComponentStatus, StatusReport } from '@webcapture/shared/api/status.ts';
+import { type ComponentStatus, statusKey, type StatusReport } from '@webcapture/shared/api/status.ts';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import type { Entries } from '@webcapture/shared/nats/entries.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
@@ -6,18 +6,20 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Lease } from '../leader/lease.ts';
 import type { Facts } from './facts.ts';
 import type { ControllerMetrics } from './metrics.ts';
+import type { StatusHistory } from './status-history.ts';
 import { badness } from './verdict.ts';
 
 export interface PublisherParts {
   readonly lease: Pick<Lease, 'holds'>;
   readonly writer: StatusWriter;
+  readonly history: Pick<StatusHistory, 'observe'>;
   readonly metrics: ControllerMetrics;
   readonly log: Logger;
   /** How often the status is written when nothing changes. */
   readonly statusMs: number;
 }
 
-/** Publishes what was decided: metrics by every controller, status and log by the leader alone. */
+/** Publishes what was decided: metrics and what may go into the history by every controller, status and log by the leader alone. */
 export class Publisher {
   readonly #parts: PublisherParts;
   readonly #changes: ChangeLog;
@@ -35,6 +37,7 @@ export class Publisher {
     metrics.showFacts(facts);
     metrics.leader.set(leading ? 1 : 0);
     metrics.showReport(leading ? report : null);
+    if (report !== null) this.#parts.history.observe(report);
     if (!leading) {
       this.#changes.forget();
       writer.forget();
@@ -90,8 +93,6 @@ export class ChangeLog {
     this.#states.clear();
   }
 }
-
-const statusKey = 'status';
 
 const timeoutMs = 2000;
 

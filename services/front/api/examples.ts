@@ -1,6 +1,7 @@
 import type { AccountView, UsageView } from '@webcapture/shared/api/account.ts';
 import type { KeyView, NewKeyView } from '@webcapture/shared/api/api-key.ts';
 import type { CaptureResult, CaptureState, FailedCapture, PendingCapture } from '@webcapture/shared/api/capture.ts';
+import type { StatusHistory } from '@webcapture/shared/api/status-history.ts';
 import type { OverallStatus } from '@webcapture/shared/api/status.ts';
 import type { WebhookSecretView } from '@webcapture/shared/api/webhook.ts';
 import { example } from './answers.ts';
@@ -179,6 +180,39 @@ export const statusExamples: Readonly<Record<'operational' | 'outage', OverallSt
     ],
     lastCheckedAt,
   },
+};
+
+export const statusHistoryExample: StatusHistory = {
+  generatedAt: '2025-08-19T09:30:00.000Z',
+  components: [
+    {
+      name: 'engine.us-east',
+      observedUntil: '2025-08-19T09:29:57.000Z',
+      uptimePercent: 99.29,
+      days: [
+        { date: '2025-08-18', operational: 86_400 },
+        { date: '2025-08-19', operational: 33_351, major_outage: 846 },
+      ],
+    },
+  ],
+  incidents: [
+    {
+      id: 'engine.us-east.20250819T061500000Z',
+      component: 'engine.us-east',
+      status: 'major_outage',
+      startedAt: '2025-08-19T06:15:00.000Z',
+      endedAt: '2025-08-19T06:29:06.000Z',
+      message: '0 of 2 renderers healthy: 2 missing',
+      updates: [
+        {
+          at: '2025-08-19T06:15:00.000Z',
+          status: 'major_outage',
+          message: '0 of 2 renderers healthy: 2 missing',
+        },
+      ],
+      interruptions: 0,
+    },
+  ],
 };
 
 /** What the document shows of accounts and keys. A test holds each of these against the schema that it stands beside. */

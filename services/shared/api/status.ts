@@ -5,7 +5,8 @@ import { type Static, Type } from 'typebox';
 export const statusValues = ['operational', 'degraded_performance', 'partial_outage', 'major_outage'] as const;
 export type StatusValue = (typeof statusValues)[number];
 
-const status = () => Type.Unsafe<StatusValue>({ type: 'string', enum: [...statusValues] });
+/** Of the schemas of this interface. */
+export const status = () => Type.Unsafe<StatusValue>({ type: 'string', enum: [...statusValues] });
 
 export const componentStatusSchema = Type.Object({
   name: Type.String({ description: 'Name of the component: api, queue, storage, engine, or engine.<region>.' }),
@@ -29,7 +30,10 @@ export function worse(a: StatusValue, b: StatusValue): StatusValue {
   return statusValues.indexOf(a) >= statusValues.indexOf(b) ? a : b;
 }
 
-/** What the controller's fleet leader writes under `status` in `KV_live`: the word that every front serves. */
+/** Of the bucket `live`. */
+export const statusKey = 'status';
+
+/** What the controller's fleet leader writes under {@link statusKey} in `KV_live`: the word that every front serves. */
 export interface StatusReport {
   /** Queue, storage, engine and engine.<region>; the front adds `api`, which it knows best itself. */
   readonly components: readonly ComponentStatus[];

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ComponentHistory, historyKey } from '@webcapture/shared/api/status-history.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { heartbeatFreshMs } from '@webcapture/shared/queue/heartbeat.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
@@ -105,4 +107,16 @@ test('renderers that come back show as well', async () => {
     'degraded_performance→major_outage',
     'major_outage→operational',
   ]);
+});
+
+test('and all of that is in the history', async () => {
+  const history = await until('the incident to be over', async () => {
+    const found = (await new Entries(session, 'db').get<ComponentHistory>(historyKey('engine.us-east')))?.value;
+    return found?.incidents[0]?.endedAt !== null && found;
+  });
+  expect(history.status).toBe('operational');
+  const [incident] = history.incidents;
+  expect(incident?.status).toBe('major_outage');
+  expect(incident?.updates.map(({ status }) => status)).toEqual(['degraded_performance', 'major_outage']);
+  expect(incident?.updates[0]?.message).toMatch(/us-east-2 has not been heard/);
 });

@@ -13,6 +13,7 @@ import type { ClientLimitOptions } from '../../../services/front/http/client-lim
 import { createFrontMetrics } from '../../../services/front/metrics.ts';
 import { buildApp } from '../../../services/front/server.ts';
 import type { StatusView } from '../../../services/front/status-board.ts';
+import { HistoryBoard } from '../../../services/front/status-history.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 
 /** Most tests send more that is wrong than any client would. */
@@ -30,6 +31,9 @@ export function buildAppAlone(
   options: {
     key?: KeyRecord;
     view?: () => StatusView;
+    history?: HistoryBoard;
+    publicUrl?: string;
+    now?: () => number;
     trustProxy?: boolean;
     proxyHops?: number;
     maxConnectionsPerAddress?: number;
@@ -111,7 +115,7 @@ export function buildAppAlone(
   });
   return buildApp({
     http: {
-      publicUrl: 'https://capture.test/api',
+      publicUrl: options.publicUrl ?? 'https://capture.test/api',
       trustProxy: options.trustProxy ?? false,
       proxyHops: options.proxyHops ?? 1,
       maxConnectionsPerAddress: options.maxConnectionsPerAddress ?? 256,
@@ -165,5 +169,6 @@ export function buildAppAlone(
       status: { view: options.view ?? beyond },
       now,
     },
+    statusPage: { history: options.history ?? new HistoryBoard(), now: options.now ?? now },
   });
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ComponentHistory, historyKey, type StatusHistory } from '@webcapture/shared/api/status-history.ts';
 import type { StatusReport } from '@webcapture/shared/api/status.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { until } from '../../harness/until.ts';
@@ -46,6 +47,31 @@ test('the status is the word of the controller', async () => {
   expect([engine.status, await engine.json()]).toEqual([200, component('engine')]);
 });
 
+test('the history is that of the controller, also where another region is forgotten', async () => {
+  const db = new Entries(stand.nats.session, 'db');
+  const now = Date.now();
+  const days = [{ date: new Date(now).toISOString().slice(0, 10), ms: [1000, 0, 0, 0] }];
+  const entry = (name: string): ComponentHistory => ({
+    format: 1,
+    name,
+    status: 'operational',
+    observedUntil: now,
+    days,
+    incidents: [],
+  });
+  for (const name of ['queue', 'engine.us-east']) await db.put(historyKey(name), entry(name));
+  // Of a later version, perhaps.
+  await db.put(historyKey('engine'), { ...entry('engine'), format: 2 });
+  await until('both to be served', async () => String(await recorded()) === 'queue,engine.us-east');
+  await db.delete(historyKey('engine.us-east'));
+  await until('one to be served', async () => String(await recorded()) === 'queue');
+});
+
+const recorded = async () => {
+  const response = await stand.call('/status/history.json', { key: null });
+  return ((await response.json()) as StatusHistory).components.map(({ name }) => name);
+};
+
 test('while NATS is away requests are refused within seconds, and the status says so', async () => {
   await stand.nats.kill();
   const start = performance.now();
@@ -69,6 +95,11 @@ test('while NATS is away requests are refused within seconds, and the status say
   // A load balancer leaves it where it is: the other fronts have no NATS either, and somebody must say so.
   const health = await stand.call('/healthz', { key: null });
   expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }]);
+  // The page comes all the same, with what is known and what was known last.
+  const page = await (await stand.call('/status.html', { key: null })).text();
+  expect(page).toMatch(/<h1>Major outage<\/h1><p>Affected: API, Queue/);
+  expect(page).toContain('Out of reach');
+  expect(page).toContain('id="days-queue" data-name="queue"><div class="bars"');
   await stand.nats.start();
   await until('captures to work again', async () => (await stand.capture({ url })).status === 200);
 });

@@ -76,6 +76,8 @@ test('it has every route', () => {
     'delete /admin/keys/{id}',
     'get /status',
     'get /status/engine',
+    'get /status/history.json',
+    'get /status/feed.xml',
     'get /devices',
     'get /captures/{uuid}/thumbnail',
     'get /openapi.json',

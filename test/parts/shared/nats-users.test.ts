@@ -339,6 +339,8 @@ describe('a front', () => {
     '$JS.ACK.CAPTURES.us-east-interactive.1.1.1.1700000000000000000.0',
     '$JS.API.CONSUMER.DELETE.CAPTURES.us-east-interactive',
     '$JS.API.CONSUMER.CREATE.KV_db.name',
+    '$JS.API.CONSUMER.CREATE.KV_db.name.$KV.db.>',
+    '$JS.API.CONSUMER.CREATE.KV_db.name.$KV.db.key.>',
     ...Object.values(streamNames).flatMap((stream) =>
       ['CREATE', 'UPDATE', 'DELETE', 'SNAPSHOT'].map((call) => `$JS.API.STREAM.${call}.${stream}`),
     ),

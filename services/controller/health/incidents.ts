@@ -1,0 +1,192 @@
+import {
+  addTime,
+  type ComponentHistory,
+  dateOf,
+  historyDays,
+  historyFormat,
+  type StoredIncident,
+} from '@webcapture/shared/api/status-history.ts';
+import type { StatusValue } from '@webcapture/shared/api/status.ts';
+import { badness } from './verdict.ts';
+
+/** A time in which one controller saw a component in one state. Unix milliseconds. */
+export interface Span {
+  readonly status: StatusValue;
+  /** As it was said at the begin. */
+  readonly message: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Between two readings no more time than this counts as observed. It holds a change of the leader, and a probe of a bucket. */
+export const maxGapMs = 60_000;
+
+/** A component that fails again so soon after it has recovered has one incident. */
+const mergeMs = 90_000;
+
+/** A component that fails again and again has so many incidents a day; the last of them goes on. */
+export const maxIncidentsPerDay = 5;
+
+/** Of a component. */
+export const maxIncidents = 50;
+const maxUpdates = 6;
+const maxMessageBytes = 200;
+
+/** What is found when nobody has looked before, as at the start of everything, is an incident once it has lasted so long. */
+const startMs = 2 * 60_000;
+
+/** A history that is further ahead than this was written by a clock that was wrong. */
+export const maxAheadMs = 10 * 60_000;
+
+const dayMs = 86_400_000;
+
+/**
+ * Adds what was seen to a history (null: there is none yet). What the history has already changes nothing, so that the same spans can
+ * be added again after a write of which nobody knows whether it has landed.
+ *
+ * Stored as JSON the result takes at most 200 KB, whatever the component does: 90 days of 90 bytes, 50 incidents of up to 3.5 KB.
+ */
+export function addSpans(
+  before: ComponentHistory | null,
+  name: string,
+  spans: readonly Span[],
+): ComponentHistory | null {
+  const last = spans.at(-1);
+  if (last === undefined) return before;
+  const known = before !== null && before.observedUntil - last.to > maxAheadMs ? turnBack(before, last.to) : before;
+  let rest = spans.filter(({ to }) => to > (known?.observedUntil ?? Number.NEGATIVE_INFINITY));
+  let history = known;
+  for (;;) {
+    const [span, ...others] = withoutStart(history, rest);
+    if (span === undefined) break;
+    history = addSpan(history ?? emptyHistory(name, span), span);
+    rest = others;
+  }
+  return history === null || history === before ? history : withinBounds(history, last.to);
+}
+
+/** Ends what a component that is no longer there leaves open, and drops what is too old. Null when nothing is left. */
+export function retire(history: ComponentHistory, now: number): ComponentHistory | null {
+  const kept = withinBounds(history, now);
+  const [latest, ...older] = kept.incidents;
+  const isOpen = latest !== undefined && latest.endedAt === null;
+  const incidents = isOpen ? [{ ...latest, endedAt: kept.observedUntil }, ...older] : kept.incidents;
+  const isSame = !isOpen && kept.days.length === history.days.length && incidents.length === history.incidents.length;
+  if (isSame) return history;
+  return kept.days.length === 0 && incidents.length === 0 ? null : { ...kept, incidents };
+}
+
+const emptyHistory = (name: string, { status, from }: Span): ComponentHistory => ({
+  format: historyFormat,
+  name,
+  status,
+  observedUntil: from,
+  days: [],
+  incidents: [],
+});
+
+/** Leaves out a bad state at the begin of an observation that has not lasted long: what starts is no outage. */
+function withoutStart(history: ComponentHistory | null, spans: readonly Span[]): readonly Span[] {
+  const [first] = spans;
+  if (first === undefined) return spans;
+  const isObserved = history !== null && first.from - history.observedUntil <= maxGapMs;
+  if (isObserved || history?.incidents[0]?.endedAt === null) return spans;
+  const end = spans.findIndex(({ status, from }, index) => {
+    const isAfterGap = from - (spans[index - 1]?.to ?? from) > maxGapMs;
+    return status === 'operational' || isAfterGap;
+  });
+  const start = end === -1 ? spans : spans.slice(0, end);
+  return (start.at(-1)?.to ?? first.from) - first.from >= startMs ? spans : spans.slice(start.length);
+}
+
+function addSpan(history: ComponentHistory, span: Span): ComponentHistory {
+  const from = Math.max(span.from, history.observedUntil, span.to - historyDays * dayMs);
+  const isGap = from - history.observedUntil > maxGapMs;
+  const before = isGap
+    ? history.days
+    : addTime(history.days, history.status, { from: history.observedUntil, to: from });
+  return {
+    ...history,
+    status: span.status,
+    observedUntil: span.to,
+    days: addTime(before, span.status, { from, to: span.to }),
+    incidents: nextIncidents(history.incidents, span, from),
+  };
+}
+
+function nextIncidents(incidents: readonly StoredIncident[], span: Span, at: number): readonly StoredIncident[] {
+  const [latest, ...older] = incidents;
+  const isOpen = latest !== undefined && latest.endedAt === null;
+  if (span.status === 'operational') return isOpen ? [{ ...latest, endedAt: at }, ...older] : incidents;
+  if (isOpen)
+    return latest.updates.at(-1)?.status === span.status ? incidents : [withUpdate(latest, span, at), ...older];
+  if (latest !== undefined && goesOn(incidents, at)) {
+    const again = { ...latest, endedAt: null, interruptions: latest.interruptions + 1 };
+    return [withUpdate(again, span, at), ...older];
+  }
+  const { status } = span;
+  const message = clip(span.message);
+  const updates = [{ at, status, message }];
+  return [{ startedAt: at, endedAt: null, status, message, updates, interruptions: 0 }, ...incidents];
+}
+
+/** Whether what begins now belongs to the incident that has ended last. */
+function goesOn(incidents: readonly StoredIncident[], at: number): boolean {
+  if (at - (incidents[0]?.endedAt ?? Number.NEGATIVE_INFINITY) <= mergeMs) return true;
+  return incidents.filter(({ startedAt }) => dateOf(startedAt) === dateOf(at)).length >= maxIncidentsPerDay;
+}
+
+function withUpdate(incident: StoredIncident, span: Span, at: number): StoredIncident {
+  const { status } = span;
+  const message = clip(span.message);
+  // The first ones say how it came, the last one how it stands.
+  const updates = [...incident.updates.slice(0, maxUpdates - 1), { at, status, message }];
+  const isWorse = badness(status) > badness(incident.status);
+  return { ...incident, updates, ...(isWorse ? { status, message } : {}) };
+}
+
+/** Control characters, and those that change the direction of what follows them, wherever a message is shown. */
+const steering = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
+
+/** As a reader has to take it: one line without characters that steer, of at most 200 bytes. */
+function clip(message: string): string {
+  const text = message.toWellFormed().replace(steering, ' ').trim();
+  if (Buffer.byteLength(text) <= maxMessageBytes) return text;
+  let clipped = '';
+  let bytes = Buffer.byteLength('…');
+  for (const character of text) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > maxMessageBytes) break;
+    clipped += character;
+  }
+  return `${clipped.trimEnd()}…`;
+}
+
+function withinBounds(history: ComponentHistory, now: number): ComponentHistory {
+  const first = dateOf(now - (historyDays - 1) * dayMs);
+  return {
+    ...history,
+    days: history.days.filter(({ date }) => date >= first).slice(-historyDays),
+    incidents: history.incidents
+      .filter(({ endedAt }) => endedAt === null || dateOf(endedAt) >= first)
+      .slice(0, maxIncidents),
+  };
+}
+
+/** Without what is in the future: the clock that it was written by was ahead. */
+function turnBack(history: ComponentHistory, now: number): ComponentHistory {
+  const past = (at: number) => Math.min(at, now);
+  return {
+    ...history,
+    observedUntil: now,
+    days: history.days.filter(({ date }) => date <= dateOf(now)),
+    incidents: history.incidents
+      .filter(({ startedAt, endedAt }) => startedAt <= now || endedAt === null)
+      .map(({ startedAt, endedAt, updates, ...rest }) => ({
+        ...rest,
+        startedAt: past(startedAt),
+        endedAt: endedAt === null ? null : past(endedAt),
+        updates: updates.map((update) => ({ ...update, at: past(update.at) })),
+      })),
+  };
+}

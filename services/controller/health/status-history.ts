@@ -1,0 +1,206 @@
+import {
+  type ComponentHistory,
+  historyFormat,
+  historyIntervalMs,
+  historyKey,
+  observedTo,
+} from '@webcapture/shared/api/status-history.ts';
+import { type ComponentStatus, statusKey, type StatusReport } from '@webcapture/shared/api/status.ts';
+import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
+import type { Entries } from '@webcapture/shared/nats/entries.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import { regions } from '@webcapture/shared/runtime/regions.ts';
+import type { Term } from '../leader/election.ts';
+import type { Lease } from '../leader/lease.ts';
+import { addSpans, maxAheadMs, maxGapMs, retire, type Span } from './incidents.ts';
+
+/** Changes of a component that follow each other quickly are written together. */
+const minWriteIntervalMs = 5000;
+
+const timeoutMs = 2000;
+
+/** What a controller remembers of a component while others write its history. */
+const maxSpans = 100;
+
+/** All that can have a history: also regions that are no longer installed. */
+const allComponents = ['queue', 'storage', 'engine', ...regions.map((region) => `engine.${region}`)];
+
+interface Stored {
+  readonly history: ComponentHistory | null;
+  /** Null: there is no entry. */
+  readonly revision: number | null;
+}
+
+export interface StatusHistoryParts {
+  readonly db: Entries;
+  readonly live: Entries;
+  readonly lease: Pick<Lease, 'confirm'>;
+  /** The server's clock, in Unix milliseconds: terms follow each other on different pods. */
+  readonly now: () => number;
+  readonly intervalMs?: number;
+  readonly minIntervalMs?: number;
+}
+
+/**
+ * The history of the components. Every controller remembers what it sees, and the leader writes it: so a leader knows what has happened
+ * while NATS was away and nobody could lead. Each write names the one before it, so that the late write of a former leader is refused;
+ * what was written in the meantime is read then, and what it lacks is added.
+ */
+export class StatusHistory {
+  readonly #parts: StatusHistoryParts;
+  readonly #components = new Map<string, ComponentWriter>();
+  /** The status that was there when this process started. */
+  #found: StatusReport | null = null;
+  #retiredAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: StatusHistoryParts) {
+    this.#parts = parts;
+  }
+
+  /** Reads until when the leader before this process has looked; to be called before this process can lead. */
+  async look(): Promise<void> {
+    const entry = await withDeadline(this.#parts.live.get<StatusReport>(statusKey), timeoutMs, 'reading the status');
+    this.#found = entry?.value ?? null;
+  }
+
+  /** Takes in a reading; by every controller, at each of them. Costs no request. */
+  observe(report: StatusReport, readNow = Date.now()): void {
+    const now = this.#parts.now();
+    // A region's state is as old as the last time when its renderers could be heard; and the engine's as that of its regions.
+    const regionTimes = report.components.filter(({ name }) => name.startsWith('engine.')).map(timeOf);
+    for (const component of report.components) {
+      const readAt = component.name === 'engine' ? Math.max(...regionTimes, 0) : timeOf(component);
+      // By the age: the local clock may be wrong.
+      this.#component(component.name).observe(component, now - Math.max(0, readNow - readAt));
+    }
+  }
+
+  /** What is stored may have been written by another leader. To be called at the begin of a term. */
+  begin(): void {
+    for (const component of this.#components.values()) component.forget();
+    this.#retiredAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Writes what is due, as the leader. Throws when NATS does not answer: then it is due again. */
+  async write(term: Pick<Term, 'holds'>): Promise<void> {
+    const writes = [...this.#components.values()].map((component) => component.write(term, this.#found));
+    const failed = (await Promise.allSettled(writes)).find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
+    const { intervalMs = historyIntervalMs } = this.#parts;
+    if (performance.now() - this.#retiredAt < intervalMs || this.#components.size === 0) return;
+    await this.#retireOthers(term);
+    this.#retiredAt = performance.now();
+  }
+
+  #component(name: string): ComponentWriter {
+    const known = this.#components.get(name) ?? new ComponentWriter(name, this.#parts);
+    this.#components.set(name, known);
+    return known;
+  }
+
+  /** Ends the incidents of regions that are no longer installed, and in the end removes their history. */
+  async #retireOthers(term: Pick<Term, 'holds'>): Promise<void> {
+    const { db, now } = this.#parts;
+    for (const name of allComponents.filter((each) => !this.#components.has(each))) {
+      const stored = await read(db, name);
+      if (stored.history === null || stored.revision === null || !term.holds()) continue;
+      const next = retire(stored.history, now());
+      if (next === stored.history) continue;
+      const written: Promise<unknown> =
+        next === null
+          ? db.delete(historyKey(name), stored.revision)
+          : db.update(historyKey(name), next, stored.revision);
+      await withDeadline(written, timeoutMs, 'writing the history of the status');
+    }
+  }
+}
+
+const timeOf = ({ lastCheckedAt }: ComponentStatus) => Date.parse(lastCheckedAt);
+
+/** Anything else under the key than what this version writes is overwritten. */
+async function read(db: Entries, name: string): Promise<Stored> {
+  const getting = db.get<ComponentHistory>(historyKey(name));
+  const entry = await withDeadline(getting, timeoutMs, 'reading the history of the status');
+  if (entry === null) return { history: null, revision: null };
+  const { value, revision } = entry;
+  return { history: value.format === historyFormat ? value : null, revision };
+}
+
+/** The history of one component. */
+class ComponentWriter {
+  readonly #name: string;
+  readonly #parts: StatusHistoryParts;
+  /** What was seen and is perhaps not stored, oldest first. */
+  #spans: readonly Span[] = [];
+  /** As this leader has read or written it last; null when it has to be read first. */
+  #stored: Stored | null = null;
+  #writtenAt = Number.NEGATIVE_INFINITY;
+
+  constructor(name: string, parts: StatusHistoryParts) {
+    this.#name = name;
+    this.#parts = parts;
+  }
+
+  observe({ status, message = '' }: ComponentStatus, at: number): void {
+    // The clock was ahead, by more than a correction.
+    if ((this.#spans.at(-1)?.to ?? at) - at > maxAheadMs) this.#spans = [];
+    const last = this.#spans.at(-1);
+    if (last === undefined || at - last.to > maxGapMs) {
+      this.#keep([...this.#spans, { status, message, from: at, to: at }]);
+      return;
+    }
+    const from = Math.max(at, last.to);
+    const grown = { ...last, to: from };
+    const before = this.#spans.slice(0, -1);
+    this.#keep(last.status === status ? [...before, grown] : [...before, grown, { status, message, from, to: from }]);
+  }
+
+  forget(): void {
+    this.#stored = null;
+    this.#writtenAt = Number.NEGATIVE_INFINITY;
+  }
+
+  async write(term: Pick<Term, 'holds'>, found: StatusReport | null): Promise<void> {
+    const { db, lease, intervalMs = historyIntervalMs, minIntervalMs = minWriteIntervalMs } = this.#parts;
+    const sinceMs = performance.now() - this.#writtenAt;
+    const isNews = this.#stored?.history?.status !== this.#spans.at(-1)?.status;
+    if (this.#stored !== null && sinceMs < (isNews ? minIntervalMs : intervalMs)) return;
+    try {
+      this.#stored ??= this.#witnessed(await read(db, this.#name), found);
+      const { history, revision } = this.#stored;
+      const next = addSpans(history, this.#name, this.#spans);
+      if (!term.holds()) return;
+      this.#writtenAt = performance.now();
+      if (next === null || next === history) return;
+      const key = historyKey(this.#name);
+      const written = revision === null ? db.create(key, next) : db.update(key, next, revision);
+      this.#stored = {
+        history: next,
+        revision: await withDeadline(written, timeoutMs, 'writing the history of the status'),
+      };
+      this.#drop(next.observedUntil);
+    } catch (error) {
+      // By another leader, or by ourselves in a write whose answer was lost: it is read before the next write.
+      this.forget();
+      if (!isWriteConflict(error)) throw error;
+      await lease.confirm();
+    }
+  }
+
+  /** With the time until which the leader before this process has looked, unless this process has looked itself by then. */
+  #witnessed({ history, revision }: Stored, found: StatusReport | null): Stored {
+    const component = found?.components.find(({ name }) => name === this.#name);
+    if (history === null || component === undefined) return { history, revision };
+    const until = Math.min(timeOf(component), this.#spans[0]?.from ?? Number.POSITIVE_INFINITY);
+    return { history: observedTo(history, until), revision };
+  }
+
+  #keep(spans: readonly Span[]): void {
+    this.#spans = spans.slice(-maxSpans);
+  }
+
+  /** What is stored need not be added again; the last span goes on. */
+  #drop(until: number): void {
+    this.#spans = this.#spans.filter((span, index) => span.to > until || index === this.#spans.length - 1);
+  }
+}

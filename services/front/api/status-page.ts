@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import type { ComponentHistory } from '@webcapture/shared/api/status-history.ts';
+import { statusHistorySchema } from '@webcapture/shared/api/status-history.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { historyView } from '../status-history.ts';
+import { overlayStatus, type StatusView } from '../status-board.ts';
+import { atomFeed } from '../status-page/feed.ts';
+import { pagePolicy, pageScript, renderPage } from '../status-page/page.ts';
+import { type AnswerDocument, example, plainAnswer } from './answers.ts';
+import { statusHistoryExample } from './examples.ts';
+
+export interface StatusPageDeps {
+  readonly publicUrl: string;
+  readonly status: { readonly view: () => StatusView };
+  readonly history: { readonly histories: readonly ComponentHistory[]; readonly version: number };
+  /** Unix milliseconds, by the server's clock. */
+  readonly now: () => number;
+}
+
+/** What changes with the time alone is made anew so often; a change shows at once. */
+const historyMaxAgeMs = 30_000;
+const pageMaxAgeMs = 1000;
+
+/** Behind a CDN one request in half a minute comes through; when nothing answers it, what it has is good for a day. */
+const cacheControl = 'public, max-age=30, stale-if-error=86400';
+
+/** GET /status.html for people, its script, and the history as JSON and as a feed: from memory, without a key. */
+export function statusPageRoutes(app: FastifyInstance, { publicUrl, status, history, now }: StatusPageDeps): void {
+  const versionOf = () => String(history.version);
+  const view = keep(historyMaxAgeMs, versionOf, () => historyView(history.histories, status.view(), now()));
+  const json = keep(historyMaxAgeMs, versionOf, () => tagged(JSON.stringify(view())));
+  const feed = keep(historyMaxAgeMs, versionOf, () => tagged(atomFeed(view(), publicUrl)));
+  const page = keep(pageMaxAgeMs, versionOf, () => renderPage(overlayStatus(status.view()), view(), publicUrl));
+  const policy = `${pagePolicy(publicUrl)}; frame-ancestors 'self'`;
+  const script = tagged(pageScript);
+
+  app.get('/status/history.json', {
+    schema: {
+      operationId: 'getStatusHistory',
+      tags: ['status'],
+      summary: 'Get the history of the status',
+      description:
+        'Returns the states and incidents of the last 90 days. Days and times are in UTC. Needs no API key; caches may keep the response for half a minute.',
+      headers: conditional,
+      response: {
+        200: {
+          ...plainAnswer('The history.', statusHistorySchema, {
+            history: example('A region that had an outage', statusHistoryExample),
+          }),
+        },
+        304: notModified,
+      },
+    },
+    handler: async (request, reply) =>
+      send(request, reply.header('content-type', 'application/json; charset=utf-8'), json(), cacheControl),
+  });
+
+  app.get('/status/feed.xml', {
+    schema: {
+      operationId: 'getStatusFeed',
+      tags: ['status'],
+      summary: 'Get the incidents as an Atom feed',
+      description: 'Returns the last 50 incidents. An entry keeps its id while it is updated. Needs no API key.',
+      headers: conditional,
+      response: {
+        200: {
+          description: 'An Atom feed (RFC 4287).',
+          content: { 'application/atom+xml': { schema: { type: 'string' } } },
+        },
+        304: notModified,
+      },
+    },
+    handler: async (request, reply) =>
+      send(request, reply.header('content-type', 'application/atom+xml; charset=utf-8'), feed(), cacheControl),
+  });
+
+  app.get('/status.html', {
+    schema: { hide: true },
+    handler: async (_request, reply) =>
+      reply
+        .headers({
+          'content-type': 'text/html; charset=utf-8',
+          'cache-control': cacheControl,
+          'content-security-policy': policy,
+          'referrer-policy': 'no-referrer',
+          'x-content-type-options': 'nosniff',
+        })
+        .send(page()),
+  });
+
+  app.get('/status/page.js', {
+    schema: { hide: true },
+    handler: async (request, reply) =>
+      send(
+        request,
+        reply.headers({ 'content-type': 'text/javascript; charset=utf-8', 'x-content-type-options': 'nosniff' }),
+        script,
+        'public, max-age=3600, stale-if-error=86400',
+      ),
+  });
+}
+
+interface Tagged {
+  readonly body: string;
+  readonly etag: string;
+}
+
+function tagged(body: string): Tagged {
+  return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` };
+}
+
+/** What `make` made, for `maxAgeMs` or until the version is another one. */
+function keep<T>(maxAgeMs: number, version: () => string, make: () => T): () => T {
+  let kept: { readonly value: T; readonly version: string; readonly at: number } | null = null;
+  return () => {
+    const current = version();
+    if (kept === null || kept.version !== current || performance.now() - kept.at > maxAgeMs) {
+      kept = { value: make(), version: current, at: performance.now() };
+    }
+    return kept.value;
+  };
+}
+
+function send(request: FastifyRequest, reply: FastifyReply, { body, etag }: Tagged, caching: string): FastifyReply {
+  void reply.headers({ etag, 'cache-control': caching, 'access-control-allow-origin': '*' });
+  const tags = request.headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? [];
+  return tags.includes(etag) || tags.includes('*') ? reply.code(304).send() : reply.send(body);
+}
+
+const conditional = {
+  type: 'object',
+  properties: { 'if-none-match': { type: 'string', description: 'ETag of the copy that the client has.' } },
+};
+
+const notModified: AnswerDocument & { readonly type: 'null' } = {
+  description: 'The client already has the current one.',
+  type: 'null',
+};

@@ -1,0 +1,128 @@
+import {
+  type ComponentHistory,
+  type HistoryDay,
+  historyDays,
+  historyFormat,
+  historyIntervalMs,
+  historyKeys,
+  dateOf,
+  observedTo,
+  type StatusHistory,
+} from '@webcapture/shared/api/status-history.ts';
+import { statusStaleMs, statusValues } from '@webcapture/shared/api/status.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { type Change, watchKeys } from '@webcapture/shared/nats/watch.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { StatusView } from './status-board.ts';
+
+/** The histories of all components as the leader has written them, kept in memory also while NATS is unavailable. */
+export class HistoryBoard {
+  readonly #histories = new Map<string, ComponentHistory>();
+  #version = 0;
+
+  /** Follows what the leader writes until the signal aborts. */
+  async follow(session: NatsSession, deps: { log: Logger; signal: AbortSignal }): Promise<void> {
+    await watchKeys<ComponentHistory>(
+      session,
+      { bucket: 'db', filter: historyKeys, maxSilenceMs: 2.5 * historyIntervalMs, ...deps },
+      { reset: () => undefined, change: (change) => this.hear(change) },
+    );
+  }
+
+  hear({ key, value }: Pick<Change<ComponentHistory>, 'key' | 'value'>): void {
+    if (value === null) this.#histories.delete(key);
+    else if (value.format === historyFormat) this.#histories.set(key, value);
+    this.#version++;
+  }
+
+  /** Another one after each change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  get histories(): readonly ComponentHistory[] {
+    return [...this.#histories.values()];
+  }
+}
+
+const dayMs = 86_400_000;
+
+/**
+ * The history as it is served. What the controller has not written yet is taken from the status that it publishes; when it publishes none
+ * any more, the time since the last one is without data.
+ *
+ * @param now Unix milliseconds, by the server's clock
+ */
+export function historyView(
+  histories: readonly ComponentHistory[],
+  { report, reportAgeMs }: Pick<StatusView, 'report' | 'reportAgeMs'>,
+  now: number,
+): StatusHistory {
+  const first = dateOf(now - (historyDays - 1) * dayMs);
+  const today = dateOf(now);
+  const components = histories
+    .map((stored) => {
+      const current = report?.components.find(({ name }) => name === stored.name);
+      if (report === null || current === undefined) return { history: stored, until: now };
+      const history = observedTo(stored, now - reportAgeMs - (report.at - Date.parse(current.lastCheckedAt)));
+      // What comes next has only not been seen yet: a bucket is tried every half a minute.
+      const isFollowed = reportAgeMs <= statusStaleMs && now - history.observedUntil <= 2 * statusStaleMs;
+      return { history, until: isFollowed ? history.observedUntil : now };
+    })
+    .map(({ history, until }) => {
+      const days = history.days.filter(({ date }) => date >= first && date <= today);
+      const sums = statusValues.map((_, index) => days.reduce((sum, { ms }) => sum + (ms[index] ?? 0), 0));
+      const [operational = 0, degraded = 0, partial = 0, major = 0] = sums;
+      const observed = operational + degraded + partial + major;
+      return {
+        name: history.name,
+        observedUntil: new Date(history.observedUntil).toISOString(),
+        uptimePercent: observed === 0 ? null : Math.floor(((operational + degraded) / observed) * 10_000) / 100,
+        days:
+          days[0] === undefined ? [] : daysFrom(days[0].date, new Map(days.map(({ date, ms }) => [date, ms])), until),
+      };
+    })
+    .filter(({ days }) => days.length > 0)
+    .toSorted((a, b) => order(a.name) - order(b.name) || a.name.localeCompare(b.name));
+  return { generatedAt: new Date(now).toISOString(), components, incidents: incidentsOf(histories, first) };
+}
+
+const known = ['queue', 'storage', 'engine'];
+const order = (name: string) => (known.indexOf(name) + known.length + 1) % (known.length + 1);
+
+/** All days from the first to that of `until`, of which no more than until then can have been observed. */
+function daysFrom(first: string, observed: ReadonlyMap<string, readonly number[]>, until: number): HistoryDay[] {
+  const start = Date.parse(first);
+  const count = Math.max(1, Math.floor((until - start) / dayMs) + 1);
+  return Array.from({ length: count }, (_, index) => {
+    const from = start + index * dayMs;
+    const ms = observed.get(dateOf(from)) ?? [];
+    const unseen = Math.min(dayMs, until - from) - ms.reduce((sum, each) => sum + each, 0);
+    const lengths = [
+      ...statusValues.map((state, each) => [state, ms[each] ?? 0] as const),
+      ['noData', unseen] as const,
+    ];
+    const seconds = lengths.map(([state, length]) => [state, Math.round(length / 1000)] as const);
+    return { date: dateOf(from), ...Object.fromEntries(seconds.filter(([, length]) => length > 0)) };
+  });
+}
+
+function incidentsOf(histories: readonly ComponentHistory[], first: string): StatusHistory['incidents'] {
+  const timestamp = (time: number) => new Date(time).toISOString();
+  return histories
+    .flatMap(({ name, incidents }) =>
+      incidents
+        .filter(({ endedAt }) => endedAt === null || dateOf(endedAt) >= first)
+        .map((incident) => ({
+          id: `${name}.${timestamp(incident.startedAt).replaceAll(/[-:.]/g, '')}`,
+          component: name,
+          status: incident.status,
+          startedAt: timestamp(incident.startedAt),
+          endedAt: incident.endedAt === null ? null : timestamp(incident.endedAt),
+          message: incident.message,
+          updates: incident.updates.map(({ at, ...update }) => ({ at: timestamp(at), ...update })),
+          interruptions: incident.interruptions,
+        })),
+    )
+    .toSorted((a, b) => b.startedAt.localeCompare(a.startedAt) || a.component.localeCompare(b.component));
+}

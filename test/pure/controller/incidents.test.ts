@@ -1,0 +1,231 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { addTime, type ComponentHistory, observedTo } from '@webcapture/shared/api/status-history.ts';
+import { statusValues, type StatusValue } from '@webcapture/shared/api/status.ts';
+import {
+  addSpans,
+  maxIncidents,
+  maxIncidentsPerDay,
+  retire,
+  type Span,
+} from '../../../services/controller/health/incidents.ts';
+
+const dayMs = 86_400_000;
+const minute = 60_000;
+const noon = Date.parse('2026-03-10T12:00:00Z');
+const [up, slow, partly, down] = statusValues;
+
+const span = (status: StatusValue, from: number, to: number, message: string = status): Span => ({
+  status,
+  message,
+  from: noon + from,
+  to: noon + to,
+});
+/** States one after the other, each until the minute that it names. */
+const spans = (...states: readonly (readonly [StatusValue, number])[]): Span[] =>
+  states.map(([status, until], index) => span(status, (states[index - 1]?.[1] ?? 0) * minute, until * minute));
+
+function recorded(all: readonly Span[], before: ComponentHistory | null = null): ComponentHistory {
+  const history = addSpans(before, 'queue', all);
+  if (history === null) throw new Error('there is no history');
+  return history;
+}
+const seconds = ({ days }: ComponentHistory) => days.map(({ date, ms }) => [date, ...ms.map((each) => each / 1000)]);
+/** Start and end of incidents in minutes after noon, newest first. */
+const times = ({ incidents }: ComponentHistory) =>
+  incidents.map(({ startedAt, endedAt }) => [
+    (startedAt - noon) / minute,
+    endedAt === null ? null : (endedAt - noon) / minute,
+  ]);
+
+describe('days', () => {
+  test('are those of UTC, whatever the time zone of the process is', () => {
+    const late = { from: Date.parse('2026-03-28T23:59:00Z'), to: Date.parse('2026-03-30T00:01:00Z') };
+    // The clocks of Europe go forward in between.
+    expect(addTime([], slow, late)).toEqual([
+      { date: '2026-03-28', ms: [0, minute, 0, 0] },
+      { date: '2026-03-29', ms: [0, dayMs, 0, 0] },
+      { date: '2026-03-30', ms: [0, minute, 0, 0] },
+    ]);
+  });
+
+  test('count each state; a short silence counts as what was before it, a long one not at all', () => {
+    const all = [span(up, 0, 10 * minute), span(down, 10.5 * minute, 20 * minute), span(up, 60 * minute, 61 * minute)];
+    expect(seconds(recorded(all))).toEqual([['2026-03-10', 690, 0, 0, 570]]);
+  });
+
+  test('are kept for 90 of them, and so are incidents', () => {
+    const first = recorded(spans([up, 1], [down, 2], [up, 3]));
+    const day = (days: number) => span(up, days * dayMs, days * dayMs + minute);
+    const kept = recorded([day(89)], first);
+    expect([kept.days.length, kept.incidents.length]).toEqual([2, 1]);
+    const dropped = recorded([day(90)], kept);
+    expect([dropped.days.map(({ date }) => date), dropped.incidents]).toEqual([['2026-06-07', '2026-06-08'], []]);
+  });
+});
+
+describe('an incident', () => {
+  test('has a start, an end, the worst state and what was said of it', () => {
+    const all = [
+      span(up, 0, minute),
+      span(slow, minute, 2 * minute, 'slow: 1.2 s'),
+      span(down, 2 * minute, 5 * minute, 'there is no connection to NATS'),
+      span(partly, 5 * minute, 6 * minute, 'some'),
+    ];
+    const open = recorded(all);
+    expect(open.incidents).toEqual([
+      {
+        startedAt: noon + minute,
+        endedAt: null,
+        status: down,
+        message: 'there is no connection to NATS',
+        updates: [
+          { at: noon + minute, status: slow, message: 'slow: 1.2 s' },
+          { at: noon + 2 * minute, status: down, message: 'there is no connection to NATS' },
+          { at: noon + 5 * minute, status: partly, message: 'some' },
+        ],
+        interruptions: 0,
+      },
+    ]);
+    expect(times(recorded([span(up, 6 * minute, 7 * minute)], open))).toEqual([[1, 6]]);
+  });
+
+  test('goes on over a time in which nobody looked, and ends when the component is seen operational', () => {
+    const open = recorded(spans([up, 1], [down, 2]));
+    const still = recorded([span(down, 60 * minute, 61 * minute)], open);
+    expect(times(still)).toEqual([[1, null]]);
+    expect(times(recorded([span(up, 300 * minute, 301 * minute)], still))).toEqual([[1, 300]]);
+  });
+
+  test('is one with those that follow it closely', () => {
+    const history = recorded(spans([up, 1], [down, 2], [up, 3], [slow, 4], [up, 10], [down, 11], [up, 12]));
+    expect(times(history)).toEqual([
+      [10, 11],
+      [1, 4],
+    ]);
+    expect(history.incidents.map(({ interruptions }) => interruptions)).toEqual([0, 1]);
+  });
+
+  test('is not what is found at the first look of all, unless it lasts', () => {
+    expect(addSpans(null, 'queue', spans([down, 1]))).toBeNull();
+    const started = recorded(spans([down, 1], [up, 2]));
+    expect([started.incidents, seconds(started)]).toEqual([[], [['2026-03-10', 60, 0, 0, 0]]]);
+    expect(times(recorded(spans([down, 1], [partly, 3])))).toEqual([[0, null]]);
+  });
+
+  test('nor what is found at the first look after a silence', () => {
+    const before = recorded(spans([up, 1]));
+    const early = [span(down, 10 * minute, 11 * minute)];
+    expect(addSpans(before, 'queue', early)).toBe(before);
+    const history = recorded([...early, span(up, 11 * minute, 12 * minute)], before);
+    expect([history.incidents, seconds(history)]).toEqual([[], [['2026-03-10', 120, 0, 0, 0]]]);
+    // The silence may be between what one controller has seen.
+    expect(recorded([...spans([up, 1]), ...early, span(up, 11 * minute, 12 * minute)]).incidents).toEqual([]);
+  });
+});
+
+describe('the same spans again', () => {
+  test('change nothing', () => {
+    const all = spans([up, 1], [down, 2], [up, 3]);
+    const once = recorded(all);
+    expect(addSpans(once, 'queue', all)).toBe(once);
+  });
+
+  test('add what is missing, in however many writes', () => {
+    const state = fc.constantFrom(...statusValues);
+    const step = fc.record({ status: state, seconds: fc.integer({ min: 1, max: 4000 }) });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 60 }), fc.integer({ min: 1, max: 59 }), (steps, writes) => {
+        let at = noon;
+        const all = [{ status: up, seconds: 1 }, ...steps].map(({ status, seconds: length }) => ({
+          status,
+          message: status,
+          from: at,
+          to: (at += length * 1000),
+        }));
+        let history: ComponentHistory | null = null;
+        for (let end = 1; end < all.length; end += writes) history = addSpans(history, 'queue', all.slice(0, end));
+        expect(addSpans(history, 'queue', all)).toEqual(addSpans(null, 'queue', all));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('a component that flaps', () => {
+  const flapping = (minutes: number, everyMinutes: number) =>
+    spans(
+      ...Array.from({ length: minutes / everyMinutes }, (_, index) => {
+        const states = [up, down, slow, partly] as const;
+        return [states[index % 4] ?? up, (index + 1) * everyMinutes] as const;
+      }),
+    );
+
+  test('has a few incidents a day, of which the last tells how often', () => {
+    const { incidents } = recorded(flapping(11 * 60, 2));
+    expect(incidents.length).toBe(maxIncidentsPerDay);
+    expect(incidents[0]?.interruptions).toBeGreaterThan(70);
+    expect(incidents.slice(1).map(({ interruptions }) => interruptions)).toEqual([0, 0, 0, 0]);
+  });
+
+  test('takes no more room after months, whatever is said of it', () => {
+    const message = '"\\\u202e\n'.repeat(1000);
+    const weeks = flapping(14 * 24 * 60, 60).map((each) => ({ ...each, message }));
+    const history = recorded([...weeks, span(up, 14 * dayMs, 89 * dayMs)]);
+    expect(history.incidents.length).toBe(maxIncidents);
+    expect(history.days.length).toBe(90);
+    expect(Buffer.byteLength(JSON.stringify(history))).toBeLessThan(200_000);
+  });
+});
+
+test('a message is one short line without characters that steer what is around it', () => {
+  const said = (message: string) => recorded([span(up, 0, 1), span(down, 1, 2, message)]).incidents[0]?.message;
+  expect(said('a\u202eb\u0000c\r\nd\u2028e \ud800')).toBe('a b c d e \ufffd');
+  expect(said('<script>alert(1)</script>')).toBe('<script>alert(1)</script>');
+  const long = said('€'.repeat(500)) ?? '';
+  expect([Buffer.byteLength(long) <= 200, /^€{60,}…$/.test(long)]).toEqual([true, true]);
+});
+
+describe('a clock that jumps', () => {
+  test('forward leaves a time without data', () => {
+    const history = recorded([...spans([up, 1]), span(up, 30 * dayMs, 30 * dayMs + minute)]);
+    expect(seconds(history)).toEqual([
+      ['2026-03-10', 60, 0, 0, 0],
+      ['2026-04-09', 60, 0, 0, 0],
+    ]);
+  });
+
+  test('back by little is waited for', () => {
+    const before = recorded(spans([up, 5]));
+    expect(addSpans(before, 'queue', spans([up, 4]))).toBe(before);
+  });
+
+  test('back by much forgets the days that are still to come', () => {
+    const ahead = recorded([
+      span(up, dayMs, dayMs + minute),
+      span(down, dayMs + minute, dayMs + 2 * minute),
+      span(up, dayMs + 2 * minute, dayMs + 10 * minute),
+      span(down, dayMs + 10 * minute, dayMs + 11 * minute),
+    ]);
+    const turned = recorded(spans([down, 1]), ahead);
+    expect([turned.days, times(turned)]).toEqual([[], [[1, null]]]);
+    const on = recorded(spans([down, 1], [down, 2], [up, 3]), turned);
+    expect([seconds(on), times(on)]).toEqual([[['2026-03-10', 60, 0, 0, 60]], [[1, 2]]]);
+  });
+});
+
+test('what a leader has seen since its last write is known from the status that it published', () => {
+  const history = recorded(spans([slow, 3]));
+  expect(seconds(observedTo(history, noon + 7 * minute))).toEqual([['2026-03-10', 0, 420, 0, 0]]);
+  expect(observedTo(history, noon)).toBe(history);
+  // A status of long after, or of a clock that was wrong.
+  expect(observedTo(history, noon + 60 * minute)).toBe(history);
+});
+
+test('a region that is removed ends what it has open, keeps its history for 90 days, and then goes', () => {
+  const history = recorded(spans([up, 1], [down, 5]));
+  const retired = retire(history, noon + dayMs);
+  expect(retired && times(retired)).toEqual([[1, 5]]);
+  expect(retired && retire(retired, noon + 89 * dayMs)).toBe(retired);
+  expect(retired && retire(retired, noon + 91 * dayMs)).toBeNull();
+});
