@@ -12,6 +12,7 @@ import { capturesRoutes, type CapturesDeps } from './api/captures.ts';
 import { filesRoutes, type FilesDeps } from './api/files.ts';
 import { parseJson } from './validation/input.ts';
 import { devicesRoute } from './api/devices.ts';
+import { eventsRoute, type EventsDeps } from './api/events.ts';
 import { keysRoutes, type KeysDeps } from './api/keys.ts';
 import { documentOptions, metaRoutes } from './api/meta.ts';
 import { signingSecretRoute, type SigningSecretDeps } from './api/signing-secret.ts';
@@ -55,6 +56,7 @@ interface AppDeps {
   readonly signingSecrets: SigningSecretDeps;
   readonly webhooks: WebhooksDeps;
   readonly usage: UsageDeps;
+  readonly events: EventsDeps;
   readonly admin: AdminDeps;
   readonly status: { readonly view: () => StatusView };
 }
@@ -127,6 +129,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   signingSecretRoute(app, deps.signingSecrets);
   webhooksRoutes(app, deps.webhooks);
   usageRoute(app, deps.usage);
+  eventsRoute(app, deps.events);
   await adminRoutes(app, deps.admin);
   statusRoutes(app, deps.status);
   devicesRoute(app);

@@ -149,8 +149,11 @@ export function buildAppAlone(
       authenticator,
       keys: { hasAny: beyond },
       keyIssuer,
+      overview: { view: beyond, follow: beyond },
+      streams: { reserve: beyond },
       now,
     },
+    events: { authenticator, captureEvents: { listen: beyond, onKeyChange: beyond }, streams: { reserve: beyond } },
     status: { view: options.view ?? beyond },
   });
 }
