@@ -18,6 +18,7 @@ import { documentOptions, metaRoutes } from './api/meta.ts';
 import { signingSecretRoute, type SigningSecretDeps } from './api/signing-secret.ts';
 import { statusRoutes } from './api/status.ts';
 import { usageRoute, type UsageDeps } from './api/usage.ts';
+import { webhookDeliveriesRoutes, type WebhookDeliveriesDeps } from './api/webhook-deliveries.ts';
 import { webhooksRoutes, type WebhooksDeps } from './api/webhooks.ts';
 import { BodyShares } from './http/body-shares.ts';
 import { addressKey } from './http/client-address.ts';
@@ -55,6 +56,7 @@ interface AppDeps {
   readonly keys: KeysDeps;
   readonly signingSecrets: SigningSecretDeps;
   readonly webhooks: WebhooksDeps;
+  readonly webhookDeliveries: WebhookDeliveriesDeps;
   readonly usage: UsageDeps;
   readonly events: EventsDeps;
   readonly admin: AdminDeps;
@@ -128,6 +130,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   keysRoutes(app, deps.keys);
   signingSecretRoute(app, deps.signingSecrets);
   webhooksRoutes(app, deps.webhooks);
+  webhookDeliveriesRoutes(app, deps.webhookDeliveries);
   usageRoute(app, deps.usage);
   eventsRoute(app, deps.events);
   await adminRoutes(app, deps.admin);
