@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
+import { Deliveries } from '@webcapture/shared/accounts/deliveries.ts';
 import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { Keys } from './auth/keys.ts';
 import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
@@ -39,6 +40,9 @@ import { type ReceivedReply, ReplyInbox } from './capture/reply-inbox.ts';
 import { ResultQueue } from './capture/result-queue.ts';
 import { Settlements } from './capture/settlement.ts';
 import type { FrontConfig } from './config.ts';
+import { CaptureEvents } from './events/capture-events.ts';
+import { EventStreams } from './events/event-stream.ts';
+import { OverviewBoard } from './events/overview.ts';
 import { Idempotency } from './capture/idempotency.ts';
 import {
   createCacheMetrics,
@@ -221,10 +225,11 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   });
   const { publicUrl, cdnUrl, trustProxy, proxyHops, maxConnectionsPerAddress } = config;
   const { minRefreshSeconds, persistenceSeconds, adminToken, defaultLimits } = config;
+  const policy = createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny });
   const pipeline = new CapturePipeline({
     limits: { minRefreshSeconds, persistenceSeconds },
     secretsKeys,
-    policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
+    policy,
     cdnUrl,
     authenticator,
     responseCache,
@@ -247,6 +252,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     now,
   });
   const pictures = new ScaledPictures({ store, now, metrics: createScaledPictureMetrics(metrics), log });
+  const streams = new EventStreams({ leaving, metrics: frontMetrics });
+  const overview = new OverviewBoard({ fleet, status: () => board.view() });
   const app = await buildApp({
     http: { publicUrl, trustProxy, proxyHops, maxConnectionsPerAddress, log, metrics: frontMetrics, leaving },
     capture: { pipeline, authenticator, store, metrics: frontMetrics },
@@ -271,8 +278,18 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     keys: { authenticator, keys, keyIssuer, now },
     signingSecrets: { authenticator, keyIssuer },
     webhooks: { authenticator, webhookSecrets: new WebhookSecrets(session), now },
+    webhookDeliveries: {
+      authenticator,
+      captures,
+      followUps,
+      deliveries: new Deliveries(session),
+      tasks,
+      policy,
+      now,
+    },
     usage: { authenticator, usage, limiter, now },
-    admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, now },
+    events: { authenticator, captureEvents: new CaptureEvents(session), streams },
+    admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, overview, streams, now },
     status: board,
     thumbnails: { authenticator, captures, followUps, pictures, now },
     mcp: {

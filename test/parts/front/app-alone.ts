@@ -145,6 +145,15 @@ export function buildAppAlone(
     keys: { authenticator, keys: { list: beyond }, keyIssuer, now },
     signingSecrets: { authenticator, keyIssuer },
     webhooks: { authenticator, webhookSecrets: { get: beyond, rotate: beyond }, now },
+    webhookDeliveries: {
+      authenticator,
+      captures,
+      followUps,
+      deliveries: { list: beyond },
+      tasks: { publish: beyond, schedule: beyond },
+      policy: { checkLiteral: beyond },
+      now,
+    },
     usage: { authenticator, usage: { read: beyond }, limiter: { inFlight: beyond }, now },
     admin: {
       adminToken: options.adminToken,
@@ -153,8 +162,11 @@ export function buildAppAlone(
       authenticator,
       keys: { hasAny: beyond },
       keyIssuer,
+      overview: { view: beyond, follow: beyond },
+      streams: { reserve: beyond },
       now,
     },
+    events: { authenticator, captureEvents: { listen: beyond, onKeyChange: beyond }, streams: { reserve: beyond } },
     status: { view: options.view ?? beyond },
     thumbnails: { authenticator, captures, followUps, pictures: { fileOf: beyond, scale: beyond }, now },
     mcp: {
