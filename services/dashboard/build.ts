@@ -13,7 +13,9 @@ export async function buildDashboard(folder: string): Promise<void> {
     build: { outDir: folder, emptyOutDir: true },
   });
   const names = await readdir(folder, { recursive: true });
-  await Promise.all(names.filter((name) => /\.(js|css|html|svg)$/.test(name)).map((name) => compress(join(folder, name))));
+  await Promise.all(
+    names.filter((name) => /\.(js|css|html|svg)$/.test(name)).map((name) => compress(join(folder, name))),
+  );
 }
 
 /** What is smaller is not worth a header. */

@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { App } from './shell/app.tsx';
+import { App } from './app.tsx';
 import './shell/base.css';
 import './shell/layout.css';
 import './widgets/widgets.css';

@@ -49,7 +49,12 @@ export function useQuery<T>(
       }, ms);
     };
     const attempt = async () => {
-      setState((before) => ({ ...(hasKeys(before, keys) ? before : blank), keys, isLoading: true, retryAt: undefined }));
+      setState((before) => ({
+        ...(hasKeys(before, keys) ? before : blank),
+        keys,
+        isLoading: true,
+        retryAt: undefined,
+      }));
       try {
         const data = await latest.current(life.signal);
         if (life.signal.aborted) return;

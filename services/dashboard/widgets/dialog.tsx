@@ -76,7 +76,11 @@ export function DialogHost() {
         <button type="button" class="button" autofocus onClick={() => answer(false)}>
           Cancel
         </button>
-        <button type="button" class={isDangerous ? 'button is-danger' : 'button is-primary'} onClick={() => answer(true)}>
+        <button
+          type="button"
+          class={isDangerous ? 'button is-danger' : 'button is-primary'}
+          onClick={() => answer(true)}
+        >
           {action}
         </button>
       </div>

@@ -1,19 +1,19 @@
 import type { ComponentChild } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { CapturePage } from '../pages/capture.tsx';
-import { CapturesPage } from '../pages/captures.tsx';
-import { KeysPage } from '../pages/keys.tsx';
-import { OperatorPage } from '../pages/operator.tsx';
-import { PlaygroundPage } from '../pages/playground/playground.tsx';
-import { UsagePage } from '../pages/usage.tsx';
-import { WebhooksPage } from '../pages/webhooks.tsx';
-import { DialogHost } from '../widgets/dialog.tsx';
-import { ToastHost } from '../widgets/toast.tsx';
-import { Page } from './page.tsx';
-import { linkTo, type Route, route, type SectionName, sections } from './routes.ts';
-import { type Kind, serviceUrl, sessions, signOut } from './session.ts';
-import { SignIn } from './sign-in.tsx';
-import { type Theme, theme } from './theme.ts';
+import { CapturePage } from './pages/capture.tsx';
+import { CapturesPage } from './pages/captures.tsx';
+import { KeysPage } from './pages/keys.tsx';
+import { OperatorPage } from './pages/operator.tsx';
+import { PlaygroundPage } from './pages/playground/playground.tsx';
+import { UsagePage } from './pages/usage.tsx';
+import { WebhooksPage } from './pages/webhooks.tsx';
+import { DialogHost } from './widgets/dialog.tsx';
+import { ToastHost } from './widgets/toast.tsx';
+import { Page } from './shell/page.tsx';
+import { linkTo, type Route, route, type SectionName, sections } from './shell/routes.ts';
+import { type Kind, serviceUrl, sessions, signOut } from './shell/session.ts';
+import { SignIn } from './shell/sign-in.tsx';
+import { type Theme, theme } from './shell/theme.ts';
 
 export function App() {
   const kind: Kind = route.value.page === 'operator' ? 'admin' : 'key';
