@@ -11,9 +11,9 @@ export function samplesOf(serviceUrl: string, request: Body, schema: OptionSchem
   const file = `capture.${typeof request['format'] === 'string' ? request['format'] : 'png'}`;
   const isBackground = request['background'] === true;
   return [
-    { title: 'curl', code: curl(serviceUrl, request, file, isBackground) },
-    { title: 'TypeScript', code: typescript(serviceUrl, request, file, isBackground) },
-    { title: 'Python', code: python(serviceUrl, request, file, isBackground) },
+    { title: 'curl', code: withoutDirections(curl(serviceUrl, request, file, isBackground)) },
+    { title: 'TypeScript', code: withoutDirections(typescript(serviceUrl, request, file, isBackground)) },
+    { title: 'Python', code: withoutDirections(python(serviceUrl, request, file, isBackground)) },
     { title: 'Command line', code: commandLine(serviceUrl, request, file, schema) },
   ];
 }
@@ -46,6 +46,14 @@ ${client}
 const { stream } = await client.captureFile(${literal(request)});
 await writeFile('${file}', stream);
 `;
+}
+
+/** Marks that turn the direction of text would show code in another order than it runs in: as escapes they are harmless. */
+function withoutDirections(code: string): string {
+  return code.replaceAll(
+    /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** JSON as JavaScript is written: names without quotes, texts in single ones. */

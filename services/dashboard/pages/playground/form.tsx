@@ -60,6 +60,9 @@ function filtered(groups: readonly Group[], search: string): readonly Group[] {
     .filter(({ fields }) => fields.length > 0);
 }
 
+/** Where the result stands below the form, as playground.css has it. */
+export const isNarrow = () => matchMedia('(max-width: 1080px)').matches;
+
 function OptionGroup({
   group: { title, fields },
   isSearched,
@@ -69,7 +72,7 @@ function OptionGroup({
   readonly isSearched: boolean;
   readonly messages: ReadonlyMap<string, string>;
 }) {
-  const [isOpened, setOpened] = useState(title === 'Picture');
+  const [isOpened, setOpened] = useState(title === 'Picture' && !isNarrow());
   const set = fields.filter(([name]) => body.value[name] !== undefined).length;
   const isWrong = fields.some(([name]) =>
     [...messages.keys()].some((key) => key === name || key.startsWith(`${name}.`)),

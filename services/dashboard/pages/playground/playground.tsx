@@ -4,7 +4,7 @@ import { errorInWords } from '../../shell/errors.ts';
 import { Page } from '../../shell/page.tsx';
 import { useQuery } from '../../shell/query.ts';
 import { Loaded } from '../../widgets/states.tsx';
-import { RequestForm, withScheme } from './form.tsx';
+import { isNarrow, RequestForm, withScheme } from './form.tsx';
 import './playground.css';
 import { body, html, refusals, source, url, wholeRequest } from './request.ts';
 import { ResultPanel } from './result.tsx';
@@ -26,6 +26,7 @@ export function PlaygroundPage() {
 
 function Playground({ document }: { readonly document: CaptureDocument }) {
   const form = useRef<HTMLFormElement>(null);
+  const results = useRef<HTMLDivElement>(null);
   const request = useMemo(wholeRequest, [body.value, source.value, url.value, html.value]);
   const isBlank = request[source.value] === '';
   const messages = useMemo(() => {
@@ -60,6 +61,7 @@ function Playground({ document }: { readonly document: CaptureDocument }) {
     }
     refusals.value = new Map();
     void start(whole);
+    if (isNarrow()) results.current?.scrollIntoView({ block: 'start' });
   };
   const latest = useRef(submit);
   latest.current = submit;
@@ -100,7 +102,7 @@ function Playground({ document }: { readonly document: CaptureDocument }) {
           </button>
         </div>
       </form>
-      <div class="results">
+      <div class="results" ref={results}>
         <ResultPanel />
         <Samples request={request} schema={document.schema} />
       </div>

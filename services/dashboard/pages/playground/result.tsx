@@ -1,4 +1,4 @@
-import type { CaptureResult } from '@webcapture/client';
+import { type CaptureResult, ValidationError } from '@webcapture/client';
 import { useEffect, useState } from 'preact/hooks';
 import { formatAgo, formatBytes, formatDuration, formatNumber } from '../../shell/format.ts';
 import { linkTo } from '../../shell/routes.ts';
@@ -27,7 +27,13 @@ export function ResultPanel() {
     case 'running':
       return <Running run={now} />;
     case 'failed':
-      return <ErrorState error={now.error} onRetry={() => void start(now.request)} />;
+      return (
+        <ErrorState
+          error={now.error}
+          // What is not valid stays so until it is changed, which is done in the form.
+          onRetry={now.error instanceof ValidationError ? undefined : () => void start(now.request)}
+        />
+      );
     case 'done':
       return <Result key={now.result.uuid} {...now} />;
   }
