@@ -25,6 +25,7 @@ import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { Admission } from './admission.ts';
+import { builtDashboard } from './api/dashboard.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { CaptureLinks } from './auth/capture-links.ts';
 import { KeyIssuer } from './auth/key-issuer.ts';
@@ -305,6 +306,12 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       now,
     },
     statusPage: { history, now },
+    dashboard: {
+      folder: builtDashboard,
+      cdnUrl,
+      // Where signed links lead.
+      fileOrigins: signLink === undefined ? [] : ['https://storage.googleapis.com'],
+    },
   });
   app.addHook('onClose', async () => {
     pictures.close();

@@ -11,6 +11,7 @@ import { captureRoute, type CaptureRouteDeps } from './api/capture.ts';
 import { capturesRoutes, type CapturesDeps } from './api/captures.ts';
 import { filesRoutes, type FilesDeps } from './api/files.ts';
 import { parseJson } from './validation/input.ts';
+import { dashboardRoutes, type DashboardDeps } from './api/dashboard.ts';
 import { devicesRoute } from './api/devices.ts';
 import { eventsRoute, type EventsDeps } from './api/events.ts';
 import { keysRoutes, type KeysDeps } from './api/keys.ts';
@@ -68,6 +69,7 @@ interface AppDeps {
   readonly thumbnails: ThumbnailDeps;
   readonly mcp: McpDeps;
   readonly statusPage: Pick<StatusPageDeps, 'history' | 'now'>;
+  readonly dashboard: DashboardDeps;
 }
 
 /** The HTTP application of a front, ready to listen or to be injected into; it opens no port by itself. */
@@ -146,6 +148,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   statusPageRoutes(app, { ...deps.statusPage, status: deps.status, publicUrl: http.publicUrl });
   devicesRoute(app);
   thumbnailRoute(app, deps.thumbnails);
+  await dashboardRoutes(app, deps.dashboard);
   await metaRoutes(app);
   llmsRoute(app, http.publicUrl);
   // Without an admin token nothing is there, whatever the method.

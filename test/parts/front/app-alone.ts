@@ -45,6 +45,8 @@ export function buildAppAlone(
     /** In place of the verification of a link. */
     verifyLink?: () => Promise<VerifiedLink>;
     dispatch?: () => Promise<never>;
+    /** Of a built dashboard; by default there is none. */
+    dashboardFolder?: string;
     /** What stands in for everything behind the application. */
     beyond?: () => never;
   } = {},
@@ -182,5 +184,6 @@ export function buildAppAlone(
       now,
     },
     statusPage: { history: options.history ?? new HistoryBoard(), now: options.now ?? now },
+    dashboard: { folder: options.dashboardFolder ?? '/nowhere', cdnUrl },
   });
 }
