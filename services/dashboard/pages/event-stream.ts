@@ -21,8 +21,8 @@ export type StreamState =
   | { readonly kind: 'ended'; readonly problem: StreamProblem };
 
 export interface FollowOptions {
-  /** Sends the request, with its headers. */
-  readonly connect: (signal: AbortSignal) => Promise<Response>;
+  /** Sends the request; rejects with an error that has a `code` where the service refuses it. */
+  readonly connect: (signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>;
   readonly onEvent: (event: ServerEvent) => void;
   readonly onState: (state: StreamState) => void;
   readonly signal: AbortSignal;
@@ -79,12 +79,10 @@ async function readOnce({ connect, onEvent, onState, signal, silenceMs = 45_000 
   signal.addEventListener('abort', abort, { once: true });
   let timer = setTimeout(abort, silenceMs);
   try {
-    const response = await connect(attempt.signal);
-    if (!response.ok || response.body === null) return await refusalOf(response);
+    const reader = (await connect(attempt.signal)).getReader();
     onState({ kind: 'live' });
     const parser = new EventParser();
     const decoder = new TextDecoder();
-    const reader = response.body.getReader();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return { problem: lost('The event stream was closed.') };
@@ -95,8 +93,9 @@ async function readOnce({ connect, onEvent, onState, signal, silenceMs = 45_000 
         onEvent(event);
       }
     }
-  } catch {
-    return { problem: lost('The service cannot be reached.') };
+  } catch (error) {
+    const { retryAfterMs } = error as { retryAfterMs?: number | null };
+    return { problem: problemOf(error), retryAfterMs: retryAfterMs ?? 0 };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', abort);
@@ -104,18 +103,11 @@ async function readOnce({ connect, onEvent, onState, signal, silenceMs = 45_000 
   }
 }
 
-const lost = (message: string): StreamProblem => ({ code: 'NETWORK', message });
-
-async function refusalOf(response: Response): Promise<Ending> {
-  const envelope = parseJson(await response.text());
-  const seconds = Number(response.headers.get('retry-after') ?? 0);
-  const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : 0;
-  return { problem: problemOf(isObject(envelope) ? envelope['error'] : undefined), retryAfterMs };
-}
+const lost = (message: string): StreamProblem => ({ code: 'NETWORK_ERROR', message });
 
 function problemOf(error: unknown): StreamProblem {
-  if (!isObject(error)) return lost('The service gave an unexpected answer.');
-  return { code: String(error['code']), message: String(error['message']) };
+  if (!isObject(error) || typeof error['code'] !== 'string') return lost('The service cannot be reached.');
+  return { code: error['code'], message: String(error['message']) };
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

@@ -26,9 +26,9 @@ describe('the format', () => {
 });
 
 /** A stream of these pieces that then closes, fails, or stays open and silent. */
-function streamOf(pieces: readonly string[], end: 'close' | 'fail' | 'silence', signal?: AbortSignal): Response {
+function streamOf(pieces: readonly string[], end: 'close' | 'fail' | 'silence', signal?: AbortSignal) {
   const encoder = new TextEncoder();
-  const body = new ReadableStream<Uint8Array>({
+  return new ReadableStream<Uint8Array>({
     start(controller) {
       for (const piece of pieces) controller.enqueue(encoder.encode(piece));
       if (end === 'close') controller.close();
@@ -38,14 +38,14 @@ function streamOf(pieces: readonly string[], end: 'close' | 'fail' | 'silence', 
       if (end === 'fail') controller.error(new Error('reset'));
     },
   });
-  return new Response(body);
 }
 
-const refusal = (status: number, code: string, headers = {}) =>
-  Response.json({ success: false, error: { code, message: 'No.' }, data: null }, { status, headers });
+const refusal = (code: string, retryAfterMs?: number) => (): never => {
+  throw Object.assign(new Error('No.'), { code, retryAfterMs });
+};
 
 /** Follows a server that answers in turn, until the answers are used up or the stream ends. */
-async function follow(answers: readonly ((signal: AbortSignal) => Response)[], silenceMs?: number) {
+async function follow(answers: readonly ((signal: AbortSignal) => ReadableStream<Uint8Array>)[], silenceMs?: number) {
   const ending = new AbortController();
   const events: ServerEvent[] = [];
   const states: StreamState[] = [];
@@ -93,7 +93,7 @@ describe('a stream', () => {
   });
 
   test.each([
-    ['as a response', () => refusal(401, 'API_KEY_REVOKED')],
+    ['as a response', refusal('API_KEY_REVOKED')],
     [
       'within the stream',
       () => streamOf(['event: error\ndata: {"code":"API_KEY_REVOKED","message":"No."}\n\n'], 'silence'),
@@ -107,9 +107,9 @@ describe('a stream', () => {
     const unavailable = 'event: error\ndata: {"code":"INTERNAL_ERROR","message":"NATS is unavailable."}\n\n';
     const { events, states } = await follow([
       () => streamOf([unavailable], 'silence'),
-      () => refusal(500, 'INTERNAL_ERROR'),
-      () => refusal(429, 'RATE_LIMIT_EXCEEDED', { 'retry-after': '0.02' }),
-      () => new Response('<html>', { status: 502 }),
+      refusal('INTERNAL_ERROR'),
+      refusal('RATE_LIMIT_EXCEEDED', 20),
+      refusal('UNEXPECTED_RESPONSE'),
       () => streamOf(['data: back\n\n'], 'close'),
     ]);
     expect(events).toEqual(['back']);
@@ -118,7 +118,7 @@ describe('a stream', () => {
       ['INTERNAL_ERROR', 0],
       ['INTERNAL_ERROR', 0],
       ['RATE_LIMIT_EXCEEDED', 20],
-      ['NETWORK', 0],
+      ['UNEXPECTED_RESPONSE', 0],
     ]);
   });
 
