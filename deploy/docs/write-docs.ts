@@ -1,9 +1,14 @@
-// `npm run docs`: writes what is made of code: docs/configuration.md, the chart's VALUES.md, and the list of devices. Tests hold them
-// against what they are made of.
+// `npm run docs`: writes what is made of code: docs/configuration.md, the chart's VALUES.md, the list of devices, and the types of the
+// client. Tests hold them against what they are made of.
 import { writeFile } from 'node:fs/promises';
+import { clientTypes } from '../../services/client/tools/types.ts';
 import { configurationPage } from './configuration-page.ts';
 import { deviceListModule } from './device-list.ts';
+import { openApiDocument } from './openapi-document.ts';
 
-await writeFile(new URL('../../docs/configuration.md', import.meta.url), configurationPage());
-await writeFile(new URL('../../services/shared/api/device-list.ts', import.meta.url), deviceListModule());
+const write = (path: string, text: string) => writeFile(new URL(`../../${path}`, import.meta.url), text);
+
+await write('docs/configuration.md', configurationPage());
+await write('services/shared/api/device-list.ts', deviceListModule());
+await write('services/client/openapi.ts', await clientTypes(await openApiDocument()));
 await import('../chart/readme.ts');

@@ -1,0 +1,54 @@
+import { dataOf, given, itemsOf, type CallOptions, type RawClient } from './requests.ts';
+import type {
+  Account,
+  ChangeAccount,
+  CreateAccount,
+  CreateAccountKey,
+  NewApiKey,
+  Page,
+  PageQuery,
+  RevokedApiKey,
+} from './types.ts';
+
+/** The operator's calls: the client needs the admin token as its `apiKey`. */
+export class Admin {
+  readonly #raw: RawClient;
+
+  constructor(raw: RawClient) {
+    this.#raw = raw;
+  }
+
+  /** All accounts, newest first; pages are fetched as needed. `limit` is the size of a page. */
+  listAccounts({ limit, signal }: Omit<PageQuery, 'cursor'> & CallOptions = {}): AsyncIterable<Account> {
+    return itemsOf((cursor) => this.listAccountsPage({ limit, cursor, signal }));
+  }
+
+  /** One page of the list of accounts. */
+  listAccountsPage({ signal = null, ...query }: PageQuery & CallOptions = {}): Promise<Page<Account>> {
+    return dataOf(this.#raw.GET('/admin/accounts', { params: { query: given(query) }, signal }));
+  }
+
+  /** Creates an account. Not repeated when no answer comes: it would be two accounts. */
+  createAccount(body: CreateAccount, { signal = null }: CallOptions = {}): Promise<Account> {
+    return dataOf(this.#raw.POST('/admin/accounts', { body, signal }));
+  }
+
+  /** Changes the given fields: name, limits, isolation, suspended. */
+  changeAccount(id: string, body: ChangeAccount, { signal = null }: CallOptions = {}): Promise<Account> {
+    return dataOf(this.#raw.PATCH('/admin/accounts/{id}', { params: { path: { id } }, body, signal }));
+  }
+
+  /** Creates an API key for an account; the first key of an account has all scopes by default. */
+  createKey(body: CreateAccountKey, { signal = null }: CallOptions = {}): Promise<NewApiKey> {
+    return dataOf(this.#raw.POST('/admin/keys', { body, signal }));
+  }
+
+  /** Revokes a key of any account; with `cascade` also the keys that were created with it, and with those, and so on. */
+  revokeKey(
+    id: string,
+    { cascade = false, signal = null }: CallOptions & { cascade?: boolean } = {},
+  ): Promise<RevokedApiKey> {
+    const query = cascade ? ({ cascade: 'true' } as const) : {};
+    return dataOf(this.#raw.DELETE('/admin/keys/{id}', { params: { path: { id }, query }, signal }));
+  }
+}

@@ -1,0 +1,304 @@
+import { Admin } from './admin.ts';
+import { errorOf, errorOfResponse, RequestTimeoutError } from './errors.ts';
+import {
+  bodyOf,
+  createRawClient,
+  dataOf,
+  given,
+  itemsOf,
+  type CallOptions,
+  type RawAnswer,
+  type RawClient,
+} from './requests.ts';
+import { send, sleep, type TransportOptions } from './transport.ts';
+import type {
+  ApiKey,
+  Capture,
+  CapturedFile,
+  CaptureListQuery,
+  CaptureOptions,
+  CaptureResult,
+  ComponentStatus,
+  CreateKey,
+  Device,
+  EndedCapture,
+  NewApiKey,
+  Page,
+  PageQuery,
+  PendingCapture,
+  RevokedApiKey,
+  RotateKey,
+  RotateSigningSecret,
+  RotateWebhookSecret,
+  ServiceStatus,
+  SigningSecret,
+  Usage,
+  WebhookSecret,
+} from './types.ts';
+
+const defaultTimeoutMs = 300_000;
+const defaultMaxRetries = 2;
+const firstPollMs = 500;
+const maxPollMs = 5000;
+
+/** Where the service is, and how it is asked. */
+export interface WebcaptureOptions {
+  /** Address of the service, such as `https://capture.example.com` or `https://example.com/capture-service`. */
+  readonly url: string;
+  /** API key, or the admin token for `client.admin`. Status and devices need none. */
+  readonly apiKey?: string | undefined;
+  /** In place of the global fetch. */
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
+  /** How often a request is sent again at most; 0 disables retries. Default 2. */
+  readonly maxRetries?: number | undefined;
+  /** Milliseconds until an attempt without an answer is given up. Default 300,000: a capture waits in a queue, too. */
+  readonly timeoutMs?: number | undefined;
+  /** Value of the header User-Agent. By default that of fetch. */
+  readonly userAgent?: string | undefined;
+}
+
+/** What a capture takes beside its options. */
+export interface CaptureCallOptions extends CallOptions {
+  /**
+   * 1 to 255 visible ASCII characters. Calls with the same key and options are one capture for 24 hours; by default each
+   * call has a random one, which its retries share.
+   */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** How to wait for a capture. */
+export interface WaitOptions extends CallOptions {
+  /** Milliseconds until waiting is given up with a RequestTimeoutError; the capture goes on. By default there is no limit. */
+  readonly timeoutMs?: number | undefined;
+  /** Is called with each state that was read, also when it is the same as before. */
+  readonly onState?: ((state: Capture) => void) | undefined;
+}
+
+/**
+ * A client of one webcapture service, with one API key.
+ *
+ * Calls that failed are repeated up to `maxRetries` times, with growing random pauses and not before Retry-After: what
+ * the service's error table calls retryable, and requests that got no answer. A POST without an Idempotency-Key is
+ * repeated only when a limit refused it.
+ *
+ * All methods reject with a WebcaptureError, or with the reason of their signal.
+ */
+export class Webcapture {
+  /** The openapi-fetch client of all paths. It resolves with `{ data, error, response }`, whatever the status. */
+  readonly raw: RawClient;
+  /** The operator's calls. */
+  readonly admin: Admin;
+  readonly #transport: TransportOptions;
+
+  /** @throws TypeError if `url` is no http or https address */
+  constructor({ url, apiKey, fetch, maxRetries, timeoutMs, userAgent }: WebcaptureOptions) {
+    this.#transport = {
+      fetch: fetch ?? ((input, init) => globalThis.fetch(input, init)),
+      maxRetries: maxRetries ?? defaultMaxRetries,
+      timeoutMs: timeoutMs ?? defaultTimeoutMs,
+    };
+    const headers: Record<string, string> = {};
+    if (apiKey !== undefined) headers['authorization'] = `Bearer ${apiKey}`;
+    if (userAgent !== undefined) headers['user-agent'] = userAgent;
+    this.raw = createRawClient(absoluteUrl(url), headers, this.#transport);
+    this.admin = new Admin(this.raw);
+  }
+
+  /**
+   * Captures a page and resolves when the capture has completed; with `background` at once, with a pending capture for
+   * {@link waitFor}. A background capture that is answered from the cache is a result, too.
+   */
+  capture(
+    options: CaptureOptions & { readonly background: true },
+    call?: CaptureCallOptions,
+  ): Promise<CaptureResult | PendingCapture>;
+  capture(options: CaptureOptions & { readonly background?: false }, call?: CaptureCallOptions): Promise<CaptureResult>;
+  capture(options: CaptureOptions, call?: CaptureCallOptions): Promise<CaptureResult | PendingCapture>;
+  capture(
+    options: CaptureOptions,
+    { signal = null, idempotencyKey }: CaptureCallOptions = {},
+  ): Promise<CaptureResult | PendingCapture> {
+    const params = idempotencyKey === undefined ? {} : { header: { 'idempotency-key': idempotencyKey } };
+    const body = { ...options, responseType: 'json' as const };
+    // The document knows that the same address answers with files, too.
+    const call = this.raw.POST('/capture', { params, body, signal });
+    return dataOf(call as Promise<RawAnswer<{ readonly data: CaptureResult | PendingCapture }>>);
+  }
+
+  /** Captures a page and resolves with its file, as soon as its first bytes are there. */
+  async captureFile(
+    options: CaptureOptions & { readonly background?: false },
+    { signal = null, idempotencyKey }: CaptureCallOptions = {},
+  ): Promise<CapturedFile & { readonly uuid: string }> {
+    const params = idempotencyKey === undefined ? {} : { header: { 'idempotency-key': idempotencyKey } };
+    const body = { ...options, responseType: 'file' as const };
+    const { error, response } = await this.raw.POST('/capture', { params, body, signal, parseAs: 'stream' });
+    if (error !== undefined) throw errorOfResponse(response, error);
+    return { uuid: response.headers.get('x-capture-uuid') ?? '', ...fileOf(response) };
+  }
+
+  /** The file of a capture, by its `fileUrl`. The API key is not sent: files are at the address of a CDN. */
+  async file(fileUrl: string, { signal = null }: CallOptions = {}): Promise<CapturedFile> {
+    const response = await send(new Request(fileUrl, { signal }), this.#transport);
+    if (response.ok) return fileOf(response);
+    const text = await response.text();
+    throw errorOfResponse(response, parsed(text));
+  }
+
+  /**
+   * Waits for the end of a capture, and of its refresh when one is under way. A refresh that failed leaves the capture
+   * as it was; `refresh.error` says why.
+   *
+   * @returns the capture as it ended: completed, expired or deleted
+   * @throws CaptureFailedError, or another error by its code, when the capture failed
+   */
+  async waitFor(uuid: string, { signal, timeoutMs, onState }: WaitOptions = {}): Promise<EndedCapture> {
+    const deadline = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs;
+    for (let pollMs = firstPollMs; ; pollMs = Math.min(maxPollMs, 1.5 * pollMs)) {
+      const state = await this.getCapture(uuid, { signal });
+      onState?.(state);
+      if ('error' in state) throw errorOf(state.error.code, state.error.message, { captureUuid: uuid });
+      if (hasEnded(state)) return state;
+      const leftMs = deadline - Date.now();
+      if (leftMs <= 0) {
+        const message = `The capture ${uuid} has not ended within ${timeoutMs} ms; it is ${state.status}.`;
+        throw new RequestTimeoutError('TIMEOUT', message, { captureUuid: uuid });
+      }
+      await sleep(Math.min(pollMs, leftMs), signal);
+    }
+  }
+
+  /** The state of a capture; a failed one, too, is a state. */
+  getCapture(uuid: string, { signal = null }: CallOptions = {}): Promise<Capture> {
+    return dataOf(this.raw.GET('/captures/{uuid}', { params: { path: { uuid } }, signal }));
+  }
+
+  /** Captures the page again into the same fileUrl. Resolves at once; `refresh` of the capture shows the progress. */
+  refreshCapture(uuid: string, { signal = null }: CallOptions = {}): Promise<Capture> {
+    return dataOf(this.raw.POST('/captures/{uuid}/refresh', { params: { path: { uuid } }, signal }));
+  }
+
+  /** Deletes a capture's file, or cancels a capture that is queued. The record stays for 90 days. */
+  deleteCapture(uuid: string, { signal = null }: CallOptions = {}): Promise<Capture> {
+    return dataOf(this.raw.DELETE('/captures/{uuid}', { params: { path: { uuid } }, signal }));
+  }
+
+  /** All captures of the account, newest first; pages are fetched as needed. `limit` is the size of a page. */
+  listCaptures({ signal, ...query }: Omit<CaptureListQuery, 'cursor'> & CallOptions = {}): AsyncIterable<Capture> {
+    return itemsOf((cursor) => this.listCapturesPage({ ...query, cursor, signal }));
+  }
+
+  /** One page of the list of captures. It can have fewer items than `limit`, or none, and still not be the last. */
+  listCapturesPage({ signal = null, ...query }: CaptureListQuery & CallOptions = {}): Promise<Page<Capture>> {
+    return dataOf(this.raw.GET('/captures', { params: { query: given(query) }, signal }));
+  }
+
+  /** Tokens used in this month, and the limits of the account. */
+  getUsage({ signal = null }: CallOptions = {}): Promise<Usage> {
+    return dataOf(this.raw.GET('/usage', { signal }));
+  }
+
+  /** How the service and its components are. An outage is an answer, not an error. */
+  async getStatus({ signal = null }: CallOptions = {}): Promise<ServiceStatus> {
+    const { data, error, response } = await this.raw.GET('/status', { signal });
+    return statusOf(data ?? error, response);
+  }
+
+  /** How the screenshot engine is. An outage is an answer, not an error. */
+  async getEngineStatus({ signal = null }: CallOptions = {}): Promise<ComponentStatus> {
+    const { data, error, response } = await this.raw.GET('/status/engine', { signal });
+    return statusOf(data ?? error, response);
+  }
+
+  /** The devices that a capture can name in `device`. */
+  async listDevices({ signal = null }: CallOptions = {}): Promise<readonly Device[]> {
+    const { data } = await bodyOf(this.raw.GET('/devices', { signal }));
+    return data.devices;
+  }
+
+  /** All API keys of the account, newest first; pages are fetched as needed. `limit` is the size of a page. */
+  listKeys({ limit, signal }: Omit<PageQuery, 'cursor'> & CallOptions = {}): AsyncIterable<ApiKey> {
+    return itemsOf((cursor) => this.listKeysPage({ limit, cursor, signal }));
+  }
+
+  /** One page of the list of API keys. */
+  listKeysPage({ signal = null, ...query }: PageQuery & CallOptions = {}): Promise<Page<ApiKey>> {
+    return dataOf(this.raw.GET('/keys', { params: { query: given(query) }, signal }));
+  }
+
+  /** Creates an API key. Not repeated when no answer comes: it would be two keys. */
+  createKey(body: CreateKey, { signal = null }: CallOptions = {}): Promise<NewApiKey> {
+    return dataOf(this.raw.POST('/keys', { body, signal }));
+  }
+
+  /** Creates a key in place of another one, which keeps working for `graceSeconds` (default 3600). */
+  rotateKey(id: string, body: RotateKey = {}, { signal = null }: CallOptions = {}): Promise<NewApiKey> {
+    return dataOf(this.raw.POST('/keys/{id}/rotate', { params: { path: { id } }, body, signal }));
+  }
+
+  /** Revokes a key; with `cascade` also the keys that were created with it, and with those, and so on. */
+  revokeKey(
+    id: string,
+    { cascade = false, signal = null }: CallOptions & { cascade?: boolean } = {},
+  ): Promise<RevokedApiKey> {
+    const query = cascade ? ({ cascade: 'true' } as const) : {};
+    return dataOf(this.raw.DELETE('/keys/{id}', { params: { path: { id }, query }, signal }));
+  }
+
+  /** Creates the signing secret of a key's links; links of earlier ones work for `graceSeconds` (default one day). */
+  rotateSigningSecret(
+    id: string,
+    body: RotateSigningSecret = {},
+    { signal = null }: CallOptions = {},
+  ): Promise<SigningSecret> {
+    return dataOf(this.raw.POST('/keys/{id}/signing-secret', { params: { path: { id } }, body, signal }));
+  }
+
+  /** What events to webhooks are signed with, for {@link verifyWebhook}. */
+  getWebhookSecret({ signal = null }: CallOptions = {}): Promise<WebhookSecret> {
+    return dataOf(this.raw.GET('/webhooks/secret', { signal }));
+  }
+
+  /** Creates another webhook secret; the earlier ones sign, too, for `graceSeconds` (default one day). */
+  rotateWebhookSecret(body: RotateWebhookSecret = {}, { signal = null }: CallOptions = {}): Promise<WebhookSecret> {
+    return dataOf(this.raw.POST('/webhooks/secret/rotate', { body, signal }));
+  }
+}
+
+/** Without slashes at its end. In a browser it may be relative to the page. */
+function absoluteUrl(url: string): string {
+  const page = (globalThis as { location?: { href: string } }).location?.href;
+  const absolute = URL.canParse(url, page) ? new URL(url, page) : null;
+  if (absolute === null || !/^https?:$/.test(absolute.protocol)) {
+    throw new TypeError(`url must be the http or https address of a webcapture service, not ${JSON.stringify(url)}`);
+  }
+  return absolute.href.replace(/\/+$/, '');
+}
+
+function hasEnded(state: Capture): state is EndedCapture {
+  if (state.status === 'queued' || state.status === 'rendering') return false;
+  const refresh = 'refresh' in state ? state.refresh?.state : undefined;
+  return state.status !== 'completed' || (refresh !== 'queued' && refresh !== 'rendering');
+}
+
+function fileOf({ headers, body }: Response): CapturedFile {
+  const size = headers.get('content-length');
+  return {
+    contentType: headers.get('content-type') ?? 'application/octet-stream',
+    size: size === null ? null : Number(size),
+    stream: body ?? new ReadableStream({ start: (controller) => controller.close() }),
+  };
+}
+
+function statusOf<T extends object>(body: T | undefined, response: Response): T {
+  if (typeof body !== 'object' || !('lastCheckedAt' in body)) throw errorOfResponse(response, body);
+  return body;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

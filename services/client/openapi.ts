@@ -1,0 +1,6839 @@
+// Made by `npm run docs` of the OpenAPI document: do not edit.
+
+export interface paths {
+    "/capture": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the file of a capture by a signed link
+         * @description For links in mails and pages: the query contains the options of POST /capture and a signature, made with a secret of POST /keys/{id}/signing-secret, in place of an API key. Fields of objects are dotted (viewport.width=800), lists are repeated (hide=.a&hide=.b), and other objects are JSON. responseCache.enabled is true. The options responseType, background, webhook, persistence, extract and html, and those that a link would make public, are not allowed. A page is captured with the first request; later ones are answered from the cache. Errors are sent as PNG, with the code in X-Error-Code, if Accept names image types and neither text/html nor application/json.
+         */
+        get: operations["getCaptureLink"];
+        put?: never;
+        /**
+         * Capture a page
+         * @description Renders a page and responds when the capture has completed, with metadata, or with the file when responseType is "file". When background is true, the capture is queued and the response is sent immediately; use GET /captures/{uuid} or a webhook to get the result. A capture costs one token, or two with antiBot. Failed captures and responses from the cache (responseCache) cost nothing.
+         */
+        post: operations["createCapture"];
+        delete?: never;
+        options?: never;
+        /**
+         * Get the headers of the file of a signed link
+         * @description For links in mails and pages: the query contains the options of POST /capture and a signature, made with a secret of POST /keys/{id}/signing-secret, in place of an API key. Fields of objects are dotted (viewport.width=800), lists are repeated (hide=.a&hide=.b), and other objects are JSON. responseCache.enabled is true. The options responseType, background, webhook, persistence, extract and html, and those that a link would make public, are not allowed. A page is captured with the first request; later ones are answered from the cache. Errors are sent as PNG, with the code in X-Error-Code, if Accept names image types and neither text/html nor application/json.
+         */
+        head: operations["getCaptureLink-head"];
+        patch?: never;
+        trace?: never;
+    };
+    "/captures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the captures of the account, newest first
+         * @description Requires the scope read. A page can have fewer items than limit, or none, and still have a nextCursor, because one request searches a limited number of days and captures. The list ends when nextCursor is null. The parameter status selects captures by their current status; a completed capture whose file has expired has the status expired.
+         */
+        get: operations["listCaptures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{uuid}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the state and the result of a capture
+         * @description Requires the scope read. The status is queued, rendering, completed or failed; it becomes expired when the file is removed, and deleted when the capture is deleted. A failed capture is returned with 200; its error contains the reason. A capture that a client waits for is not found (404) until it has ended.
+         */
+        get: operations["getCapture"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a capture, or cancel a queued capture
+         * @description Requires the scope capture. Removes the file and the cache entry immediately and stops refreshes. The record is kept for 90 days with the status deleted, and its tokens stay charged. A capture that is being rendered cannot be deleted until it has ended (409).
+         */
+        delete: operations["deleteCapture"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{uuid}/refresh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Refresh a capture
+         * @description Requires the scope capture. Captures the page again into the same fileUrl. The response is sent immediately; the status of the capture stays completed, and the object refresh shows the progress. A refresh costs as many tokens as the capture, when it completes. The file is replaced only when the refresh completes. While a refresh is in progress, another request does not start a second one.
+         */
+        post: operations["refreshCapture"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/files/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the file of a capture
+         * @description No API key is required, because the name contains 128 random bits.
+         */
+        get: operations["getFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        /**
+         * Get the headers of the file of a capture
+         * @description No API key is required, because the name contains 128 random bits.
+         */
+        head: operations["getFile-head"];
+        patch?: never;
+        trace?: never;
+    };
+    "/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the API keys of the account, newest first
+         * @description Requires the scope manage. The list includes revoked and expired keys. The keys themselves are not shown.
+         */
+        get: operations["listKeys"];
+        put?: never;
+        /**
+         * Create an API key
+         * @description Requires the scope manage. The new key can have only scopes of the key that creates it, and expires no later; without expiresAt it expires with it.
+         */
+        post: operations["createKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/keys/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate an API key
+         * @description Requires the scope manage. Creates a key with the same name, scopes and lifetime. The old key stops working after graceSeconds, and the key that it replaced stops at once. Rotating an old key again replaces the key that was created the first time.
+         */
+        post: operations["rotateKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API key
+         * @description Requires the scope manage. The key stops working within a second. A key can revoke itself. With cascade=true, all keys that were created with it are revoked too, except the key that sends the request and what that key created; up to 1000 keys in one request.
+         */
+        delete: operations["revokeKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/keys/{id}/signing-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create or rotate the signing secret of an API key
+         * @description Requires the scope manage. The secret signs links (GET /capture) that capture in the name of the key, within its scopes and limits, for as long as the key works. A new secret replaces the one before; links of earlier secrets work for graceSeconds more. The key can have only scopes of the key that sends the request, and must not expire later.
+         */
+        post: operations["rotateSigningSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the webhook secret
+         * @description Requires the scope manage. Webhook events are signed with this secret according to Standard Webhooks (standardwebhooks.com). The secret is created with the first request or the first event.
+         */
+        get: operations["getWebhookSecret"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/secret/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the webhook secret
+         * @description Requires the scope manage. For graceSeconds, events are signed with the new secret and with the earlier ones, so that receivers can switch without rejecting an event. With 0 the earlier secrets end immediately.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the usage, quota and limits of the account
+         * @description Requires the scope read. Failed captures and responses from the cache cost nothing.
+         */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List all accounts, newest first */
+        get: operations["listAccounts"];
+        put?: never;
+        /**
+         * Create an account
+         * @description Limits that are not set default to those of the operator. The account cannot be used until it has an API key.
+         */
+        post: operations["createAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/accounts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Update, suspend or resume an account
+         * @description Changes the given fields: name, limits, isolation, suspended. Changes take effect within a second. The API keys of a suspended account work again when the account is resumed.
+         */
+        patch: operations["changeAccount"];
+        trace?: never;
+    };
+    "/admin/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create an API key for an account
+         * @description The first API key of an account has all scopes unless the request names others.
+         */
+        post: operations["createAccountKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API key of any account
+         * @description The API key stops working within a second. With cascade=true, all keys that were created with it are revoked too; up to 1000 keys in one request.
+         */
+        delete: operations["revokeAccountKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the status of the service */
+        get: operations["getStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/status/engine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the status of the screenshot engine */
+        get: operations["getEngineStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/devices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the devices
+         * @description Returns the devices that the option device of POST /capture knows. Needs no API key; caches may keep the response for an hour.
+         */
+        get: operations["listDevices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get this OpenAPI document */
+        get: operations["getOpenapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check that this front answers
+         * @description For health checks of load balancers: returns 200 while the front can answer, whatever the state of the service, without a key and outside of all rate limits. GET /status returns the state of the service.
+         */
+        get: operations["getHealthz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export interface webhooks {
+    capture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Event of a capture
+         * @description Sent to webhook.url and signed according to Standard Webhooks (standardwebhooks.com); GET /webhooks/secret returns the secret. A delivery attempt fails unless the receiver responds with a 2xx status within 10 seconds; a redirect is a failure. There are up to eight attempts over 24 hours; the status 410 ends them. An event may be delivered more than once, and events may arrive out of order.
+         */
+        post: operations["captureNotice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export interface components {
+    schemas: never;
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    getCaptureLink: {
+        parameters: {
+            query: {
+                /** @description ID of the API key whose signing secret has signed the link. */
+                key: string;
+                /** @description Unix time in seconds at which the link expires, at most 366 days ahead. */
+                expires: number;
+                /** @description Absolute http or https URL of the page to capture. Exactly one of url and html is required. */
+                url?: string;
+                /** @description Format of the file. */
+                format?: "png" | "jpeg" | "webp" | "pdf";
+                /** @description Size in CSS pixels. */
+                "viewport.width"?: number;
+                /** @description Size in CSS pixels. */
+                "viewport.height"?: number;
+                /** @description Device pixels per CSS pixel. */
+                "viewport.deviceScaleFactor"?: number;
+                /** @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page. */
+                isFullPage?: boolean;
+                /** @description Image quality of jpeg and webp. Ignored for other formats. */
+                quality?: number;
+                /** @description Value of the media feature prefers-color-scheme. */
+                colorScheme?: "light" | "dark" | "no-preference";
+                /** @description Navigation timeout in milliseconds. Time in the queue does not count. */
+                timeout?: number;
+                /** @description Event that ends the navigation. With load, requests that the page's scripts have started by then get up to 1.5 more seconds. A page that does not reach load or networkidle in time is captured as it is, and report.softTimeouts names the event. */
+                waitUntil?: "load" | "domcontentloaded" | "networkidle" | "commit";
+                /** @description Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded. */
+                imageTimeout?: number;
+                /** @description Additional time to wait after the page has loaded, in milliseconds. */
+                delay?: number;
+                /** @description Use the response cache. */
+                "responseCache.enabled"?: boolean;
+                /** @description Time to live of the cache entry in seconds. An earlier capture is returned only if it is not older than this. */
+                "responseCache.ttl"?: number;
+                /** @description Time for which the file is kept, in seconds. Ignored when persistence is enabled. */
+                cdnTtl?: number;
+                /** @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region. */
+                region?: "auto" | "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                /** @description Render with a browser that avoids bot detection. Costs one more token. */
+                antiBot?: boolean;
+                /** @description Block advertising. */
+                "block.ads"?: boolean;
+                /** @description Block trackers. */
+                "block.trackers"?: boolean;
+                /** @description Block audio and video. */
+                "block.media"?: boolean;
+                /** @description Dismiss or hide cookie banners. */
+                "block.cookieBanners"?: boolean;
+                /** @description Paper size. A4 if neither paper nor width and height are set. Ignored with isFullPage. */
+                "pdf.paper"?: "A0" | "A1" | "A2" | "A3" | "A4" | "A5" | "A6" | "Letter" | "Legal" | "Tabloid" | "Ledger";
+                /** @description Use landscape orientation. */
+                "pdf.landscape"?: boolean;
+                /** @description Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), or an object {top, right, bottom, left} of these. A side that is not set is 10 mm. */
+                "pdf.margin"?: number | string | {
+                    top?: number | string;
+                    right?: number | string;
+                    bottom?: number | string;
+                    left?: number | string;
+                };
+                /** @description Print background colours and images. */
+                "pdf.printBackground"?: boolean;
+                /** @description Scale of the rendering. */
+                "pdf.scale"?: number;
+                /** @description Width of the paper, with height and in place of paper: a number in millimetres or a string with a unit (mm, cm, in, px), 10 to 5080 mm. */
+                "pdf.width"?: number | string;
+                /** @description Height of the paper, like width. */
+                "pdf.height"?: number | string;
+                /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. Margins stay those of the request. */
+                "pdf.preferCssPageSize"?: boolean;
+                /**
+                 * @description Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.
+                 * @example 1-3, 5, 8-
+                 */
+                "pdf.pageRanges"?: string;
+                /** @description HTML in the top margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
+                "pdf.headerTemplate"?: string;
+                /** @description HTML in the bottom margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
+                "pdf.footerTemplate"?: string;
+                /** @description Write tags for screen readers, as is done unless this is false. The file is smaller without them. */
+                "pdf.tagged"?: boolean;
+                /** @description Write bookmarks made of the headings of the page. */
+                "pdf.outline"?: boolean;
+                /**
+                 * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
+                 * @example iPhone 15
+                 */
+                device?: string;
+                /** @description Media type of the style sheets that apply. Without it: screen for images, print for PDF. */
+                media?: "screen" | "print";
+                /** @description Value of the media feature prefers-reduced-motion: reduce if true. */
+                reducedMotion?: boolean;
+                /** @description CSS selector. Exactly one of selector and text is required. */
+                "waitFor.selector"?: string;
+                /** @description Text of the page. Case does not matter, and any white space is one space. */
+                "waitFor.text"?: string;
+                /** @description visible: an element that matches has a box and is not hidden. attached: one is in the document. hidden: none is visible. The same goes for text. */
+                "waitFor.state"?: "visible" | "attached" | "hidden";
+                /** @description Maximum time to wait, in milliseconds. 0 looks once. */
+                "waitFor.timeout"?: number;
+                /** @description Fail the capture if the wait times out. Otherwise report.softTimeouts contains waitFor. */
+                "waitFor.required"?: boolean;
+                /** @description CSS selector. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
+                selector?: string;
+                /** @description CSS pixels of the page to show around the element of selector, as far as the page goes. */
+                elementPadding?: number;
+                "clip.x"?: number;
+                "clip.y"?: number;
+                "clip.width"?: number;
+                "clip.height"?: number;
+                /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
+                hide?: string[];
+                /** @description Elements that are left out and take no place, whenever they come: up to 100 CSS selectors. */
+                remove?: string[];
+                /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked. */
+                click?: string[];
+                /** @description false: scripts of the page and its frames do not run, and noscript is shown. */
+                javaScript?: boolean;
+                /** @description Transparent where the page paints nothing. With format png or webp only. */
+                omitBackground?: boolean;
+                /** @description Pixels of the file. */
+                "resize.width"?: number;
+                /** @description Pixels of the file. */
+                "resize.height"?: number;
+                /** @description cover: fill the box, cut off what is over. contain: fit into the box and fill it up with white, or nothing with omitBackground. fill: stretch. inside: fit into the box, which may be larger than the picture. */
+                "resize.fit"?: "cover" | "contain" | "fill" | "inside";
+                /** @description Make a picture larger that is smaller than the box. */
+                "resize.enlarge"?: boolean;
+                /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
+                "failOn.status"?: (number | string)[];
+                /** @description The image has a single colour. */
+                "failOn.blank"?: boolean;
+                /** @description The page shows a bot check. */
+                "failOn.challenge"?: boolean;
+                /** @description A script of the page writes an error to the console, or does not catch an exception. */
+                "failOn.consoleErrors"?: boolean;
+                /**
+                 * @description Language of the visitor, a BCP 47 language tag without extensions: decides Accept-Language, navigator.language and how Intl formats numbers and dates.
+                 * @example de-DE
+                 */
+                locale?: string;
+                /**
+                 * @description Time zone of the visitor, a name of the IANA time zone database.
+                 * @example Europe/Berlin
+                 */
+                timezone?: string;
+                /** @description Degrees north. */
+                "geolocation.latitude"?: number;
+                /** @description Degrees east. */
+                "geolocation.longitude"?: number;
+                /** @description Metres. */
+                "geolocation.accuracy"?: number;
+                /**
+                 * @description User agent of the header and of navigator.userAgent. navigator.platform and the client hints agree with it; one that names no Chrome has no client hints.
+                 * @example Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36
+                 */
+                userAgent?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    /** @description A strong validator of the bytes. */
+                    etag?: string;
+                    /** @description Time at which the file was stored. */
+                    "last-modified"?: string;
+                    /** @description Always "bytes". */
+                    "accept-ranges"?: string;
+                    /** @description Caching ends when the link expires, or the capture becomes older than responseCache.ttl. */
+                    "cache-control"?: string;
+                    /** @description "inline", with a file name. */
+                    "content-disposition"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    /** @description UUID of the capture. */
+                    "x-capture-uuid"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/png": string;
+                    "image/jpeg": string;
+                    "image/webp": string;
+                    "application/pdf": string;
+                };
+            };
+            /** @description The requested range of the file. */
+            206: {
+                headers: {
+                    /** @description A strong validator of the bytes. */
+                    etag?: string;
+                    /** @description Time at which the file was stored. */
+                    "last-modified"?: string;
+                    /** @description Always "bytes". */
+                    "accept-ranges"?: string;
+                    /** @description Caching ends when the link expires, or the capture becomes older than responseCache.ttl. */
+                    "cache-control"?: string;
+                    /** @description "inline", with a file name. */
+                    "content-disposition"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    /** @description UUID of the capture. */
+                    "x-capture-uuid"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/png": string;
+                    "image/jpeg": string;
+                    "image/webp": string;
+                    "application/pdf": string;
+                };
+            };
+            /** @description The client already has the current file. */
+            304: {
+                headers: {
+                    /** @description A strong validator of the bytes. */
+                    etag?: string;
+                    /** @description Time at which the file was stored. */
+                    "last-modified"?: string;
+                    /** @description Always "bytes". */
+                    "accept-ranges"?: string;
+                    /** @description Caching ends when the link expires, or the capture becomes older than responseCache.ttl. */
+                    "cache-control"?: string;
+                    /** @description "inline", with a file name. */
+                    "content-disposition"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    /** @description UUID of the capture. */
+                    "x-capture-uuid"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR" | "URL_BLOCKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                    "image/png": string;
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                    "image/png": string;
+                };
+            };
+            /** @description The token quota of the calendar month is exhausted. Codes: QUOTA_EXCEEDED. */
+            402: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "QUOTA_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                    "image/png": string;
+                };
+            };
+            /** @description The range is outside of the file. */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED, QUEUE_FULL. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                    "image/png": string;
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: NAVIGATION_FAILED, CAPTURE_TIMEOUT, CAPTURE_FAILED, PAGE_TOO_LARGE, REGION_UNAVAILABLE, STORAGE_FAILED, INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                    "image/png": string;
+                };
+            };
+        };
+    };
+    createCapture: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes retries safe. For 24 hours, a request with the same key and the same body returns the first response at no cost. While the first request is in progress, other requests with the same key wait for it. A request with the same key and another body is answered with 400. Errors that can be retried (402, 429, 5xx) are not kept. The key has 1 to 255 visible ASCII characters. */
+                "idempotency-key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Absolute http or https URL of the page to capture. Exactly one of url and html is required. */
+                    url?: string;
+                    /** @description HTML to render: raw if it contains "<", otherwise base64 (standard or URL-safe) of UTF-8. Exactly one of url and html is required. */
+                    html?: string;
+                    /**
+                     * @description Respond with metadata (json) or with the file itself (file). file cannot be combined with background.
+                     * @default json
+                     * @enum {string}
+                     */
+                    responseType?: "json" | "file";
+                    /**
+                     * @description Format of the file.
+                     * @default png
+                     * @enum {string}
+                     */
+                    format?: "png" | "jpeg" | "webp" | "pdf";
+                    /**
+                     * @description Size of the browser window. The total size (width × height × deviceScaleFactor²) is at most 150 megapixels.
+                     * @default {}
+                     */
+                    viewport?: {
+                        /**
+                         * @description Size in CSS pixels.
+                         * @default 1280
+                         */
+                        width?: number;
+                        /**
+                         * @description Size in CSS pixels.
+                         * @default 720
+                         */
+                        height?: number;
+                        /**
+                         * @description Device pixels per CSS pixel.
+                         * @default 1
+                         */
+                        deviceScaleFactor?: number;
+                    };
+                    /**
+                     * @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page.
+                     * @default false
+                     */
+                    isFullPage?: boolean;
+                    /**
+                     * @description Image quality of jpeg and webp. Ignored for other formats.
+                     * @default 80
+                     */
+                    quality?: number;
+                    /**
+                     * @description Value of the media feature prefers-color-scheme.
+                     * @default light
+                     * @enum {string}
+                     */
+                    colorScheme?: "light" | "dark" | "no-preference";
+                    /**
+                     * @description Navigation timeout in milliseconds. Time in the queue does not count.
+                     * @default 30000
+                     */
+                    timeout?: number;
+                    /**
+                     * @description Event that ends the navigation. With load, requests that the page's scripts have started by then get up to 1.5 more seconds. A page that does not reach load or networkidle in time is captured as it is, and report.softTimeouts names the event.
+                     * @default load
+                     * @enum {string}
+                     */
+                    waitUntil?: "load" | "domcontentloaded" | "networkidle" | "commit";
+                    /**
+                     * @description Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded.
+                     * @default 3000
+                     */
+                    imageTimeout?: number;
+                    /**
+                     * @description Additional time to wait after the page has loaded, in milliseconds.
+                     * @default 0
+                     */
+                    delay?: number;
+                    /**
+                     * @description Response cache. When enabled, an equal earlier capture of the account is returned at no cost, and equal requests at the same time are rendered once.
+                     * @default {}
+                     */
+                    responseCache?: {
+                        /**
+                         * @description Use the response cache.
+                         * @default false
+                         */
+                        enabled?: boolean;
+                        /**
+                         * @description Time to live of the cache entry in seconds. An earlier capture is returned only if it is not older than this.
+                         * @default 86400
+                         */
+                        ttl?: number;
+                    };
+                    /**
+                     * @description Time for which the file is kept, in seconds. Ignored when persistence is enabled.
+                     * @default 86400
+                     */
+                    cdnTtl?: number;
+                    /**
+                     * @description Long-term storage of the file, with optional automatic refreshes.
+                     * @default {}
+                     */
+                    persistence?: {
+                        /**
+                         * @description Keep the file long-term, instead of for cdnTtl.
+                         * @default false
+                         */
+                        enabled?: boolean;
+                        /**
+                         * @description Seconds between automatic refreshes into the same fileUrl; 0 disables them. Operators set the minimum (default 3600).
+                         * @default 0
+                         */
+                        refreshInterval?: number;
+                    };
+                    /**
+                     * @description Queue the capture and respond immediately.
+                     * @default false
+                     */
+                    background?: boolean;
+                    /** @description Webhook for the end of the capture. Allowed with background only. */
+                    webhook?: {
+                        /** @description URL that receives the signed event. */
+                        url: string;
+                    };
+                    /**
+                     * @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region.
+                     * @default auto
+                     * @enum {string}
+                     */
+                    region?: "auto" | "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                    /**
+                     * @description Render with a browser that avoids bot detection. Costs one more token.
+                     * @default false
+                     */
+                    antiBot?: boolean;
+                    /**
+                     * @description Content to block.
+                     * @default {}
+                     */
+                    block?: {
+                        /**
+                         * @description Block advertising.
+                         * @default false
+                         */
+                        ads?: boolean;
+                        /**
+                         * @description Block trackers.
+                         * @default false
+                         */
+                        trackers?: boolean;
+                        /**
+                         * @description Block audio and video.
+                         * @default false
+                         */
+                        media?: boolean;
+                        /**
+                         * @description Dismiss or hide cookie banners.
+                         * @default false
+                         */
+                        cookieBanners?: boolean;
+                    };
+                    /** @description PDF options. Allowed with format pdf only. */
+                    pdf?: {
+                        /**
+                         * @description Paper size. A4 if neither paper nor width and height are set. Ignored with isFullPage.
+                         * @enum {string}
+                         */
+                        paper?: "A0" | "A1" | "A2" | "A3" | "A4" | "A5" | "A6" | "Letter" | "Legal" | "Tabloid" | "Ledger";
+                        /**
+                         * @description Use landscape orientation.
+                         * @default false
+                         */
+                        landscape?: boolean;
+                        /**
+                         * @description Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), or an object {top, right, bottom, left} of these. A side that is not set is 10 mm.
+                         * @default 10
+                         */
+                        margin?: number | string | {
+                            top?: number | string;
+                            right?: number | string;
+                            bottom?: number | string;
+                            left?: number | string;
+                        };
+                        /**
+                         * @description Print background colours and images.
+                         * @default true
+                         */
+                        printBackground?: boolean;
+                        /**
+                         * @description Scale of the rendering.
+                         * @default 1
+                         */
+                        scale?: number;
+                        /** @description Width of the paper, with height and in place of paper: a number in millimetres or a string with a unit (mm, cm, in, px), 10 to 5080 mm. */
+                        width?: number | string;
+                        /** @description Height of the paper, like width. */
+                        height?: number | string;
+                        /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. Margins stay those of the request. */
+                        preferCssPageSize?: boolean;
+                        /**
+                         * @description Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.
+                         * @example 1-3, 5, 8-
+                         */
+                        pageRanges?: string;
+                        /** @description HTML in the top margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
+                        headerTemplate?: string;
+                        /** @description HTML in the bottom margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
+                        footerTemplate?: string;
+                        /** @description Write tags for screen readers, as is done unless this is false. The file is smaller without them. */
+                        tagged?: boolean;
+                        /** @description Write bookmarks made of the headings of the page. */
+                        outline?: boolean;
+                    };
+                    /**
+                     * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
+                     * @example iPhone 15
+                     */
+                    device?: string;
+                    /**
+                     * @description Media type of the style sheets that apply. Without it: screen for images, print for PDF.
+                     * @enum {string}
+                     */
+                    media?: "screen" | "print";
+                    /** @description Value of the media feature prefers-reduced-motion: reduce if true. */
+                    reducedMotion?: boolean;
+                    /** @description Wait for an element or a text after the page has loaded. */
+                    waitFor?: {
+                        /** @description CSS selector. Exactly one of selector and text is required. */
+                        selector?: string;
+                        /** @description Text of the page. Case does not matter, and any white space is one space. */
+                        text?: string;
+                        /**
+                         * @description visible: an element that matches has a box and is not hidden. attached: one is in the document. hidden: none is visible. The same goes for text.
+                         * @default visible
+                         * @enum {string}
+                         */
+                        state?: "visible" | "attached" | "hidden";
+                        /**
+                         * @description Maximum time to wait, in milliseconds. 0 looks once.
+                         * @default 10000
+                         */
+                        timeout?: number;
+                        /**
+                         * @description Fail the capture if the wait times out. Otherwise report.softTimeouts contains waitFor.
+                         * @default false
+                         */
+                        required?: boolean;
+                    };
+                    /** @description CSS selector. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
+                    selector?: string;
+                    /** @description CSS pixels of the page to show around the element of selector, as far as the page goes. */
+                    elementPadding?: number;
+                    /** @description Capture this rectangle in place of the viewport, in CSS pixels from the top left corner of the page. The capture fails if it reaches beyond the page. */
+                    clip?: {
+                        x: number;
+                        y: number;
+                        width: number;
+                        height: number;
+                    };
+                    /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
+                    hide?: string[];
+                    /** @description Elements that are left out and take no place, whenever they come: up to 100 CSS selectors. */
+                    remove?: string[];
+                    /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked. */
+                    click?: string[];
+                    /** @description false: scripts of the page and its frames do not run, and noscript is shown. */
+                    javaScript?: boolean;
+                    /** @description Transparent where the page paints nothing. With format png or webp only. */
+                    omitBackground?: boolean;
+                    /** @description Resize the final picture. With one side, the other follows. report.originalSize is the size before. */
+                    resize?: {
+                        /** @description Pixels of the file. */
+                        width?: number;
+                        /** @description Pixels of the file. */
+                        height?: number;
+                        /**
+                         * @description cover: fill the box, cut off what is over. contain: fit into the box and fill it up with white, or nothing with omitBackground. fill: stretch. inside: fit into the box, which may be larger than the picture.
+                         * @default inside
+                         * @enum {string}
+                         */
+                        fit?: "cover" | "contain" | "fill" | "inside";
+                        /**
+                         * @description Make a picture larger that is smaller than the box.
+                         * @default false
+                         */
+                        enlarge?: boolean;
+                    };
+                    /** @description Fail the capture, at no cost, if any of these is the case. */
+                    failOn?: {
+                        /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
+                        status?: (number | string)[];
+                        /** @description The image has a single colour. */
+                        blank?: boolean;
+                        /** @description The page shows a bot check. */
+                        challenge?: boolean;
+                        /** @description A script of the page writes an error to the console, or does not catch an exception. */
+                        consoleErrors?: boolean;
+                    };
+                    /** @description Other origins that are sent the headers of the request, such as https://cdn.example.com. */
+                    headersFor?: string[];
+                    /** @description Parts of the page to return as data.extracted, as the page stands when it is captured: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
+                    extract?: ("html" | "links" | "markdown" | "metadata" | "text")[];
+                    /**
+                     * @description Language of the visitor, a BCP 47 language tag without extensions: decides Accept-Language, navigator.language and how Intl formats numbers and dates.
+                     * @example de-DE
+                     */
+                    locale?: string;
+                    /**
+                     * @description Time zone of the visitor, a name of the IANA time zone database.
+                     * @example Europe/Berlin
+                     */
+                    timezone?: string;
+                    /** @description Place of the visitor, and the permission to ask for it. Browsers tell it to pages of https only, and to frames of other origins if the page allows it. */
+                    geolocation?: {
+                        /** @description Degrees north. */
+                        latitude: number;
+                        /** @description Degrees east. */
+                        longitude: number;
+                        /**
+                         * @description Metres.
+                         * @default 10
+                         */
+                        accuracy?: number;
+                    };
+                    /**
+                     * @description User agent of the header and of navigator.userAgent. navigator.platform and the client hints agree with it; one that names no Chrome has no client hints.
+                     * @example Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36
+                     */
+                    userAgent?: string;
+                    /**
+                     * @description HTTP request headers. Sent to the origin of the page only, and to the origins of headersFor. Not allowed: Host, Cookie, User-Agent, Accept-Language, and headers of the connection or of proxies.
+                     * @example {
+                     *       "Authorization": "Bearer …"
+                     *     }
+                     */
+                    headers?: {
+                        [key: string]: string;
+                    };
+                    /** @description Cookies that are set before the page is opened. */
+                    cookies?: {
+                        name: string;
+                        value: string;
+                        /** @description http or https URL whose host gets the cookie, and no other host. Excludes domain and path. */
+                        url?: string;
+                        /** @description Domain that gets the cookie, with its subdomains. Without domain and url: the host of the page. */
+                        domain?: string;
+                        /** @description Path of the cookie; / if not set. */
+                        path?: string;
+                        /** @description Send the cookie over https only. Without domain, the default is whether url, or the URL of the page, is https. */
+                        secure?: boolean;
+                        /** @description Hide the cookie from scripts. */
+                        httpOnly?: boolean;
+                        /**
+                         * @description None requires secure.
+                         * @enum {string}
+                         */
+                        sameSite?: "Strict" | "Lax" | "None";
+                    }[];
+                    /** @description User name and password for HTTP basic and digest authentication. Sent to the origin of the page only. */
+                    auth?: {
+                        username: string;
+                        password: string;
+                    };
+                    /** @description Style sheet that is added to the page: up to 64 KiB. */
+                    css?: string;
+                    /** @description JavaScript that runs in the page after load, and before click and waitFor: up to 64 KiB. It is the body of an async function and may take up to 5 seconds. Its error is in report.scriptError. */
+                    script?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Metadata of the completed capture, the file when responseType is "file", or the queued capture when background is true. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    /** @description UUID of the capture. */
+                    "x-capture-uuid"?: string;
+                    /** @description Present when the response belongs to an earlier request with the same Idempotency-Key. */
+                    "idempotent-replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            /**
+                             * Format: uuid
+                             * @description Identifier of the capture (UUIDv7).
+                             */
+                            uuid: string;
+                            /** @enum {string} */
+                            status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                            /** @description URL of the file. */
+                            fileUrl: string;
+                            /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
+                            fromCache: boolean;
+                            /** @description Tokens charged for this request; 0 for responses from the cache. */
+                            tokenCost: number;
+                            fileSizeBytes: number;
+                            /** @description Time from the acceptance of the request to the stored file, or to the response for responses from the cache. */
+                            processingTimeMs: number;
+                            /**
+                             * @description Region in which the page was rendered.
+                             * @enum {string}
+                             */
+                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                            metadata: {
+                                /** @description Requested URL, or about:blank for supplied HTML. */
+                                url: string;
+                                /**
+                                 * Format: date-time
+                                 * @description Time of the capture.
+                                 */
+                                capturedAt: string;
+                                /** @description Time of the capture as Unix time in seconds. */
+                                createdAt: number;
+                                /** @enum {string} */
+                                format: "png" | "jpeg" | "webp" | "pdf";
+                                /** @enum {string} */
+                                mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
+                                fileSizeBytes: number;
+                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+                                width: number;
+                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+                                height: number;
+                                viewport: {
+                                    width: number;
+                                    height: number;
+                                    deviceScaleFactor: number;
+                                };
+                                fullPage: boolean;
+                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                secrets?: {
+                                    /** @description Names of the headers. */
+                                    headers: string[];
+                                    /** @description Names of the cookies. */
+                                    cookies: string[];
+                                    auth: boolean;
+                                    css: boolean;
+                                    script: boolean;
+                                };
+                                /**
+                                 * Format: date-time
+                                 * @description Time at which the file expires.
+                                 */
+                                expiresAt: string;
+                            };
+                            report: {
+                                /** @description HTTP status of the page, or null for supplied HTML. */
+                                httpStatus: number | null;
+                                /** @description URL of the page after redirects, or about:blank for supplied HTML. */
+                                finalUrl: string;
+                                /** @description Title of the page, at most 512 characters. */
+                                title: string;
+                                images: {
+                                    loaded: number;
+                                    failed: number;
+                                    pending: number;
+                                };
+                                /** @description Requests that `block` or the egress policy refused. */
+                                blockedRequests: number;
+                                /** @description Waits that timed out. The page was captured as it was. */
+                                softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "extract")[];
+                                /**
+                                 * @description How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.
+                                 * @enum {string}
+                                 */
+                                strategy?: "single" | "grown" | "tiles";
+                                /** @description With `resize`: size in pixels of the image before. `metadata` has that of the file. */
+                                originalSize?: {
+                                    width: number;
+                                    height: number;
+                                };
+                                /** @description What the error of `script` says, at most 500 characters and its line. Only if there was one. */
+                                scriptError?: string;
+                                /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
+                                truncated: boolean;
+                                /** @description Whether the image has a single colour. */
+                                blank: boolean;
+                                /** @description Whether the page showed a bot check. */
+                                challenge: boolean;
+                                timings: {
+                                    /** @description Time from the acceptance of the request to the start of rendering. */
+                                    queueMs: number;
+                                    /** @description Time until the page reached the event in waitUntil. */
+                                    navigateMs: number;
+                                    /** @description Time spent waiting for images and the delay, and preparing a full page. */
+                                    settleMs: number;
+                                    /** @description Time spent taking and encoding the screenshot. */
+                                    shootMs: number;
+                                    /** @description Time spent storing the file. */
+                                    storeMs: number;
+                                };
+                            };
+                            /** @description With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it. */
+                            extracted?: {
+                                /** @description Text that can be seen on the page. */
+                                text?: string;
+                                /** @description The document as HTML, after its scripts have run. */
+                                html?: string;
+                                /** @description What can be seen on the page, as Markdown (GFM). */
+                                markdown?: string;
+                                /** @description Links of the document, each URL once, in document order. */
+                                links?: {
+                                    /** @description Absolute URL (http, https, mailto or tel). */
+                                    url: string;
+                                    /** @description Text of the link, at most 256 characters. */
+                                    text: string;
+                                }[];
+                                metadata?: {
+                                    title: string;
+                                    description: string | null;
+                                    /** @description Attribute lang of the html element. */
+                                    language: string | null;
+                                    canonicalUrl: string | null;
+                                    /** @description Open Graph properties by name, such as og:title: the first of each name, at most 100. */
+                                    openGraph: {
+                                        [key: string]: string;
+                                    };
+                                    /** @description Icons that the page links to, at most 50. */
+                                    icons: {
+                                        /** @description Absolute URL. */
+                                        url: string;
+                                        sizes?: string;
+                                        type?: string;
+                                    }[];
+                                };
+                                /** @description Parts that are not complete: over 1 MiB, or the page is too large to be read in time. */
+                                truncated?: ("html" | "links" | "markdown" | "metadata" | "text")[];
+                            } | null;
+                            refresh?: {
+                                /**
+                                 * @description State of the latest refresh; idle if there was none.
+                                 * @enum {string}
+                                 */
+                                state: "idle" | "queued" | "rendering" | "completed" | "failed";
+                                error: {
+                                    /** @enum {string} */
+                                    code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                                    message: string;
+                                } | null;
+                                acceptedAt: string | null;
+                                endedAt: string | null;
+                                nextAt: string | null;
+                                /** @description Tokens charged for all refreshes of the capture so far. */
+                                tokensCharged: number;
+                            };
+                            webhook?: {
+                                url: string;
+                                /**
+                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                                 * @enum {string}
+                                 */
+                                state: "waiting" | "pending" | "delivered" | "failed";
+                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                                /** @description Delivery attempts of the latest event so far. */
+                                attempts: number;
+                                lastStatus: number | null;
+                                lastError: string | null;
+                                nextAttemptAt: string | null;
+                            };
+                        } | {
+                            /** Format: uuid */
+                            uuid: string;
+                            /** @enum {string} */
+                            status: "queued" | "rendering";
+                            /** @description URL that the file will have. */
+                            fileUrl: string;
+                            fromCache: boolean;
+                            /** @description Tokens that are charged when the capture completes. */
+                            tokenCost: number;
+                            /**
+                             * @description Region in which the capture waits or is rendered.
+                             * @enum {string}
+                             */
+                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                            /**
+                             * Format: date-time
+                             * @description Time at which the request was accepted.
+                             */
+                            acceptedAt: string;
+                            /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
+                            estimatedWaitSeconds?: number | null;
+                            metadata: {
+                                /** @description Requested URL, or about:blank for supplied HTML. */
+                                url: string;
+                                /** @enum {string} */
+                                format: "png" | "jpeg" | "webp" | "pdf";
+                                viewport: {
+                                    width: number;
+                                    height: number;
+                                    deviceScaleFactor: number;
+                                };
+                                fullPage: boolean;
+                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                secrets?: {
+                                    /** @description Names of the headers. */
+                                    headers: string[];
+                                    /** @description Names of the cookies. */
+                                    cookies: string[];
+                                    auth: boolean;
+                                    css: boolean;
+                                    script: boolean;
+                                };
+                            };
+                            webhook?: {
+                                url: string;
+                                /**
+                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                                 * @enum {string}
+                                 */
+                                state: "waiting" | "pending" | "delivered" | "failed";
+                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                                /** @description Delivery attempts of the latest event so far. */
+                                attempts: number;
+                                lastStatus: number | null;
+                                lastError: string | null;
+                                nextAttemptAt: string | null;
+                            };
+                        };
+                    };
+                    "image/png": string;
+                    "image/jpeg": string;
+                    "image/webp": string;
+                    "application/pdf": string;
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR" | "URL_BLOCKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The token quota of the calendar month is exhausted. Codes: QUOTA_EXCEEDED. */
+            402: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "QUOTA_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED, QUEUE_FULL. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: NAVIGATION_FAILED, CAPTURE_TIMEOUT, CAPTURE_FAILED, PAGE_TOO_LARGE, REGION_UNAVAILABLE, STORAGE_FAILED, INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    "getCaptureLink-head": {
+        parameters: {
+            query: {
+                /** @description ID of the API key whose signing secret has signed the link. */
+                key: string;
+                /** @description Unix time in seconds at which the link expires, at most 366 days ahead. */
+                expires: number;
+                /** @description Absolute http or https URL of the page to capture. Exactly one of url and html is required. */
+                url?: string;
+                /** @description Format of the file. */
+                format?: "png" | "jpeg" | "webp" | "pdf";
+                /** @description Size in CSS pixels. */
+                "viewport.width"?: number;
+                /** @description Size in CSS pixels. */
+                "viewport.height"?: number;
+                /** @description Device pixels per CSS pixel. */
+                "viewport.deviceScaleFactor"?: number;
+                /** @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page. */
+                isFullPage?: boolean;
+                /** @description Image quality of jpeg and webp. Ignored for other formats. */
+                quality?: number;
+                /** @description Value of the media feature prefers-color-scheme. */
+                colorScheme?: "light" | "dark" | "no-preference";
+                /** @description Navigation timeout in milliseconds. Time in the queue does not count. */
+                timeout?: number;
+                /** @description Event that ends the navigation. With load, requests that the page's scripts have started by then get up to 1.5 more seconds. A page that does not reach load or networkidle in time is captured as it is, and report.softTimeouts names the event. */
+                waitUntil?: "load" | "domcontentloaded" | "networkidle" | "commit";
+                /** @description Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded. */
+                imageTimeout?: number;
+                /** @description Additional time to wait after the page has loaded, in milliseconds. */
+                delay?: number;
+                /** @description Use the response cache. */
+                "responseCache.enabled"?: boolean;
+                /** @description Time to live of the cache entry in seconds. An earlier capture is returned only if it is not older than this. */
+                "responseCache.ttl"?: number;
+                /** @description Time for which the file is kept, in seconds. Ignored when persistence is enabled. */
+                cdnTtl?: number;
+                /** @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region. */
+                region?: "auto" | "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                /** @description Render with a browser that avoids bot detection. Costs one more token. */
+                antiBot?: boolean;
+                /** @description Block advertising. */
+                "block.ads"?: boolean;
+                /** @description Block trackers. */
+                "block.trackers"?: boolean;
+                /** @description Block audio and video. */
+                "block.media"?: boolean;
+                /** @description Dismiss or hide cookie banners. */
+                "block.cookieBanners"?: boolean;
+                /** @description Paper size. A4 if neither paper nor width and height are set. Ignored with isFullPage. */
+                "pdf.paper"?: "A0" | "A1" | "A2" | "A3" | "A4" | "A5" | "A6" | "Letter" | "Legal" | "Tabloid" | "Ledger";
+                /** @description Use landscape orientation. */
+                "pdf.landscape"?: boolean;
+                /** @description Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), or an object {top, right, bottom, left} of these. A side that is not set is 10 mm. */
+                "pdf.margin"?: number | string | {
+                    top?: number | string;
+                    right?: number | string;
+                    bottom?: number | string;
+                    left?: number | string;
+                };
+                /** @description Print background colours and images. */
+                "pdf.printBackground"?: boolean;
+                /** @description Scale of the rendering. */
+                "pdf.scale"?: number;
+                /** @description Width of the paper, with height and in place of paper: a number in millimetres or a string with a unit (mm, cm, in, px), 10 to 5080 mm. */
+                "pdf.width"?: number | string;
+                /** @description Height of the paper, like width. */
+                "pdf.height"?: number | string;
+                /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. Margins stay those of the request. */
+                "pdf.preferCssPageSize"?: boolean;
+                /**
+                 * @description Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.
+                 * @example 1-3, 5, 8-
+                 */
+                "pdf.pageRanges"?: string;
+                /** @description HTML in the top margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
+                "pdf.headerTemplate"?: string;
+                /** @description HTML in the bottom margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
+                "pdf.footerTemplate"?: string;
+                /** @description Write tags for screen readers, as is done unless this is false. The file is smaller without them. */
+                "pdf.tagged"?: boolean;
+                /** @description Write bookmarks made of the headings of the page. */
+                "pdf.outline"?: boolean;
+                /**
+                 * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
+                 * @example iPhone 15
+                 */
+                device?: string;
+                /** @description Media type of the style sheets that apply. Without it: screen for images, print for PDF. */
+                media?: "screen" | "print";
+                /** @description Value of the media feature prefers-reduced-motion: reduce if true. */
+                reducedMotion?: boolean;
+                /** @description CSS selector. Exactly one of selector and text is required. */
+                "waitFor.selector"?: string;
+                /** @description Text of the page. Case does not matter, and any white space is one space. */
+                "waitFor.text"?: string;
+                /** @description visible: an element that matches has a box and is not hidden. attached: one is in the document. hidden: none is visible. The same goes for text. */
+                "waitFor.state"?: "visible" | "attached" | "hidden";
+                /** @description Maximum time to wait, in milliseconds. 0 looks once. */
+                "waitFor.timeout"?: number;
+                /** @description Fail the capture if the wait times out. Otherwise report.softTimeouts contains waitFor. */
+                "waitFor.required"?: boolean;
+                /** @description CSS selector. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
+                selector?: string;
+                /** @description CSS pixels of the page to show around the element of selector, as far as the page goes. */
+                elementPadding?: number;
+                "clip.x"?: number;
+                "clip.y"?: number;
+                "clip.width"?: number;
+                "clip.height"?: number;
+                /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
+                hide?: string[];
+                /** @description Elements that are left out and take no place, whenever they come: up to 100 CSS selectors. */
+                remove?: string[];
+                /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked. */
+                click?: string[];
+                /** @description false: scripts of the page and its frames do not run, and noscript is shown. */
+                javaScript?: boolean;
+                /** @description Transparent where the page paints nothing. With format png or webp only. */
+                omitBackground?: boolean;
+                /** @description Pixels of the file. */
+                "resize.width"?: number;
+                /** @description Pixels of the file. */
+                "resize.height"?: number;
+                /** @description cover: fill the box, cut off what is over. contain: fit into the box and fill it up with white, or nothing with omitBackground. fill: stretch. inside: fit into the box, which may be larger than the picture. */
+                "resize.fit"?: "cover" | "contain" | "fill" | "inside";
+                /** @description Make a picture larger that is smaller than the box. */
+                "resize.enlarge"?: boolean;
+                /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
+                "failOn.status"?: (number | string)[];
+                /** @description The image has a single colour. */
+                "failOn.blank"?: boolean;
+                /** @description The page shows a bot check. */
+                "failOn.challenge"?: boolean;
+                /** @description A script of the page writes an error to the console, or does not catch an exception. */
+                "failOn.consoleErrors"?: boolean;
+                /**
+                 * @description Language of the visitor, a BCP 47 language tag without extensions: decides Accept-Language, navigator.language and how Intl formats numbers and dates.
+                 * @example de-DE
+                 */
+                locale?: string;
+                /**
+                 * @description Time zone of the visitor, a name of the IANA time zone database.
+                 * @example Europe/Berlin
+                 */
+                timezone?: string;
+                /** @description Degrees north. */
+                "geolocation.latitude"?: number;
+                /** @description Degrees east. */
+                "geolocation.longitude"?: number;
+                /** @description Metres. */
+                "geolocation.accuracy"?: number;
+                /**
+                 * @description User agent of the header and of navigator.userAgent. navigator.platform and the client hints agree with it; one that names no Chrome has no client hints.
+                 * @example Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36
+                 */
+                userAgent?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    /** @description A strong validator of the bytes. */
+                    etag?: string;
+                    /** @description Time at which the file was stored. */
+                    "last-modified"?: string;
+                    /** @description Always "bytes". */
+                    "accept-ranges"?: string;
+                    /** @description Caching ends when the link expires, or the capture becomes older than responseCache.ttl. */
+                    "cache-control"?: string;
+                    /** @description "inline", with a file name. */
+                    "content-disposition"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    /** @description UUID of the capture. */
+                    "x-capture-uuid"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The client already has the current file. */
+            304: {
+                headers: {
+                    /** @description A strong validator of the bytes. */
+                    etag?: string;
+                    /** @description Time at which the file was stored. */
+                    "last-modified"?: string;
+                    /** @description Always "bytes". */
+                    "accept-ranges"?: string;
+                    /** @description Caching ends when the link expires, or the capture becomes older than responseCache.ttl. */
+                    "cache-control"?: string;
+                    /** @description "inline", with a file name. */
+                    "content-disposition"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    /** @description UUID of the capture. */
+                    "x-capture-uuid"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token quota of the calendar month is exhausted. Codes: QUOTA_EXCEEDED. */
+            402: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED, QUEUE_FULL. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: NAVIGATION_FAILED, CAPTURE_TIMEOUT, CAPTURE_FAILED, PAGE_TOO_LARGE, REGION_UNAVAILABLE, STORAGE_FAILED, INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    listCaptures: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /**
+                 * @description The nextCursor of the previous page. Omit it for the first page.
+                 * @example 0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77
+                 */
+                cursor?: string;
+                /** @description Return only captures with this status. */
+                status?: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            items: ({
+                                /**
+                                 * Format: uuid
+                                 * @description Identifier of the capture (UUIDv7).
+                                 */
+                                uuid: string;
+                                /** @enum {string} */
+                                status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                                /** @description URL of the file. */
+                                fileUrl: string;
+                                /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
+                                fromCache: boolean;
+                                /** @description Tokens charged for this request; 0 for responses from the cache. */
+                                tokenCost: number;
+                                fileSizeBytes: number;
+                                /** @description Time from the acceptance of the request to the stored file, or to the response for responses from the cache. */
+                                processingTimeMs: number;
+                                /**
+                                 * @description Region in which the page was rendered.
+                                 * @enum {string}
+                                 */
+                                region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                                metadata: {
+                                    /** @description Requested URL, or about:blank for supplied HTML. */
+                                    url: string;
+                                    /**
+                                     * Format: date-time
+                                     * @description Time of the capture.
+                                     */
+                                    capturedAt: string;
+                                    /** @description Time of the capture as Unix time in seconds. */
+                                    createdAt: number;
+                                    /** @enum {string} */
+                                    format: "png" | "jpeg" | "webp" | "pdf";
+                                    /** @enum {string} */
+                                    mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
+                                    fileSizeBytes: number;
+                                    /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+                                    width: number;
+                                    /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+                                    height: number;
+                                    viewport: {
+                                        width: number;
+                                        height: number;
+                                        deviceScaleFactor: number;
+                                    };
+                                    fullPage: boolean;
+                                    /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                    secrets?: {
+                                        /** @description Names of the headers. */
+                                        headers: string[];
+                                        /** @description Names of the cookies. */
+                                        cookies: string[];
+                                        auth: boolean;
+                                        css: boolean;
+                                        script: boolean;
+                                    };
+                                    /**
+                                     * Format: date-time
+                                     * @description Time at which the file expires.
+                                     */
+                                    expiresAt: string;
+                                };
+                                report: {
+                                    /** @description HTTP status of the page, or null for supplied HTML. */
+                                    httpStatus: number | null;
+                                    /** @description URL of the page after redirects, or about:blank for supplied HTML. */
+                                    finalUrl: string;
+                                    /** @description Title of the page, at most 512 characters. */
+                                    title: string;
+                                    images: {
+                                        loaded: number;
+                                        failed: number;
+                                        pending: number;
+                                    };
+                                    /** @description Requests that `block` or the egress policy refused. */
+                                    blockedRequests: number;
+                                    /** @description Waits that timed out. The page was captured as it was. */
+                                    softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "extract")[];
+                                    /**
+                                     * @description How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.
+                                     * @enum {string}
+                                     */
+                                    strategy?: "single" | "grown" | "tiles";
+                                    /** @description With `resize`: size in pixels of the image before. `metadata` has that of the file. */
+                                    originalSize?: {
+                                        width: number;
+                                        height: number;
+                                    };
+                                    /** @description What the error of `script` says, at most 500 characters and its line. Only if there was one. */
+                                    scriptError?: string;
+                                    /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
+                                    truncated: boolean;
+                                    /** @description Whether the image has a single colour. */
+                                    blank: boolean;
+                                    /** @description Whether the page showed a bot check. */
+                                    challenge: boolean;
+                                    timings: {
+                                        /** @description Time from the acceptance of the request to the start of rendering. */
+                                        queueMs: number;
+                                        /** @description Time until the page reached the event in waitUntil. */
+                                        navigateMs: number;
+                                        /** @description Time spent waiting for images and the delay, and preparing a full page. */
+                                        settleMs: number;
+                                        /** @description Time spent taking and encoding the screenshot. */
+                                        shootMs: number;
+                                        /** @description Time spent storing the file. */
+                                        storeMs: number;
+                                    };
+                                };
+                                /** @description With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it. */
+                                extracted?: {
+                                    /** @description Text that can be seen on the page. */
+                                    text?: string;
+                                    /** @description The document as HTML, after its scripts have run. */
+                                    html?: string;
+                                    /** @description What can be seen on the page, as Markdown (GFM). */
+                                    markdown?: string;
+                                    /** @description Links of the document, each URL once, in document order. */
+                                    links?: {
+                                        /** @description Absolute URL (http, https, mailto or tel). */
+                                        url: string;
+                                        /** @description Text of the link, at most 256 characters. */
+                                        text: string;
+                                    }[];
+                                    metadata?: {
+                                        title: string;
+                                        description: string | null;
+                                        /** @description Attribute lang of the html element. */
+                                        language: string | null;
+                                        canonicalUrl: string | null;
+                                        /** @description Open Graph properties by name, such as og:title: the first of each name, at most 100. */
+                                        openGraph: {
+                                            [key: string]: string;
+                                        };
+                                        /** @description Icons that the page links to, at most 50. */
+                                        icons: {
+                                            /** @description Absolute URL. */
+                                            url: string;
+                                            sizes?: string;
+                                            type?: string;
+                                        }[];
+                                    };
+                                    /** @description Parts that are not complete: over 1 MiB, or the page is too large to be read in time. */
+                                    truncated?: ("html" | "links" | "markdown" | "metadata" | "text")[];
+                                } | null;
+                                refresh?: {
+                                    /**
+                                     * @description State of the latest refresh; idle if there was none.
+                                     * @enum {string}
+                                     */
+                                    state: "idle" | "queued" | "rendering" | "completed" | "failed";
+                                    error: {
+                                        /** @enum {string} */
+                                        code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                                        message: string;
+                                    } | null;
+                                    acceptedAt: string | null;
+                                    endedAt: string | null;
+                                    nextAt: string | null;
+                                    /** @description Tokens charged for all refreshes of the capture so far. */
+                                    tokensCharged: number;
+                                };
+                                webhook?: {
+                                    url: string;
+                                    /**
+                                     * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                                     * @enum {string}
+                                     */
+                                    state: "waiting" | "pending" | "delivered" | "failed";
+                                    event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                                    /** @description Delivery attempts of the latest event so far. */
+                                    attempts: number;
+                                    lastStatus: number | null;
+                                    lastError: string | null;
+                                    nextAttemptAt: string | null;
+                                };
+                            } | {
+                                /** Format: uuid */
+                                uuid: string;
+                                /** @enum {string} */
+                                status: "queued" | "rendering";
+                                /** @description URL that the file will have. */
+                                fileUrl: string;
+                                fromCache: boolean;
+                                /** @description Tokens that are charged when the capture completes. */
+                                tokenCost: number;
+                                /**
+                                 * @description Region in which the capture waits or is rendered.
+                                 * @enum {string}
+                                 */
+                                region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                                /**
+                                 * Format: date-time
+                                 * @description Time at which the request was accepted.
+                                 */
+                                acceptedAt: string;
+                                /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
+                                estimatedWaitSeconds?: number | null;
+                                metadata: {
+                                    /** @description Requested URL, or about:blank for supplied HTML. */
+                                    url: string;
+                                    /** @enum {string} */
+                                    format: "png" | "jpeg" | "webp" | "pdf";
+                                    viewport: {
+                                        width: number;
+                                        height: number;
+                                        deviceScaleFactor: number;
+                                    };
+                                    fullPage: boolean;
+                                    /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                    secrets?: {
+                                        /** @description Names of the headers. */
+                                        headers: string[];
+                                        /** @description Names of the cookies. */
+                                        cookies: string[];
+                                        auth: boolean;
+                                        css: boolean;
+                                        script: boolean;
+                                    };
+                                };
+                                webhook?: {
+                                    url: string;
+                                    /**
+                                     * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                                     * @enum {string}
+                                     */
+                                    state: "waiting" | "pending" | "delivered" | "failed";
+                                    event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                                    /** @description Delivery attempts of the latest event so far. */
+                                    attempts: number;
+                                    lastStatus: number | null;
+                                    lastError: string | null;
+                                    nextAttemptAt: string | null;
+                                };
+                            } | {
+                                /** Format: uuid */
+                                uuid: string;
+                                /** @enum {string} */
+                                status: "failed";
+                                fromCache: boolean;
+                                /** @description Always 0, because failed captures are not charged. */
+                                tokenCost: number;
+                                /** @enum {string} */
+                                region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                                /** @description Time from the acceptance of the request to the failure. */
+                                processingTimeMs: number;
+                                /**
+                                 * Format: date-time
+                                 * @description Time at which the request was accepted.
+                                 */
+                                acceptedAt: string;
+                                error: {
+                                    /** @enum {string} */
+                                    code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                                    message: string;
+                                };
+                                metadata: {
+                                    /** @description Requested URL, or about:blank for supplied HTML. */
+                                    url: string;
+                                    /** @enum {string} */
+                                    format: "png" | "jpeg" | "webp" | "pdf";
+                                    viewport: {
+                                        width: number;
+                                        height: number;
+                                        deviceScaleFactor: number;
+                                    };
+                                    fullPage: boolean;
+                                    /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                    secrets?: {
+                                        /** @description Names of the headers. */
+                                        headers: string[];
+                                        /** @description Names of the cookies. */
+                                        cookies: string[];
+                                        auth: boolean;
+                                        css: boolean;
+                                        script: boolean;
+                                    };
+                                };
+                                webhook?: {
+                                    url: string;
+                                    /**
+                                     * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                                     * @enum {string}
+                                     */
+                                    state: "waiting" | "pending" | "delivered" | "failed";
+                                    event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                                    /** @description Delivery attempts of the latest event so far. */
+                                    attempts: number;
+                                    lastStatus: number | null;
+                                    lastError: string | null;
+                                    nextAttemptAt: string | null;
+                                };
+                            } | {
+                                /** Format: uuid */
+                                uuid: string;
+                                /** @enum {string} */
+                                status: "deleted";
+                                fromCache: boolean;
+                                /** @description Always 0, because the capture was deleted before it completed. */
+                                tokenCost: number;
+                                /** @enum {string} */
+                                region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                                /**
+                                 * Format: date-time
+                                 * @description Time at which the request was accepted.
+                                 */
+                                acceptedAt: string;
+                                metadata: {
+                                    /** @description Requested URL, or about:blank for supplied HTML. */
+                                    url: string;
+                                    /** @enum {string} */
+                                    format: "png" | "jpeg" | "webp" | "pdf";
+                                    viewport: {
+                                        width: number;
+                                        height: number;
+                                        deviceScaleFactor: number;
+                                    };
+                                    fullPage: boolean;
+                                    /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                    secrets?: {
+                                        /** @description Names of the headers. */
+                                        headers: string[];
+                                        /** @description Names of the cookies. */
+                                        cookies: string[];
+                                        auth: boolean;
+                                        css: boolean;
+                                        script: boolean;
+                                    };
+                                };
+                            })[];
+                            /** @description Cursor of the next page, or null if this is the last page. */
+                            nextCursor: string | null;
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    getCapture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description UUID of the capture. */
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The current state of the capture. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            /**
+                             * Format: uuid
+                             * @description Identifier of the capture (UUIDv7).
+                             */
+                            uuid: string;
+                            /** @enum {string} */
+                            status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                            /** @description URL of the file. */
+                            fileUrl: string;
+                            /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
+                            fromCache: boolean;
+                            /** @description Tokens charged for this request; 0 for responses from the cache. */
+                            tokenCost: number;
+                            fileSizeBytes: number;
+                            /** @description Time from the acceptance of the request to the stored file, or to the response for responses from the cache. */
+                            processingTimeMs: number;
+                            /**
+                             * @description Region in which the page was rendered.
+                             * @enum {string}
+                             */
+                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                            metadata: {
+                                /** @description Requested URL, or about:blank for supplied HTML. */
+                                url: string;
+                                /**
+                                 * Format: date-time
+                                 * @description Time of the capture.
+                                 */
+                                capturedAt: string;
+                                /** @description Time of the capture as Unix time in seconds. */
+                                createdAt: number;
+                                /** @enum {string} */
+                                format: "png" | "jpeg" | "webp" | "pdf";
+                                /** @enum {string} */
+                                mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
+                                fileSizeBytes: number;
+                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+                                width: number;
+                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+                                height: number;
+                                viewport: {
+                                    width: number;
+                                    height: number;
+                                    deviceScaleFactor: number;
+                                };
+                                fullPage: boolean;
+                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                secrets?: {
+                                    /** @description Names of the headers. */
+                                    headers: string[];
+                                    /** @description Names of the cookies. */
+                                    cookies: string[];
+                                    auth: boolean;
+                                    css: boolean;
+                                    script: boolean;
+                                };
+                                /**
+                                 * Format: date-time
+                                 * @description Time at which the file expires.
+                                 */
+                                expiresAt: string;
+                            };
+                            report: {
+                                /** @description HTTP status of the page, or null for supplied HTML. */
+                                httpStatus: number | null;
+                                /** @description URL of the page after redirects, or about:blank for supplied HTML. */
+                                finalUrl: string;
+                                /** @description Title of the page, at most 512 characters. */
+                                title: string;
+                                images: {
+                                    loaded: number;
+                                    failed: number;
+                                    pending: number;
+                                };
+                                /** @description Requests that `block` or the egress policy refused. */
+                                blockedRequests: number;
+                                /** @description Waits that timed out. The page was captured as it was. */
+                                softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "extract")[];
+                                /**
+                                 * @description How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.
+                                 * @enum {string}
+                                 */
+                                strategy?: "single" | "grown" | "tiles";
+                                /** @description With `resize`: size in pixels of the image before. `metadata` has that of the file. */
+                                originalSize?: {
+                                    width: number;
+                                    height: number;
+                                };
+                                /** @description What the error of `script` says, at most 500 characters and its line. Only if there was one. */
+                                scriptError?: string;
+                                /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
+                                truncated: boolean;
+                                /** @description Whether the image has a single colour. */
+                                blank: boolean;
+                                /** @description Whether the page showed a bot check. */
+                                challenge: boolean;
+                                timings: {
+                                    /** @description Time from the acceptance of the request to the start of rendering. */
+                                    queueMs: number;
+                                    /** @description Time until the page reached the event in waitUntil. */
+                                    navigateMs: number;
+                                    /** @description Time spent waiting for images and the delay, and preparing a full page. */
+                                    settleMs: number;
+                                    /** @description Time spent taking and encoding the screenshot. */
+                                    shootMs: number;
+                                    /** @description Time spent storing the file. */
+                                    storeMs: number;
+                                };
+                            };
+                            /** @description With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it. */
+                            extracted?: {
+                                /** @description Text that can be seen on the page. */
+                                text?: string;
+                                /** @description The document as HTML, after its scripts have run. */
+                                html?: string;
+                                /** @description What can be seen on the page, as Markdown (GFM). */
+                                markdown?: string;
+                                /** @description Links of the document, each URL once, in document order. */
+                                links?: {
+                                    /** @description Absolute URL (http, https, mailto or tel). */
+                                    url: string;
+                                    /** @description Text of the link, at most 256 characters. */
+                                    text: string;
+                                }[];
+                                metadata?: {
+                                    title: string;
+                                    description: string | null;
+                                    /** @description Attribute lang of the html element. */
+                                    language: string | null;
+                                    canonicalUrl: string | null;
+                                    /** @description Open Graph properties by name, such as og:title: the first of each name, at most 100. */
+                                    openGraph: {
+                                        [key: string]: string;
+                                    };
+                                    /** @description Icons that the page links to, at most 50. */
+                                    icons: {
+                                        /** @description Absolute URL. */
+                                        url: string;
+                                        sizes?: string;
+                                        type?: string;
+                                    }[];
+                                };
+                                /** @description Parts that are not complete: over 1 MiB, or the page is too large to be read in time. */
+                                truncated?: ("html" | "links" | "markdown" | "metadata" | "text")[];
+                            } | null;
+                            refresh?: {
+                                /**
+                                 * @description State of the latest refresh; idle if there was none.
+                                 * @enum {string}
+                                 */
+                                state: "idle" | "queued" | "rendering" | "completed" | "failed";
+                                error: {
+                                    /** @enum {string} */
+                                    code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                                    message: string;
+                                } | null;
+                                acceptedAt: string | null;
+                                endedAt: string | null;
+                                nextAt: string | null;
+                                /** @description Tokens charged for all refreshes of the capture so far. */
+                                tokensCharged: number;
+                            };
+                            webhook?: {
+                                url: string;
+                                /**
+                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                                 * @enum {string}
+                                 */
+                                state: "waiting" | "pending" | "delivered" | "failed";
+                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                                /** @description Delivery attempts of the latest event so far. */
+                                attempts: number;
+                                lastStatus: number | null;
+                                lastError: string | null;
+                                nextAttemptAt: string | null;
+                            };
+                        } | {
+                            /** Format: uuid */
+                            uuid: string;
+                            /** @enum {string} */
+                            status: "queued" | "rendering";
+                            /** @description URL that the file will have. */
+                            fileUrl: string;
+                            fromCache: boolean;
+                            /** @description Tokens that are charged when the capture completes. */
+                            tokenCost: number;
+                            /**
+                             * @description Region in which the capture waits or is rendered.
+                             * @enum {string}
+                             */
+                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                            /**
+                             * Format: date-time
+                             * @description Time at which the request was accepted.
+                             */
+                            acceptedAt: string;
+                            /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
+                            estimatedWaitSeconds?: number | null;
+                            metadata: {
+                                /** @description Requested URL, or about:blank for supplied HTML. */
+                                url: string;
+                                /** @enum {string} */
+                                format: "png" | "jpeg" | "webp" | "pdf";
+                                viewport: {
+                                    width: number;
+                                    height: number;
+                                    deviceScaleFactor: number;
+                                };
+                                fullPage: boolean;
+                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                secrets?: {
+                                    /** @description Names of the headers. */
+                                    headers: string[];
+                                    /** @description Names of the cookies. */
+                                    cookies: string[];
+                                    auth: boolean;
+                                    css: boolean;
+                                    script: boolean;
+                                };
+                            };
+                            webhook?: {
+                                url: string;
+                                /**
+                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                                 * @enum {string}
+                                 */
+                                state: "waiting" | "pending" | "delivered" | "failed";
+                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                                /** @description Delivery attempts of the latest event so far. */
+                                attempts: number;
+                                lastStatus: number | null;
+                                lastError: string | null;
+                                nextAttemptAt: string | null;
+                            };
+                        } | {
+                            /** Format: uuid */
+                            uuid: string;
+                            /** @enum {string} */
+                            status: "failed";
+                            fromCache: boolean;
+                            /** @description Always 0, because failed captures are not charged. */
+                            tokenCost: number;
+                            /** @enum {string} */
+                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                            /** @description Time from the acceptance of the request to the failure. */
+                            processingTimeMs: number;
+                            /**
+                             * Format: date-time
+                             * @description Time at which the request was accepted.
+                             */
+                            acceptedAt: string;
+                            error: {
+                                /** @enum {string} */
+                                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                                message: string;
+                            };
+                            metadata: {
+                                /** @description Requested URL, or about:blank for supplied HTML. */
+                                url: string;
+                                /** @enum {string} */
+                                format: "png" | "jpeg" | "webp" | "pdf";
+                                viewport: {
+                                    width: number;
+                                    height: number;
+                                    deviceScaleFactor: number;
+                                };
+                                fullPage: boolean;
+                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                secrets?: {
+                                    /** @description Names of the headers. */
+                                    headers: string[];
+                                    /** @description Names of the cookies. */
+                                    cookies: string[];
+                                    auth: boolean;
+                                    css: boolean;
+                                    script: boolean;
+                                };
+                            };
+                            webhook?: {
+                                url: string;
+                                /**
+                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                                 * @enum {string}
+                                 */
+                                state: "waiting" | "pending" | "delivered" | "failed";
+                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                                /** @description Delivery attempts of the latest event so far. */
+                                attempts: number;
+                                lastStatus: number | null;
+                                lastError: string | null;
+                                nextAttemptAt: string | null;
+                            };
+                        } | {
+                            /** Format: uuid */
+                            uuid: string;
+                            /** @enum {string} */
+                            status: "deleted";
+                            fromCache: boolean;
+                            /** @description Always 0, because the capture was deleted before it completed. */
+                            tokenCost: number;
+                            /** @enum {string} */
+                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                            /**
+                             * Format: date-time
+                             * @description Time at which the request was accepted.
+                             */
+                            acceptedAt: string;
+                            metadata: {
+                                /** @description Requested URL, or about:blank for supplied HTML. */
+                                url: string;
+                                /** @enum {string} */
+                                format: "png" | "jpeg" | "webp" | "pdf";
+                                viewport: {
+                                    width: number;
+                                    height: number;
+                                    deviceScaleFactor: number;
+                                };
+                                fullPage: boolean;
+                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                secrets?: {
+                                    /** @description Names of the headers. */
+                                    headers: string[];
+                                    /** @description Names of the cookies. */
+                                    cookies: string[];
+                                    auth: boolean;
+                                    css: boolean;
+                                    script: boolean;
+                                };
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: CAPTURE_NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "CAPTURE_NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    deleteCapture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description UUID of the capture. */
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The current state of the capture. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            /**
+                             * Format: uuid
+                             * @description Identifier of the capture (UUIDv7).
+                             */
+                            uuid: string;
+                            /** @enum {string} */
+                            status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                            /** @description URL of the file. */
+                            fileUrl: string;
+                            /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
+                            fromCache: boolean;
+                            /** @description Tokens charged for this request; 0 for responses from the cache. */
+                            tokenCost: number;
+                            fileSizeBytes: number;
+                            /** @description Time from the acceptance of the request to the stored file, or to the response for responses from the cache. */
+                            processingTimeMs: number;
+                            /**
+                             * @description Region in which the page was rendered.
+                             * @enum {string}
+                             */
+                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                            metadata: {
+                                /** @description Requested URL, or about:blank for supplied HTML. */
+                                url: string;
+                                /**
+                                 * Format: date-time
+                                 * @description Time of the capture.
+                                 */
+                                capturedAt: string;
+                                /** @description Time of the capture as Unix time in seconds. */
+                                createdAt: number;
+                                /** @enum {string} */
+                                format: "png" | "jpeg" | "webp" | "pdf";
+                                /** @enum {string} */
+                                mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
+                                fileSizeBytes: number;
+                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+                                width: number;
+                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+                                height: number;
+                                viewport: {
+                                    width: number;
+                                    height: number;
+                                    deviceScaleFactor: number;
+                                };
+                                fullPage: boolean;
+                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                secrets?: {
+                                    /** @description Names of the headers. */
+                                    headers: string[];
+                                    /** @description Names of the cookies. */
+                                    cookies: string[];
+                                    auth: boolean;
+                                    css: boolean;
+                                    script: boolean;
+                                };
+                                /**
+                                 * Format: date-time
+                                 * @description Time at which the file expires.
+                                 */
+                                expiresAt: string;
+                            };
+                            report: {
+                                /** @description HTTP status of the page, or null for supplied HTML. */
+                                httpStatus: number | null;
+                                /** @description URL of the page after redirects, or about:blank for supplied HTML. */
+                                finalUrl: string;
+                                /** @description Title of the page, at most 512 characters. */
+                                title: string;
+                                images: {
+                                    loaded: number;
+                                    failed: number;
+                                    pending: number;
+                                };
+                                /** @description Requests that `block` or the egress policy refused. */
+                                blockedRequests: number;
+                                /** @description Waits that timed out. The page was captured as it was. */
+                                softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "extract")[];
+                                /**
+                                 * @description How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.
+                                 * @enum {string}
+                                 */
+                                strategy?: "single" | "grown" | "tiles";
+                                /** @description With `resize`: size in pixels of the image before. `metadata` has that of the file. */
+                                originalSize?: {
+                                    width: number;
+                                    height: number;
+                                };
+                                /** @description What the error of `script` says, at most 500 characters and its line. Only if there was one. */
+                                scriptError?: string;
+                                /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
+                                truncated: boolean;
+                                /** @description Whether the image has a single colour. */
+                                blank: boolean;
+                                /** @description Whether the page showed a bot check. */
+                                challenge: boolean;
+                                timings: {
+                                    /** @description Time from the acceptance of the request to the start of rendering. */
+                                    queueMs: number;
+                                    /** @description Time until the page reached the event in waitUntil. */
+                                    navigateMs: number;
+                                    /** @description Time spent waiting for images and the delay, and preparing a full page. */
+                                    settleMs: number;
+                                    /** @description Time spent taking and encoding the screenshot. */
+                                    shootMs: number;
+                                    /** @description Time spent storing the file. */
+                                    storeMs: number;
+                                };
+                            };
+                            /** @description With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it. */
+                            extracted?: {
+                                /** @description Text that can be seen on the page. */
+                                text?: string;
+                                /** @description The document as HTML, after its scripts have run. */
+                                html?: string;
+                                /** @description What can be seen on the page, as Markdown (GFM). */
+                                markdown?: string;
+                                /** @description Links of the document, each URL once, in document order. */
+                                links?: {
+                                    /** @description Absolute URL (http, https, mailto or tel). */
+                                    url: string;
+                                    /** @description Text of the link, at most 256 characters. */
+                                    text: string;
+                                }[];
+                                metadata?: {
+                                    title: string;
+                                    description: string | null;
+                                    /** @description Attribute lang of the html element. */
+                                    language: string | null;
+                                    canonicalUrl: string | null;
+                                    /** @description Open Graph properties by name, such as og:title: the first of each name, at most 100. */
+                                    openGraph: {
+                                        [key: string]: string;
+                                    };
+                                    /** @description Icons that the page links to, at most 50. */
+                                    icons: {
+                                        /** @description Absolute URL. */
+                                        url: string;
+                                        sizes?: string;
+                                        type?: string;
+                                    }[];
+                                };
+                                /** @description Parts that are not complete: over 1 MiB, or the page is too large to be read in time. */
+                                truncated?: ("html" | "links" | "markdown" | "metadata" | "text")[];
+                            } | null;
+                            refresh?: {
+                                /**
+                                 * @description State of the latest refresh; idle if there was none.
+                                 * @enum {string}
+                                 */
+                                state: "idle" | "queued" | "rendering" | "completed" | "failed";
+                                error: {
+                                    /** @enum {string} */
+                                    code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                                    message: string;
+                                } | null;
+                                acceptedAt: string | null;
+                                endedAt: string | null;
+                                nextAt: string | null;
+                                /** @description Tokens charged for all refreshes of the capture so far. */
+                                tokensCharged: number;
+                            };
+                            webhook?: {
+                                url: string;
+                                /**
+                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                                 * @enum {string}
+                                 */
+                                state: "waiting" | "pending" | "delivered" | "failed";
+                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                                /** @description Delivery attempts of the latest event so far. */
+                                attempts: number;
+                                lastStatus: number | null;
+                                lastError: string | null;
+                                nextAttemptAt: string | null;
+                            };
+                        } | {
+                            /** Format: uuid */
+                            uuid: string;
+                            /** @enum {string} */
+                            status: "queued" | "rendering";
+                            /** @description URL that the file will have. */
+                            fileUrl: string;
+                            fromCache: boolean;
+                            /** @description Tokens that are charged when the capture completes. */
+                            tokenCost: number;
+                            /**
+                             * @description Region in which the capture waits or is rendered.
+                             * @enum {string}
+                             */
+                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                            /**
+                             * Format: date-time
+                             * @description Time at which the request was accepted.
+                             */
+                            acceptedAt: string;
+                            /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
+                            estimatedWaitSeconds?: number | null;
+                            metadata: {
+                                /** @description Requested URL, or about:blank for supplied HTML. */
+                                url: string;
+                                /** @enum {string} */
+                                format: "png" | "jpeg" | "webp" | "pdf";
+                                viewport: {
+                                    width: number;
+                                    height: number;
+                                    deviceScaleFactor: number;
+                                };
+                                fullPage: boolean;
+                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                secrets?: {
+                                    /** @description Names of the headers. */
+                                    headers: string[];
+                                    /** @description Names of the cookies. */
+                                    cookies: string[];
+                                    auth: boolean;
+                                    css: boolean;
+                                    script: boolean;
+                                };
+                            };
+                            webhook?: {
+                                url: string;
+                                /**
+                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                                 * @enum {string}
+                                 */
+                                state: "waiting" | "pending" | "delivered" | "failed";
+                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                                /** @description Delivery attempts of the latest event so far. */
+                                attempts: number;
+                                lastStatus: number | null;
+                                lastError: string | null;
+                                nextAttemptAt: string | null;
+                            };
+                        } | {
+                            /** Format: uuid */
+                            uuid: string;
+                            /** @enum {string} */
+                            status: "failed";
+                            fromCache: boolean;
+                            /** @description Always 0, because failed captures are not charged. */
+                            tokenCost: number;
+                            /** @enum {string} */
+                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                            /** @description Time from the acceptance of the request to the failure. */
+                            processingTimeMs: number;
+                            /**
+                             * Format: date-time
+                             * @description Time at which the request was accepted.
+                             */
+                            acceptedAt: string;
+                            error: {
+                                /** @enum {string} */
+                                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                                message: string;
+                            };
+                            metadata: {
+                                /** @description Requested URL, or about:blank for supplied HTML. */
+                                url: string;
+                                /** @enum {string} */
+                                format: "png" | "jpeg" | "webp" | "pdf";
+                                viewport: {
+                                    width: number;
+                                    height: number;
+                                    deviceScaleFactor: number;
+                                };
+                                fullPage: boolean;
+                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                secrets?: {
+                                    /** @description Names of the headers. */
+                                    headers: string[];
+                                    /** @description Names of the cookies. */
+                                    cookies: string[];
+                                    auth: boolean;
+                                    css: boolean;
+                                    script: boolean;
+                                };
+                            };
+                            webhook?: {
+                                url: string;
+                                /**
+                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                                 * @enum {string}
+                                 */
+                                state: "waiting" | "pending" | "delivered" | "failed";
+                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                                /** @description Delivery attempts of the latest event so far. */
+                                attempts: number;
+                                lastStatus: number | null;
+                                lastError: string | null;
+                                nextAttemptAt: string | null;
+                            };
+                        } | {
+                            /** Format: uuid */
+                            uuid: string;
+                            /** @enum {string} */
+                            status: "deleted";
+                            fromCache: boolean;
+                            /** @description Always 0, because the capture was deleted before it completed. */
+                            tokenCost: number;
+                            /** @enum {string} */
+                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                            /**
+                             * Format: date-time
+                             * @description Time at which the request was accepted.
+                             */
+                            acceptedAt: string;
+                            metadata: {
+                                /** @description Requested URL, or about:blank for supplied HTML. */
+                                url: string;
+                                /** @enum {string} */
+                                format: "png" | "jpeg" | "webp" | "pdf";
+                                viewport: {
+                                    width: number;
+                                    height: number;
+                                    deviceScaleFactor: number;
+                                };
+                                fullPage: boolean;
+                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                secrets?: {
+                                    /** @description Names of the headers. */
+                                    headers: string[];
+                                    /** @description Names of the cookies. */
+                                    cookies: string[];
+                                    auth: boolean;
+                                    css: boolean;
+                                    script: boolean;
+                                };
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: CAPTURE_NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "CAPTURE_NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The state of the resource does not allow this operation. Codes: CONFLICT. */
+            409: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "CONFLICT";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    refreshCapture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description UUID of the capture. */
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The current state of the capture. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            /**
+                             * Format: uuid
+                             * @description Identifier of the capture (UUIDv7).
+                             */
+                            uuid: string;
+                            /** @enum {string} */
+                            status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                            /** @description URL of the file. */
+                            fileUrl: string;
+                            /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
+                            fromCache: boolean;
+                            /** @description Tokens charged for this request; 0 for responses from the cache. */
+                            tokenCost: number;
+                            fileSizeBytes: number;
+                            /** @description Time from the acceptance of the request to the stored file, or to the response for responses from the cache. */
+                            processingTimeMs: number;
+                            /**
+                             * @description Region in which the page was rendered.
+                             * @enum {string}
+                             */
+                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                            metadata: {
+                                /** @description Requested URL, or about:blank for supplied HTML. */
+                                url: string;
+                                /**
+                                 * Format: date-time
+                                 * @description Time of the capture.
+                                 */
+                                capturedAt: string;
+                                /** @description Time of the capture as Unix time in seconds. */
+                                createdAt: number;
+                                /** @enum {string} */
+                                format: "png" | "jpeg" | "webp" | "pdf";
+                                /** @enum {string} */
+                                mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
+                                fileSizeBytes: number;
+                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+                                width: number;
+                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+                                height: number;
+                                viewport: {
+                                    width: number;
+                                    height: number;
+                                    deviceScaleFactor: number;
+                                };
+                                fullPage: boolean;
+                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                secrets?: {
+                                    /** @description Names of the headers. */
+                                    headers: string[];
+                                    /** @description Names of the cookies. */
+                                    cookies: string[];
+                                    auth: boolean;
+                                    css: boolean;
+                                    script: boolean;
+                                };
+                                /**
+                                 * Format: date-time
+                                 * @description Time at which the file expires.
+                                 */
+                                expiresAt: string;
+                            };
+                            report: {
+                                /** @description HTTP status of the page, or null for supplied HTML. */
+                                httpStatus: number | null;
+                                /** @description URL of the page after redirects, or about:blank for supplied HTML. */
+                                finalUrl: string;
+                                /** @description Title of the page, at most 512 characters. */
+                                title: string;
+                                images: {
+                                    loaded: number;
+                                    failed: number;
+                                    pending: number;
+                                };
+                                /** @description Requests that `block` or the egress policy refused. */
+                                blockedRequests: number;
+                                /** @description Waits that timed out. The page was captured as it was. */
+                                softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "extract")[];
+                                /**
+                                 * @description How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.
+                                 * @enum {string}
+                                 */
+                                strategy?: "single" | "grown" | "tiles";
+                                /** @description With `resize`: size in pixels of the image before. `metadata` has that of the file. */
+                                originalSize?: {
+                                    width: number;
+                                    height: number;
+                                };
+                                /** @description What the error of `script` says, at most 500 characters and its line. Only if there was one. */
+                                scriptError?: string;
+                                /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
+                                truncated: boolean;
+                                /** @description Whether the image has a single colour. */
+                                blank: boolean;
+                                /** @description Whether the page showed a bot check. */
+                                challenge: boolean;
+                                timings: {
+                                    /** @description Time from the acceptance of the request to the start of rendering. */
+                                    queueMs: number;
+                                    /** @description Time until the page reached the event in waitUntil. */
+                                    navigateMs: number;
+                                    /** @description Time spent waiting for images and the delay, and preparing a full page. */
+                                    settleMs: number;
+                                    /** @description Time spent taking and encoding the screenshot. */
+                                    shootMs: number;
+                                    /** @description Time spent storing the file. */
+                                    storeMs: number;
+                                };
+                            };
+                            /** @description With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it. */
+                            extracted?: {
+                                /** @description Text that can be seen on the page. */
+                                text?: string;
+                                /** @description The document as HTML, after its scripts have run. */
+                                html?: string;
+                                /** @description What can be seen on the page, as Markdown (GFM). */
+                                markdown?: string;
+                                /** @description Links of the document, each URL once, in document order. */
+                                links?: {
+                                    /** @description Absolute URL (http, https, mailto or tel). */
+                                    url: string;
+                                    /** @description Text of the link, at most 256 characters. */
+                                    text: string;
+                                }[];
+                                metadata?: {
+                                    title: string;
+                                    description: string | null;
+                                    /** @description Attribute lang of the html element. */
+                                    language: string | null;
+                                    canonicalUrl: string | null;
+                                    /** @description Open Graph properties by name, such as og:title: the first of each name, at most 100. */
+                                    openGraph: {
+                                        [key: string]: string;
+                                    };
+                                    /** @description Icons that the page links to, at most 50. */
+                                    icons: {
+                                        /** @description Absolute URL. */
+                                        url: string;
+                                        sizes?: string;
+                                        type?: string;
+                                    }[];
+                                };
+                                /** @description Parts that are not complete: over 1 MiB, or the page is too large to be read in time. */
+                                truncated?: ("html" | "links" | "markdown" | "metadata" | "text")[];
+                            } | null;
+                            refresh?: {
+                                /**
+                                 * @description State of the latest refresh; idle if there was none.
+                                 * @enum {string}
+                                 */
+                                state: "idle" | "queued" | "rendering" | "completed" | "failed";
+                                error: {
+                                    /** @enum {string} */
+                                    code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                                    message: string;
+                                } | null;
+                                acceptedAt: string | null;
+                                endedAt: string | null;
+                                nextAt: string | null;
+                                /** @description Tokens charged for all refreshes of the capture so far. */
+                                tokensCharged: number;
+                            };
+                            webhook?: {
+                                url: string;
+                                /**
+                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                                 * @enum {string}
+                                 */
+                                state: "waiting" | "pending" | "delivered" | "failed";
+                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                                /** @description Delivery attempts of the latest event so far. */
+                                attempts: number;
+                                lastStatus: number | null;
+                                lastError: string | null;
+                                nextAttemptAt: string | null;
+                            };
+                        } | {
+                            /** Format: uuid */
+                            uuid: string;
+                            /** @enum {string} */
+                            status: "queued" | "rendering";
+                            /** @description URL that the file will have. */
+                            fileUrl: string;
+                            fromCache: boolean;
+                            /** @description Tokens that are charged when the capture completes. */
+                            tokenCost: number;
+                            /**
+                             * @description Region in which the capture waits or is rendered.
+                             * @enum {string}
+                             */
+                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                            /**
+                             * Format: date-time
+                             * @description Time at which the request was accepted.
+                             */
+                            acceptedAt: string;
+                            /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
+                            estimatedWaitSeconds?: number | null;
+                            metadata: {
+                                /** @description Requested URL, or about:blank for supplied HTML. */
+                                url: string;
+                                /** @enum {string} */
+                                format: "png" | "jpeg" | "webp" | "pdf";
+                                viewport: {
+                                    width: number;
+                                    height: number;
+                                    deviceScaleFactor: number;
+                                };
+                                fullPage: boolean;
+                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                secrets?: {
+                                    /** @description Names of the headers. */
+                                    headers: string[];
+                                    /** @description Names of the cookies. */
+                                    cookies: string[];
+                                    auth: boolean;
+                                    css: boolean;
+                                    script: boolean;
+                                };
+                            };
+                            webhook?: {
+                                url: string;
+                                /**
+                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                                 * @enum {string}
+                                 */
+                                state: "waiting" | "pending" | "delivered" | "failed";
+                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                                /** @description Delivery attempts of the latest event so far. */
+                                attempts: number;
+                                lastStatus: number | null;
+                                lastError: string | null;
+                                nextAttemptAt: string | null;
+                            };
+                        } | {
+                            /** Format: uuid */
+                            uuid: string;
+                            /** @enum {string} */
+                            status: "failed";
+                            fromCache: boolean;
+                            /** @description Always 0, because failed captures are not charged. */
+                            tokenCost: number;
+                            /** @enum {string} */
+                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                            /** @description Time from the acceptance of the request to the failure. */
+                            processingTimeMs: number;
+                            /**
+                             * Format: date-time
+                             * @description Time at which the request was accepted.
+                             */
+                            acceptedAt: string;
+                            error: {
+                                /** @enum {string} */
+                                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                                message: string;
+                            };
+                            metadata: {
+                                /** @description Requested URL, or about:blank for supplied HTML. */
+                                url: string;
+                                /** @enum {string} */
+                                format: "png" | "jpeg" | "webp" | "pdf";
+                                viewport: {
+                                    width: number;
+                                    height: number;
+                                    deviceScaleFactor: number;
+                                };
+                                fullPage: boolean;
+                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                secrets?: {
+                                    /** @description Names of the headers. */
+                                    headers: string[];
+                                    /** @description Names of the cookies. */
+                                    cookies: string[];
+                                    auth: boolean;
+                                    css: boolean;
+                                    script: boolean;
+                                };
+                            };
+                            webhook?: {
+                                url: string;
+                                /**
+                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                                 * @enum {string}
+                                 */
+                                state: "waiting" | "pending" | "delivered" | "failed";
+                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                                /** @description Delivery attempts of the latest event so far. */
+                                attempts: number;
+                                lastStatus: number | null;
+                                lastError: string | null;
+                                nextAttemptAt: string | null;
+                            };
+                        } | {
+                            /** Format: uuid */
+                            uuid: string;
+                            /** @enum {string} */
+                            status: "deleted";
+                            fromCache: boolean;
+                            /** @description Always 0, because the capture was deleted before it completed. */
+                            tokenCost: number;
+                            /** @enum {string} */
+                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                            /**
+                             * Format: date-time
+                             * @description Time at which the request was accepted.
+                             */
+                            acceptedAt: string;
+                            metadata: {
+                                /** @description Requested URL, or about:blank for supplied HTML. */
+                                url: string;
+                                /** @enum {string} */
+                                format: "png" | "jpeg" | "webp" | "pdf";
+                                viewport: {
+                                    width: number;
+                                    height: number;
+                                    deviceScaleFactor: number;
+                                };
+                                fullPage: boolean;
+                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                                secrets?: {
+                                    /** @description Names of the headers. */
+                                    headers: string[];
+                                    /** @description Names of the cookies. */
+                                    cookies: string[];
+                                    auth: boolean;
+                                    css: boolean;
+                                    script: boolean;
+                                };
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The token quota of the calendar month is exhausted. Codes: QUOTA_EXCEEDED. */
+            402: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "QUOTA_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: CAPTURE_NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "CAPTURE_NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The state of the resource does not allow this operation. Codes: CONFLICT. */
+            409: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "CONFLICT";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED, QUEUE_FULL. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR, REGION_UNAVAILABLE. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR" | "REGION_UNAVAILABLE";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    getFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description One range of bytes, such as bytes=0-1023. */
+                range?: string;
+                /** @description ETag or Last-Modified date for which the range is requested. */
+                "if-range"?: string;
+                /** @description ETags of the copies that the client has. */
+                "if-none-match"?: string;
+                /** @description Last-Modified date of the copy that the client has. */
+                "if-modified-since"?: string;
+            };
+            path: {
+                /** @description Last path segment of a fileUrl. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    /** @description A strong validator of the bytes. */
+                    etag?: string;
+                    /** @description Time at which the file was stored. */
+                    "last-modified"?: string;
+                    /** @description Always "bytes". */
+                    "accept-ranges"?: string;
+                    /** @description Caching ends when the file expires, or earlier for a file that may be refreshed. */
+                    "cache-control"?: string;
+                    /** @description "inline", with a file name. */
+                    "content-disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/png": string;
+                    "image/jpeg": string;
+                    "image/webp": string;
+                    "application/pdf": string;
+                };
+            };
+            /** @description The requested range of the file. */
+            206: {
+                headers: {
+                    /** @description A strong validator of the bytes. */
+                    etag?: string;
+                    /** @description Time at which the file was stored. */
+                    "last-modified"?: string;
+                    /** @description Always "bytes". */
+                    "accept-ranges"?: string;
+                    /** @description Caching ends when the file expires, or earlier for a file that may be refreshed. */
+                    "cache-control"?: string;
+                    /** @description "inline", with a file name. */
+                    "content-disposition"?: string;
+                    /** @description Which bytes of how many. */
+                    "content-range"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/png": string;
+                    "image/jpeg": string;
+                    "image/webp": string;
+                    "application/pdf": string;
+                };
+            };
+            /** @description The client already has the current file. */
+            304: {
+                headers: {
+                    /** @description A strong validator of the bytes. */
+                    etag?: string;
+                    /** @description Time at which the file was stored. */
+                    "last-modified"?: string;
+                    /** @description Always "bytes". */
+                    "accept-ranges"?: string;
+                    /** @description Caching ends when the file expires, or earlier for a file that may be refreshed. */
+                    "cache-control"?: string;
+                    /** @description "inline", with a file name. */
+                    "content-disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The range is outside of the file. */
+            416: {
+                headers: {
+                    /** @description How many bytes there are. */
+                    "content-range"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: STORAGE_FAILED, INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "STORAGE_FAILED" | "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    "getFile-head": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags of the copies that the client has. */
+                "if-none-match"?: string;
+                /** @description Last-Modified date of the copy that the client has. */
+                "if-modified-since"?: string;
+            };
+            path: {
+                /** @description Last path segment of a fileUrl. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    /** @description A strong validator of the bytes. */
+                    etag?: string;
+                    /** @description Time at which the file was stored. */
+                    "last-modified"?: string;
+                    /** @description Always "bytes". */
+                    "accept-ranges"?: string;
+                    /** @description Caching ends when the file expires, or earlier for a file that may be refreshed. */
+                    "cache-control"?: string;
+                    /** @description "inline", with a file name. */
+                    "content-disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The client already has the current file. */
+            304: {
+                headers: {
+                    /** @description A strong validator of the bytes. */
+                    etag?: string;
+                    /** @description Time at which the file was stored. */
+                    "last-modified"?: string;
+                    /** @description Always "bytes". */
+                    "accept-ranges"?: string;
+                    /** @description Caching ends when the file expires, or earlier for a file that may be refreshed. */
+                    "cache-control"?: string;
+                    /** @description "inline", with a file name. */
+                    "content-disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The file does not exist or has expired. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The file could not be read. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    listKeys: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /**
+                 * @description The nextCursor of the previous page. Omit it for the first page.
+                 * @example 0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77
+                 */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            items: {
+                                id: string;
+                                accountId: string;
+                                name: string;
+                                scopes: ("capture" | "read" | "manage")[];
+                                /** @enum {string} */
+                                status: "active" | "expired" | "revoked";
+                                /** Format: date-time */
+                                createdAt: string;
+                                /** @description ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded. */
+                                createdBy: string | null;
+                                expiresAt: string | null;
+                                revokedAt: string | null;
+                            }[];
+                            /** @description Cursor of the next page, or null if this is the last page. */
+                            nextCursor: string | null;
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    createKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @example Build server */
+                    name: string;
+                    /** @description Scopes of the key. Defaults to capture and read; the first key that an operator creates for an account has all scopes. */
+                    scopes?: ("capture" | "read" | "manage")[];
+                    /**
+                     * @description Time at which the key expires, or null if it does not expire.
+                     * @example 2030-01-31T00:00:00Z
+                     */
+                    expiresAt?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description The new key. The key is shown only once. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            id: string;
+                            accountId: string;
+                            name: string;
+                            scopes: ("capture" | "read" | "manage")[];
+                            /** @enum {string} */
+                            status: "active" | "expired" | "revoked";
+                            /** Format: date-time */
+                            createdAt: string;
+                            /** @description ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded. */
+                            createdBy: string | null;
+                            expiresAt: string | null;
+                            revokedAt: string | null;
+                            /** @description The API key. It is shown only once. */
+                            key: string;
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    rotateKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Seconds for which the old key keeps working.
+                     * @default 3600
+                     */
+                    graceSeconds?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The new key. The key is shown only once. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            id: string;
+                            accountId: string;
+                            name: string;
+                            scopes: ("capture" | "read" | "manage")[];
+                            /** @enum {string} */
+                            status: "active" | "expired" | "revoked";
+                            /** Format: date-time */
+                            createdAt: string;
+                            /** @description ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded. */
+                            createdBy: string | null;
+                            expiresAt: string | null;
+                            revokedAt: string | null;
+                            /** @description The API key. It is shown only once. */
+                            key: string;
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The state of the resource does not allow this operation. Codes: CONFLICT. */
+            409: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "CONFLICT";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    revokeKey: {
+        parameters: {
+            query?: {
+                /** @description Whether to revoke also the keys that were created with this key, and with those, and so on. */
+                cascade?: "true" | "false";
+            };
+            header?: never;
+            path: {
+                /** @description ID of the key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The revoked key. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            id: string;
+                            accountId: string;
+                            name: string;
+                            scopes: ("capture" | "read" | "manage")[];
+                            /** @enum {string} */
+                            status: "active" | "expired" | "revoked";
+                            /** Format: date-time */
+                            createdAt: string;
+                            /** @description ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded. */
+                            createdBy: string | null;
+                            expiresAt: string | null;
+                            revokedAt: string | null;
+                            /** @description With cascade: IDs of the other keys that this request revoked. */
+                            alsoRevoked?: string[];
+                            /** @description With cascade: false when there were too many keys for one request. Send the request again. */
+                            isComplete?: boolean;
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    rotateSigningSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Seconds for which links that are signed with earlier secrets keep working.
+                     * @default 86400
+                     */
+                    graceSeconds?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The new signing secret. It is shown only once. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            /** @description ID of the API key: the parameter key of links. */
+                            keyId: string;
+                            /** @description Signing secret: wcs_ followed by 32 base64url-encoded bytes. It is shown only once. */
+                            secret: string;
+                            /** @description Time until which links of the earlier secrets work at most, or null if none of them works. */
+                            previousUntil: string | null;
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The state of the resource does not allow this operation. Codes: CONFLICT. */
+            409: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "CONFLICT";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    getWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook secret. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            /** @description Webhook secret: whsec_ followed by 32 base64-encoded bytes, as Standard Webhooks libraries expect it. */
+                            secret: string;
+                            /** @description Rotated secrets that still sign events, newest first. */
+                            previous: {
+                                secret: string;
+                                /** Format: date-time */
+                                signsUntil: string;
+                            }[];
+                        };
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Seconds for which events are also signed with the earlier secrets.
+                     * @default 86400
+                     */
+                    graceSeconds?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The new webhook secret. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            /** @description Webhook secret: whsec_ followed by 32 base64-encoded bytes, as Standard Webhooks libraries expect it. */
+                            secret: string;
+                            /** @description Rotated secrets that still sign events, newest first. */
+                            previous: {
+                                secret: string;
+                                /** Format: date-time */
+                                signsUntil: string;
+                            }[];
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    getUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Usage of the current calendar month (UTC). */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            /** @description Tokens charged for the completed captures and refreshes of the period. */
+                            tokensUsed: number;
+                            /** @description Tokens reserved for background captures and refreshes that have not ended. */
+                            tokensReserved: number;
+                            /** @description Tokens that the account may use in a calendar month (UTC). */
+                            tokenQuota: number;
+                            /**
+                             * Format: date-time
+                             * @description Start of the period: the first instant of the calendar month (UTC).
+                             */
+                            periodStart: string;
+                            /**
+                             * Format: date-time
+                             * @description End of the period: the first instant of the next calendar month (UTC).
+                             */
+                            periodEnd: string;
+                            /** @description Requests to POST /capture per minute. */
+                            ratePerMinute: number;
+                            /** @description Captures that clients are waiting for. */
+                            inFlight: number;
+                            /** @description Background captures and refreshes that have not ended. */
+                            queued: number;
+                        };
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    listAccounts: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items to return. */
+                limit?: number;
+                /**
+                 * @description The nextCursor of the previous page. Omit it for the first page.
+                 * @example 0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77
+                 */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            items: {
+                                id: string;
+                                name: string;
+                                /** Format: date-time */
+                                createdAt: string;
+                                /** @description Tokens that the account may use in a calendar month (UTC). */
+                                tokenQuota: number;
+                                /** @description Requests to POST /capture per minute. */
+                                ratePerMinute: number;
+                                /** @description Requests that may be sent at once before the rate applies. Defaults to ratePerMinute. */
+                                burst: number;
+                                /** @description Maximum number of captures that clients may wait for at the same time. */
+                                maxInFlight: number;
+                                /** @description Maximum number of background captures that have not ended. */
+                                maxQueued: number;
+                                /**
+                                 * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture.
+                                 * @enum {string}
+                                 */
+                                isolation: "context" | "browser";
+                                suspended: boolean;
+                                suspendedAt: string | null;
+                            }[];
+                            /** @description Cursor of the next page, or null if this is the last page. */
+                            nextCursor: string | null;
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    createAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @example Example Ltd */
+                    name: string;
+                    /** @description Tokens that the account may use in a calendar month (UTC). */
+                    tokenQuota?: number;
+                    /** @description Requests to POST /capture per minute. */
+                    ratePerMinute?: number;
+                    /** @description Requests that may be sent at once before the rate applies. Defaults to ratePerMinute. */
+                    burst?: number;
+                    /** @description Maximum number of captures that clients may wait for at the same time. */
+                    maxInFlight?: number;
+                    /** @description Maximum number of background captures that have not ended. */
+                    maxQueued?: number;
+                    /**
+                     * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture.
+                     * @enum {string}
+                     */
+                    isolation?: "context" | "browser";
+                };
+            };
+        };
+        responses: {
+            /** @description The account. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            id: string;
+                            name: string;
+                            /** Format: date-time */
+                            createdAt: string;
+                            /** @description Tokens that the account may use in a calendar month (UTC). */
+                            tokenQuota: number;
+                            /** @description Requests to POST /capture per minute. */
+                            ratePerMinute: number;
+                            /** @description Requests that may be sent at once before the rate applies. Defaults to ratePerMinute. */
+                            burst: number;
+                            /** @description Maximum number of captures that clients may wait for at the same time. */
+                            maxInFlight: number;
+                            /** @description Maximum number of background captures that have not ended. */
+                            maxQueued: number;
+                            /**
+                             * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture.
+                             * @enum {string}
+                             */
+                            isolation: "context" | "browser";
+                            suspended: boolean;
+                            suspendedAt: string | null;
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    changeAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the account. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @example Example Ltd */
+                    name?: string;
+                    /** @description Tokens that the account may use in a calendar month (UTC). */
+                    tokenQuota?: number;
+                    /** @description Requests to POST /capture per minute. */
+                    ratePerMinute?: number;
+                    /** @description Requests that may be sent at once before the rate applies. Defaults to ratePerMinute. */
+                    burst?: number;
+                    /** @description Maximum number of captures that clients may wait for at the same time. */
+                    maxInFlight?: number;
+                    /** @description Maximum number of background captures that have not ended. */
+                    maxQueued?: number;
+                    /**
+                     * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture.
+                     * @enum {string}
+                     */
+                    isolation?: "context" | "browser";
+                    /** @description Whether the account is suspended. The API keys of a suspended account are refused. */
+                    suspended?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description The updated account. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            id: string;
+                            name: string;
+                            /** Format: date-time */
+                            createdAt: string;
+                            /** @description Tokens that the account may use in a calendar month (UTC). */
+                            tokenQuota: number;
+                            /** @description Requests to POST /capture per minute. */
+                            ratePerMinute: number;
+                            /** @description Requests that may be sent at once before the rate applies. Defaults to ratePerMinute. */
+                            burst: number;
+                            /** @description Maximum number of captures that clients may wait for at the same time. */
+                            maxInFlight: number;
+                            /** @description Maximum number of background captures that have not ended. */
+                            maxQueued: number;
+                            /**
+                             * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture.
+                             * @enum {string}
+                             */
+                            isolation: "context" | "browser";
+                            suspended: boolean;
+                            suspendedAt: string | null;
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    createAccountKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    accountId: string;
+                    /** @example Build server */
+                    name: string;
+                    /** @description Scopes of the key. Defaults to capture and read; the first key that an operator creates for an account has all scopes. */
+                    scopes?: ("capture" | "read" | "manage")[];
+                    /**
+                     * @description Time at which the key expires, or null if it does not expire.
+                     * @example 2030-01-31T00:00:00Z
+                     */
+                    expiresAt?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description The new key. The key is shown only once. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            id: string;
+                            accountId: string;
+                            name: string;
+                            scopes: ("capture" | "read" | "manage")[];
+                            /** @enum {string} */
+                            status: "active" | "expired" | "revoked";
+                            /** Format: date-time */
+                            createdAt: string;
+                            /** @description ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded. */
+                            createdBy: string | null;
+                            expiresAt: string | null;
+                            revokedAt: string | null;
+                            /** @description The API key. It is shown only once. */
+                            key: string;
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    revokeAccountKey: {
+        parameters: {
+            query?: {
+                /** @description Whether to revoke also the keys that were created with this key, and with those, and so on. */
+                cascade?: "true" | "false";
+            };
+            header?: never;
+            path: {
+                /** @description ID of the key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The revoked key. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            id: string;
+                            accountId: string;
+                            name: string;
+                            scopes: ("capture" | "read" | "manage")[];
+                            /** @enum {string} */
+                            status: "active" | "expired" | "revoked";
+                            /** Format: date-time */
+                            createdAt: string;
+                            /** @description ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded. */
+                            createdBy: string | null;
+                            expiresAt: string | null;
+                            revokedAt: string | null;
+                            /** @description With cascade: IDs of the other keys that this request revoked. */
+                            alsoRevoked?: string[];
+                            /** @description With cascade: false when there were too many keys for one request. Send the request again. */
+                            isComplete?: boolean;
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    getStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The service is operational. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+                        components?: {
+                            /** @description Name of the component: api, queue, storage, engine, or engine.<region>. */
+                            name: string;
+                            /** @enum {string} */
+                            status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+                            responseTimeMs?: number;
+                            message?: string;
+                            /** Format: date-time */
+                            lastCheckedAt: string;
+                        }[];
+                        /** Format: date-time */
+                        lastCheckedAt: string;
+                    };
+                };
+            };
+            /** @description The service is degraded or has an outage. */
+            503: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+                        components?: {
+                            /** @description Name of the component: api, queue, storage, engine, or engine.<region>. */
+                            name: string;
+                            /** @enum {string} */
+                            status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+                            responseTimeMs?: number;
+                            message?: string;
+                            /** Format: date-time */
+                            lastCheckedAt: string;
+                        }[];
+                        /** Format: date-time */
+                        lastCheckedAt: string;
+                    };
+                };
+            };
+        };
+    };
+    getEngineStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The engine is operational. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Name of the component: api, queue, storage, engine, or engine.<region>. */
+                        name: string;
+                        /** @enum {string} */
+                        status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+                        responseTimeMs?: number;
+                        message?: string;
+                        /** Format: date-time */
+                        lastCheckedAt: string;
+                    };
+                };
+            };
+            /** @description The engine is degraded or has an outage. */
+            503: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Name of the component: api, queue, storage, engine, or engine.<region>. */
+                        name: string;
+                        /** @enum {string} */
+                        status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+                        responseTimeMs?: number;
+                        message?: string;
+                        /** Format: date-time */
+                        lastCheckedAt: string;
+                    };
+                };
+            };
+        };
+    };
+    listDevices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The devices. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            devices: {
+                                /** @description Value of the option device. */
+                                name: string;
+                                viewport: {
+                                    width: number;
+                                    height: number;
+                                    deviceScaleFactor: number;
+                                };
+                                /** @description Size of the screen in CSS pixels. */
+                                screen: {
+                                    width: number;
+                                    height: number;
+                                };
+                                /** @description It has a touch screen, and lays pages out by their viewport meta tag. */
+                                isMobile: boolean;
+                                userAgent: string;
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getOpenapi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The OpenAPI 3.1 document of the API. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    getHealthz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The front answers. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        status: "ok";
+                    };
+                };
+            };
+        };
+    };
+    captureNotice: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description ID of the event, the same in all delivery attempts. */
+                "webhook-id": string;
+                /** @description Time of this delivery attempt in Unix seconds. Reject requests that are older than five minutes. */
+                "webhook-timestamp": string;
+                /** @description "v1," followed by the base64-encoded HMAC-SHA256 of "id.timestamp.body". Contains several signatures, separated by spaces, while a rotated secret is still valid. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    type: "capture.completed" | "capture.failed" | "capture.refreshed";
+                    /**
+                     * Format: date-time
+                     * @description Time of the event.
+                     */
+                    timestamp: string;
+                    data: {
+                        /**
+                         * Format: uuid
+                         * @description Identifier of the capture (UUIDv7).
+                         */
+                        uuid: string;
+                        /** @enum {string} */
+                        status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                        /** @description URL of the file. */
+                        fileUrl: string;
+                        /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
+                        fromCache: boolean;
+                        /** @description Tokens charged for this request; 0 for responses from the cache. */
+                        tokenCost: number;
+                        fileSizeBytes: number;
+                        /** @description Time from the acceptance of the request to the stored file, or to the response for responses from the cache. */
+                        processingTimeMs: number;
+                        /**
+                         * @description Region in which the page was rendered.
+                         * @enum {string}
+                         */
+                        region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                        metadata: {
+                            /** @description Requested URL, or about:blank for supplied HTML. */
+                            url: string;
+                            /**
+                             * Format: date-time
+                             * @description Time of the capture.
+                             */
+                            capturedAt: string;
+                            /** @description Time of the capture as Unix time in seconds. */
+                            createdAt: number;
+                            /** @enum {string} */
+                            format: "png" | "jpeg" | "webp" | "pdf";
+                            /** @enum {string} */
+                            mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
+                            fileSizeBytes: number;
+                            /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+                            width: number;
+                            /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+                            height: number;
+                            viewport: {
+                                width: number;
+                                height: number;
+                                deviceScaleFactor: number;
+                            };
+                            fullPage: boolean;
+                            /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                            secrets?: {
+                                /** @description Names of the headers. */
+                                headers: string[];
+                                /** @description Names of the cookies. */
+                                cookies: string[];
+                                auth: boolean;
+                                css: boolean;
+                                script: boolean;
+                            };
+                            /**
+                             * Format: date-time
+                             * @description Time at which the file expires.
+                             */
+                            expiresAt: string;
+                        };
+                        report: {
+                            /** @description HTTP status of the page, or null for supplied HTML. */
+                            httpStatus: number | null;
+                            /** @description URL of the page after redirects, or about:blank for supplied HTML. */
+                            finalUrl: string;
+                            /** @description Title of the page, at most 512 characters. */
+                            title: string;
+                            images: {
+                                loaded: number;
+                                failed: number;
+                                pending: number;
+                            };
+                            /** @description Requests that `block` or the egress policy refused. */
+                            blockedRequests: number;
+                            /** @description Waits that timed out. The page was captured as it was. */
+                            softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "extract")[];
+                            /**
+                             * @description How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.
+                             * @enum {string}
+                             */
+                            strategy?: "single" | "grown" | "tiles";
+                            /** @description With `resize`: size in pixels of the image before. `metadata` has that of the file. */
+                            originalSize?: {
+                                width: number;
+                                height: number;
+                            };
+                            /** @description What the error of `script` says, at most 500 characters and its line. Only if there was one. */
+                            scriptError?: string;
+                            /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
+                            truncated: boolean;
+                            /** @description Whether the image has a single colour. */
+                            blank: boolean;
+                            /** @description Whether the page showed a bot check. */
+                            challenge: boolean;
+                            timings: {
+                                /** @description Time from the acceptance of the request to the start of rendering. */
+                                queueMs: number;
+                                /** @description Time until the page reached the event in waitUntil. */
+                                navigateMs: number;
+                                /** @description Time spent waiting for images and the delay, and preparing a full page. */
+                                settleMs: number;
+                                /** @description Time spent taking and encoding the screenshot. */
+                                shootMs: number;
+                                /** @description Time spent storing the file. */
+                                storeMs: number;
+                            };
+                        };
+                        /** @description With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it. */
+                        extracted?: {
+                            /** @description Text that can be seen on the page. */
+                            text?: string;
+                            /** @description The document as HTML, after its scripts have run. */
+                            html?: string;
+                            /** @description What can be seen on the page, as Markdown (GFM). */
+                            markdown?: string;
+                            /** @description Links of the document, each URL once, in document order. */
+                            links?: {
+                                /** @description Absolute URL (http, https, mailto or tel). */
+                                url: string;
+                                /** @description Text of the link, at most 256 characters. */
+                                text: string;
+                            }[];
+                            metadata?: {
+                                title: string;
+                                description: string | null;
+                                /** @description Attribute lang of the html element. */
+                                language: string | null;
+                                canonicalUrl: string | null;
+                                /** @description Open Graph properties by name, such as og:title: the first of each name, at most 100. */
+                                openGraph: {
+                                    [key: string]: string;
+                                };
+                                /** @description Icons that the page links to, at most 50. */
+                                icons: {
+                                    /** @description Absolute URL. */
+                                    url: string;
+                                    sizes?: string;
+                                    type?: string;
+                                }[];
+                            };
+                            /** @description Parts that are not complete: over 1 MiB, or the page is too large to be read in time. */
+                            truncated?: ("html" | "links" | "markdown" | "metadata" | "text")[];
+                        } | null;
+                        refresh?: {
+                            /**
+                             * @description State of the latest refresh; idle if there was none.
+                             * @enum {string}
+                             */
+                            state: "idle" | "queued" | "rendering" | "completed" | "failed";
+                            error: {
+                                /** @enum {string} */
+                                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                                message: string;
+                            } | null;
+                            acceptedAt: string | null;
+                            endedAt: string | null;
+                            nextAt: string | null;
+                            /** @description Tokens charged for all refreshes of the capture so far. */
+                            tokensCharged: number;
+                        };
+                        webhook?: {
+                            url: string;
+                            /**
+                             * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                             * @enum {string}
+                             */
+                            state: "waiting" | "pending" | "delivered" | "failed";
+                            event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                            /** @description Delivery attempts of the latest event so far. */
+                            attempts: number;
+                            lastStatus: number | null;
+                            lastError: string | null;
+                            nextAttemptAt: string | null;
+                        };
+                    } | {
+                        /** Format: uuid */
+                        uuid: string;
+                        /** @enum {string} */
+                        status: "queued" | "rendering";
+                        /** @description URL that the file will have. */
+                        fileUrl: string;
+                        fromCache: boolean;
+                        /** @description Tokens that are charged when the capture completes. */
+                        tokenCost: number;
+                        /**
+                         * @description Region in which the capture waits or is rendered.
+                         * @enum {string}
+                         */
+                        region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                        /**
+                         * Format: date-time
+                         * @description Time at which the request was accepted.
+                         */
+                        acceptedAt: string;
+                        /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
+                        estimatedWaitSeconds?: number | null;
+                        metadata: {
+                            /** @description Requested URL, or about:blank for supplied HTML. */
+                            url: string;
+                            /** @enum {string} */
+                            format: "png" | "jpeg" | "webp" | "pdf";
+                            viewport: {
+                                width: number;
+                                height: number;
+                                deviceScaleFactor: number;
+                            };
+                            fullPage: boolean;
+                            /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                            secrets?: {
+                                /** @description Names of the headers. */
+                                headers: string[];
+                                /** @description Names of the cookies. */
+                                cookies: string[];
+                                auth: boolean;
+                                css: boolean;
+                                script: boolean;
+                            };
+                        };
+                        webhook?: {
+                            url: string;
+                            /**
+                             * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                             * @enum {string}
+                             */
+                            state: "waiting" | "pending" | "delivered" | "failed";
+                            event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                            /** @description Delivery attempts of the latest event so far. */
+                            attempts: number;
+                            lastStatus: number | null;
+                            lastError: string | null;
+                            nextAttemptAt: string | null;
+                        };
+                    } | {
+                        /** Format: uuid */
+                        uuid: string;
+                        /** @enum {string} */
+                        status: "failed";
+                        fromCache: boolean;
+                        /** @description Always 0, because failed captures are not charged. */
+                        tokenCost: number;
+                        /** @enum {string} */
+                        region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                        /** @description Time from the acceptance of the request to the failure. */
+                        processingTimeMs: number;
+                        /**
+                         * Format: date-time
+                         * @description Time at which the request was accepted.
+                         */
+                        acceptedAt: string;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                            message: string;
+                        };
+                        metadata: {
+                            /** @description Requested URL, or about:blank for supplied HTML. */
+                            url: string;
+                            /** @enum {string} */
+                            format: "png" | "jpeg" | "webp" | "pdf";
+                            viewport: {
+                                width: number;
+                                height: number;
+                                deviceScaleFactor: number;
+                            };
+                            fullPage: boolean;
+                            /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                            secrets?: {
+                                /** @description Names of the headers. */
+                                headers: string[];
+                                /** @description Names of the cookies. */
+                                cookies: string[];
+                                auth: boolean;
+                                css: boolean;
+                                script: boolean;
+                            };
+                        };
+                        webhook?: {
+                            url: string;
+                            /**
+                             * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                             * @enum {string}
+                             */
+                            state: "waiting" | "pending" | "delivered" | "failed";
+                            event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                            /** @description Delivery attempts of the latest event so far. */
+                            attempts: number;
+                            lastStatus: number | null;
+                            lastError: string | null;
+                            nextAttemptAt: string | null;
+                        };
+                    } | {
+                        /** Format: uuid */
+                        uuid: string;
+                        /** @enum {string} */
+                        status: "deleted";
+                        fromCache: boolean;
+                        /** @description Always 0, because the capture was deleted before it completed. */
+                        tokenCost: number;
+                        /** @enum {string} */
+                        region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                        /**
+                         * Format: date-time
+                         * @description Time at which the request was accepted.
+                         */
+                        acceptedAt: string;
+                        metadata: {
+                            /** @description Requested URL, or about:blank for supplied HTML. */
+                            url: string;
+                            /** @enum {string} */
+                            format: "png" | "jpeg" | "webp" | "pdf";
+                            viewport: {
+                                width: number;
+                                height: number;
+                                deviceScaleFactor: number;
+                            };
+                            fullPage: boolean;
+                            /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+                            secrets?: {
+                                /** @description Names of the headers. */
+                                headers: string[];
+                                /** @description Names of the cookies. */
+                                cookies: string[];
+                                auth: boolean;
+                                css: boolean;
+                                script: boolean;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The receiver wants no further attempts for this event. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The event was received. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+}
