@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 /** `npm run check`: types, lint with import borders, format, dead code, circles of imports, known vulnerabilities, all at once. */
 const checks = {
   types: ['tsc', '--project', '.'],
+  'types of the dashboard': ['tsc', '--project', 'services/dashboard'],
   lint: ['oxlint', '--quiet'],
   format: ['prettier', '--check', '--log-level', 'warn', '.'],
   'dead code': ['knip', '--no-progress'],

@@ -28,7 +28,7 @@ process.exitCode = problems.length === 0 ? 0 : 1;
 function importsOfFiles(folder: string): Graph {
   const all = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const files = all
-    .filter((name) => name.endsWith('.ts') && !name.includes('node_modules'))
+    .filter((name) => /\.tsx?$/.test(name) && !name.includes('node_modules'))
     .map((name) => join(folder, name));
   return new Map(
     files.map((file) => {

@@ -97,6 +97,12 @@ app_layer() { # image, folder
     [[ " $(services_of "$1") " == *" $(basename "$service") "* ]] || rm -rf "$service" "$app/node_modules/@webcapture/$(basename "$service")"
   done
   for service in $(services_of "$1"); do cp -R "$root/services/$service" "$app/services/"; done
+  if [ "$1" = front ]; then
+    # The page at /dashboard, which browsers run: its sources and packages stay behind.
+    (cd "$root" && node deploy/dashboard/cli.ts >&2)
+    mkdir -p "$app/services/dashboard"
+    cp -R "$root/services/dashboard/dist" "$app/services/dashboard/"
+  fi
   # A quarter of the image otherwise, and nothing that runs reads them.
   find "$app/node_modules" -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.cts' -o -name '*.d.mts' \) -delete
   # npm notes what it has done; what it notes differs from run to run.

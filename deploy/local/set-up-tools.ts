@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { ensureDashboard } from '../dashboard/ensure-dashboard.ts';
 import { compileFilters } from '../filters/compile.ts';
 import { cacheDirOf } from '../tools/cache-dir.ts';
 import { ensureTool } from '../tools/ensure-tool.ts';
@@ -27,12 +28,16 @@ export async function setUpTools({ withNats, ...options }: SetUpOptions): Promis
   const fonts = ensureTool('fonts', options).catch((error: unknown) => {
     if (!options.signal.aborted) options.log(`starting without some fonts. ${String(error)}`);
   });
+  const dashboard = ensureDashboard(options).catch((error: unknown) => {
+    if (!options.signal.aborted) options.log(`starting without the dashboard. ${String(error)}`);
+  });
   const [natsServer, headlessShell, chromium, filters] = await Promise.allSettled([
     withNats ? tool('nats-server') : undefined,
     tool('chromium-headless-shell'),
     tool('chromium'),
     setUpFilters(options),
     fonts,
+    dashboard,
   ]);
   options.signal.throwIfAborted();
   if (natsServer.status === 'rejected' || headlessShell.status === 'rejected' || chromium.status === 'rejected') {

@@ -24,6 +24,7 @@ import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { Admission } from './admission.ts';
+import { builtDashboard } from './api/dashboard.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { CaptureLinks } from './auth/capture-links.ts';
 import { KeyIssuer } from './auth/key-issuer.ts';
@@ -264,6 +265,12 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     usage: { authenticator, usage, limiter, now },
     admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, now },
     status: board,
+    dashboard: {
+      folder: builtDashboard,
+      cdnUrl,
+      // Where signed links lead.
+      fileOrigins: signLink === undefined ? [] : ['https://storage.googleapis.com'],
+    },
   });
   app.addHook('onClose', async () => {
     await resultQueue.close();

@@ -11,6 +11,7 @@ import { captureRoute, type CaptureRouteDeps } from './api/capture.ts';
 import { capturesRoutes, type CapturesDeps } from './api/captures.ts';
 import { filesRoutes, type FilesDeps } from './api/files.ts';
 import { parseJson } from './validation/input.ts';
+import { dashboardRoutes, type DashboardDeps } from './api/dashboard.ts';
 import { devicesRoute } from './api/devices.ts';
 import { keysRoutes, type KeysDeps } from './api/keys.ts';
 import { documentOptions, metaRoutes } from './api/meta.ts';
@@ -57,6 +58,7 @@ interface AppDeps {
   readonly usage: UsageDeps;
   readonly admin: AdminDeps;
   readonly status: { readonly view: () => StatusView };
+  readonly dashboard: DashboardDeps;
 }
 
 /** The HTTP application of a front, ready to listen or to be injected into; it opens no port by itself. */
@@ -130,6 +132,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   await adminRoutes(app, deps.admin);
   statusRoutes(app, deps.status);
   devicesRoute(app);
+  await dashboardRoutes(app, deps.dashboard);
   await metaRoutes(app);
   // Without an admin token nothing is there, whatever the method.
   const isThere = (path: string) => deps.admin.adminToken !== undefined || !path.startsWith('/admin/');

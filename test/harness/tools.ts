@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { compileFilters } from '../../deploy/filters/compile.ts';
+import { ensureDashboard } from '../../deploy/dashboard/ensure-dashboard.ts';
 import { chooseSandbox } from '../../deploy/local/chromium-sandbox.ts';
 import { cacheDirOf } from '../../deploy/tools/cache-dir.ts';
 import { ensureTool } from '../../deploy/tools/ensure-tool.ts';
@@ -25,6 +26,7 @@ export async function ensureTestTools(log: (line: string) => void): Promise<Tool
   const headlessShell = await path('chromium-headless-shell');
   const chromium = await path('chromium');
   await path('fonts');
+  await ensureDashboard({ log });
   const filters = await compileFilters({
     outDir: join(cacheDirOf(process.env), 'test-filters'),
     listsDir: fileURLToPath(new URL('filter-lists', import.meta.url)),

@@ -41,6 +41,8 @@ export function buildAppAlone(
     /** In place of the verification of a link. */
     verifyLink?: () => Promise<VerifiedLink>;
     dispatch?: () => Promise<never>;
+    /** Of a built dashboard; by default there is none. */
+    dashboardFolder?: string;
     /** What stands in for everything behind the application. */
     beyond?: () => never;
   } = {},
@@ -152,5 +154,6 @@ export function buildAppAlone(
       now,
     },
     status: { view: options.view ?? beyond },
+    dashboard: { folder: options.dashboardFolder ?? '/nowhere', cdnUrl },
   });
 }

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { glob, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { withFileLock } from '../tools/file-lock.ts';
+
+interface EnsureDashboardOptions {
+  readonly log: (line: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+const root = resolve(import.meta.dirname, '../..');
+const output = join(root, 'services/dashboard/dist');
+const cache = join(root, '.cache/dashboard');
+
+/** All that the built files depend on. */
+const sources = [
+  'services/dashboard/**/*.{ts,tsx,css,html,svg}',
+  'services/client/*.ts',
+  'services/shared/api/option-flags.ts',
+  'package-lock.json',
+];
+
+/**
+ * Builds the dashboard when its sources are not those that it was built from; returns in some milliseconds when they are.
+ * However many processes ask at once, one of them builds.
+ */
+export async function ensureDashboard({ log, signal }: EnsureDashboardOptions): Promise<void> {
+  const wanted = await hashOfSources();
+  if (await isBuilt(wanted)) return;
+  const onWait = () => log('dashboard: another process is building it; waiting for it');
+  await withFileLock(join(cache, 'lock'), { onWait, signal: signal ?? new AbortController().signal }, async () => {
+    if (await isBuilt(wanted)) return;
+    log('dashboard: building it');
+    // Vite takes a moment to load, which most starts save.
+    const { buildDashboard } = await import('../../services/dashboard/build.ts');
+    const fresh = join(cache, 'fresh');
+    await buildDashboard(fresh);
+    await rm(output, { recursive: true, force: true });
+    await rename(fresh, output);
+    await writeFile(join(cache, 'built-from'), wanted);
+  });
+}
+
+async function isBuilt(wanted: string): Promise<boolean> {
+  const built = await readFile(join(cache, 'built-from'), 'utf8').catch(() => '');
+  return built === wanted && existsSync(join(output, 'index.html'));
+}
+
+async function hashOfSources(): Promise<string> {
+  const names: string[] = [];
+  const exclude = (name: string) => /(^|\/)(node_modules|dist)$/.test(name);
+  for await (const name of glob(sources, { cwd: root, exclude })) names.push(name);
+  const hash = createHash('sha256');
+  for (const name of names.sort()) hash.update(`${name}\0`).update(await readFile(join(root, name)));
+  return hash.digest('hex');
+}

@@ -1,0 +1,32 @@
+import { WebcaptureError } from '@webcapture/client';
+
+/** What to say of an error: one sentence, and what a person hands to the operator. */
+export interface ErrorInWords {
+  readonly message: string;
+  /** Undefined: it is no error of the service. */
+  readonly code: string | undefined;
+  readonly requestId: string | null;
+}
+
+/** Where the client's own words are for programmers. */
+const messages: Readonly<Record<string, string>> = {
+  NETWORK_ERROR: 'The service does not answer. Check that it is running, and your connection to it.',
+  UNEXPECTED_RESPONSE: 'What answered is not webcapture. A proxy in front of the service may not reach it.',
+};
+
+export function errorInWords(error: unknown): ErrorInWords {
+  if (error instanceof WebcaptureError) {
+    const { message, code, requestId } = error;
+    return { message: messages[code] ?? message, code, requestId };
+  }
+  return { message: error instanceof Error ? error.message : String(error), code: undefined, requestId: null };
+}
+
+/** Whether the same request may succeed later, without any change: NATS is down, or the front restarts. */
+export function isTemporary(error: unknown): boolean {
+  return !(error instanceof WebcaptureError) || error.retryable;
+}
+
+export function isAbort(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'AbortError' || isAbort(error.cause));
+}

@@ -1,0 +1,44 @@
+const integers = new Intl.NumberFormat('en');
+const dates = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+/** 12,345 */
+export function formatNumber(value: number): string {
+  return integers.format(value);
+}
+
+/** 1.4 MB, in powers of 1000 as file managers have it. */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit] ?? ''}`;
+}
+
+/** 850 ms, 1.2 s, 3 min 5 s */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+}
+
+/** In the time zone of the browser; `time` as ISO 8601, or Unix milliseconds. */
+export function formatTime(time: string | number): string {
+  return dates.format(new Date(time));
+}
+
+/** 3 minutes ago, in 2 days */
+export function formatAgo(time: string | number, now = Date.now()): string {
+  const seconds = (new Date(time).getTime() - now) / 1000;
+  const size = Math.abs(seconds);
+  if (size < 60) return relative.format(Math.round(seconds), 'second');
+  if (size < 3600) return relative.format(Math.round(seconds / 60), 'minute');
+  if (size < 86_400) return relative.format(Math.round(seconds / 3600), 'hour');
+  return relative.format(Math.round(seconds / 86_400), 'day');
+}

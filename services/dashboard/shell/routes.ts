@@ -1,0 +1,53 @@
+import { computed, signal } from '@preact/signals';
+
+/** Where one can be, by the fragment of the address: what follows # never leaves the browser. */
+export type Route =
+  | { readonly page: 'playground' | 'captures' | 'usage' | 'keys' | 'webhooks' | 'operator' }
+  | { readonly page: 'capture'; readonly uuid: string }
+  | { readonly page: 'unknown' };
+
+export type SectionName = 'playground' | 'captures' | 'usage' | 'keys' | 'webhooks' | 'operator';
+
+/** The entries of the navigation, in order. */
+export const sections: readonly { readonly name: SectionName; readonly title: string }[] = [
+  { name: 'playground', title: 'Playground' },
+  { name: 'captures', title: 'Captures' },
+  { name: 'usage', title: 'Usage' },
+  { name: 'keys', title: 'Keys' },
+  { name: 'webhooks', title: 'Webhooks' },
+  { name: 'operator', title: 'Operator' },
+];
+
+const fragment = signal(location.hash);
+/** How many times the route has changed: the first page does not take the focus, later ones do. */
+export const routeChanges = signal(0);
+
+addEventListener('hashchange', () => {
+  routeChanges.value++;
+  fragment.value = location.hash;
+});
+
+export const route = computed((): Route => parseRoute(fragment.value));
+
+/** The parameters after ? in the fragment, such as the filters of a list. */
+export const routeQuery = computed(() => new URLSearchParams(fragment.value.split('?')[1] ?? ''));
+
+export function parseRoute(hash: string): Route {
+  const [path = ''] = hash.replace(/^#\/?/, '').split('?');
+  const [first = '', second, ...rest] = path.split('/');
+  if (first === '') return { page: 'playground' };
+  if (rest.length > 0) return { page: 'unknown' };
+  if (first === 'captures' && second !== undefined && second !== '') return { page: 'capture', uuid: second };
+  const section = sections.find(({ name }) => name === first);
+  return section === undefined || second !== undefined ? { page: 'unknown' } : { page: section.name };
+}
+
+/** The address of a page, for links. */
+export function linkTo(name: SectionName, ...rest: readonly string[]): string {
+  return `#/${[name, ...rest.map(encodeURIComponent)].join('/')}`;
+}
+
+/** Goes to a page as if its link had been followed. */
+export function navigate(link: string): void {
+  location.hash = link;
+}

@@ -1,0 +1,24 @@
+import { effect, signal } from '@preact/signals';
+
+export type Theme = 'system' | 'light' | 'dark';
+
+const storageName = 'webcapture.theme';
+
+export const theme = signal<Theme>(storedTheme());
+
+/** The colours are CSS's light-dark(), which follows `color-scheme`; base.css sets that by this attribute. */
+effect(() => {
+  if (theme.value === 'system') delete document.documentElement.dataset['theme'];
+  else document.documentElement.dataset['theme'] = theme.value;
+  localStorage.setItem(storageName, theme.value);
+});
+
+function storedTheme(): Theme {
+  const stored = localStorage.getItem(storageName);
+  return stored === 'light' || stored === 'dark' ? stored : 'system';
+}
+
+/** Whether the page is dark now, for what draws its own colours, such as charts. */
+export function isDark(): boolean {
+  return theme.value === 'dark' || (theme.value === 'system' && matchMedia('(prefers-color-scheme: dark)').matches);
+}

@@ -1,0 +1,71 @@
+import type { ComponentChildren } from 'preact';
+
+/** A figure with its name, such as “Tokens used 1,234 of 10,000”. Put several into a `<dl class="tiles">`. */
+export function StatTile({
+  label,
+  value,
+  detail,
+}: {
+  readonly label: string;
+  readonly value: ComponentChildren;
+  readonly detail?: ComponentChildren;
+}) {
+  return (
+    <div class="tile">
+      <dt>{label}</dt>
+      <dd>
+        <span class="tile-value">{value}</span>
+        {detail !== undefined && <span class="tile-detail">{detail}</span>}
+      </dd>
+    </div>
+  );
+}
+
+export interface BarPart {
+  readonly label: string;
+  readonly value: number;
+  /** As text, with its unit. */
+  readonly text: string;
+}
+
+/**
+ * A bar of parts with a legend. `max` is what the whole bar stands for; by default the sum of the parts. The legend holds
+ * all that the bar shows, so that nobody needs to see the colours.
+ */
+export function Bar({
+  parts,
+  max,
+  label,
+}: {
+  readonly parts: readonly BarPart[];
+  readonly max?: number;
+  readonly label: string;
+}) {
+  const whole = Math.max(max ?? parts.reduce((sum, { value }) => sum + value, 0), Number.EPSILON);
+  return (
+    <figure class="bar" aria-label={label}>
+      <div class="bar-track" aria-hidden="true">
+        {parts.map(({ label: name, value }, index) => (
+          <span key={name} class={`bar-part colour-${index % 6}`} style={{ width: `${(100 * value) / whole}%` }} />
+        ))}
+      </div>
+      <figcaption>
+        <ul class="legend">
+          {parts.map(({ label: name, text }, index) => (
+            <li key={name}>
+              <span class={`legend-mark colour-${index % 6}`} aria-hidden="true" />
+              {name} <b>{text}</b>
+            </li>
+          ))}
+        </ul>
+      </figcaption>
+    </figure>
+  );
+}
+
+export type Tone = 'good' | 'busy' | 'warning' | 'bad' | 'plain';
+
+/** A state in a word, such as “completed”. */
+export function Badge({ tone, children }: { readonly tone: Tone; readonly children: ComponentChildren }) {
+  return <span class={`badge is-${tone}`}>{children}</span>;
+}

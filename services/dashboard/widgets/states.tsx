@@ -1,0 +1,85 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { errorInWords } from '../shell/errors.ts';
+import type { Query } from '../shell/query.ts';
+
+export function Loading({ label = 'Loading…' }: { readonly label?: string }) {
+  return (
+    <div class="state is-loading" role="status">
+      <span class="spinner" aria-hidden="true" />
+      {label}
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+  return (
+    <div class="state">
+      <p class="state-title">{title}</p>
+      {children !== undefined && <div class="state-body">{children}</div>}
+    </div>
+  );
+}
+
+/** An error of the API in words; `onRetry` adds a button, `retryAt` (Unix milliseconds) says when that happens by itself. */
+export function ErrorState({
+  error,
+  onRetry,
+  retryAt,
+}: {
+  readonly error: unknown;
+  readonly onRetry?: (() => void) | undefined;
+  readonly retryAt?: number | undefined;
+}) {
+  const { message, code, requestId } = errorInWords(error);
+  return (
+    <div class="notice is-danger" role="alert">
+      <p>{message}</p>
+      {(code !== undefined || requestId !== null) && (
+        <p class="notice-detail">
+          {code !== undefined && <code>{code}</code>}
+          {requestId !== null && <> request {requestId}</>}
+        </p>
+      )}
+      {onRetry !== undefined && (
+        <div class="notice-actions">
+          <button type="button" class="button is-small" onClick={onRetry}>
+            Try again
+          </button>
+          {retryAt !== undefined && <Countdown until={retryAt} />}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Not read out: each second would be news. */
+function Countdown({ until }: { readonly until: number }) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return <span aria-hidden="true">by itself in {Math.max(0, Math.ceil((until - now) / 1000))} s</span>;
+}
+
+/**
+ * What a query has: loading at first, the error where there is one (above the last answer, which stays), and the data.
+ */
+export function Loaded<T>({
+  query,
+  label,
+  children,
+}: {
+  readonly query: Query<T>;
+  readonly label?: string;
+  readonly children: (data: T) => ComponentChildren;
+}) {
+  const { data, error, isLoading, reload, retryAt } = query;
+  return (
+    <>
+      {error !== undefined && <ErrorState error={error} onRetry={reload} retryAt={retryAt} />}
+      {data !== undefined ? children(data) : isLoading && error === undefined && <Loading {...(label && { label })} />}
+    </>
+  );
+}

@@ -1,0 +1,39 @@
+import { signal } from '@preact/signals';
+
+interface Toast {
+  readonly id: number;
+  readonly text: string;
+  readonly kind: 'info' | 'error';
+}
+
+const toasts = signal<readonly Toast[]>([]);
+let lastId = 0;
+
+const shownMs = 6000;
+
+/** Says what has happened, for a few seconds and aloud for screen readers; an error stays until it is dismissed. */
+export function toast(text: string, kind: Toast['kind'] = 'info'): void {
+  const id = ++lastId;
+  toasts.value = [...toasts.value.slice(-3), { id, text, kind }];
+  if (kind === 'info') setTimeout(() => dismiss(id), shownMs);
+}
+
+function dismiss(id: number): void {
+  toasts.value = toasts.value.filter((each) => each.id !== id);
+}
+
+/** Once, in the shell: a live region must be there before its news. */
+export function ToastHost() {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {toasts.value.map(({ id, text, kind }) => (
+        <div key={id} class={kind === 'error' ? 'toast is-danger' : 'toast'}>
+          <span>{text}</span>
+          <button type="button" class="icon-button" aria-label="Dismiss" onClick={() => dismiss(id)}>
+            ×
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}

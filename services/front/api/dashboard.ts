@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import fastifyStatic from '@fastify/static';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+
+/** Where the dashboard lies once it is built: beside the services, in the repository as in the images. */
+export const builtDashboard = join(import.meta.dirname, '../../dashboard/dist');
+
+export interface DashboardDeps {
+  /** Folder of the built dashboard; it may be missing. */
+  readonly folder: string;
+  /** Files are at `<cdnUrl>/<name>`. */
+  readonly cdnUrl: string;
+  /** Other origins that /files redirects to. */
+  readonly fileOrigins?: readonly string[];
+}
+
+const notBuilt = `The dashboard of this webcapture has not been built.
+
+npm start builds it, and the images contain it. To build it by hand, run this in the repository:
+
+  npm run dashboard
+
+The API works without it: see ../docs.
+`;
+
+/**
+ * GET /dashboard/: the dashboard, static files which the browser runs. It holds nothing that is secret, and asks the API
+ * with the key of whoever signs in.
+ */
+export async function dashboardRoutes(app: FastifyInstance, { folder, cdnUrl, fileOrigins }: DashboardDeps) {
+  const headers = securityHeaders(new Set([new URL(cdnUrl).origin, ...(fileOrigins ?? [])]));
+  await app.register(async (scope) => {
+    await scope.register(fastifyStatic, {
+      root: folder,
+      serve: false,
+      preCompressed: true,
+      cacheControl: false,
+      // A front may run where nobody has built it.
+      suppressWarning: true,
+    });
+
+    scope.get('/dashboard', { schema: { hide: true } }, async ({ url }, reply) => {
+      // Relative, so that it works behind a proxy that adds a path; and so that the page's own relative addresses resolve.
+      if (!url.split('?')[0]?.endsWith('/')) return reply.redirect('dashboard/');
+      return sendPage(reply);
+    });
+
+    scope.get<{ Params: { '*': string } }>('/dashboard/*', { schema: { hide: true } }, async ({ params }, reply) => {
+      const name = params['*'];
+      if (name === '' || name === 'index.html') return sendPage(reply);
+      // The names of assets contain a hash of their content.
+      const isHashed = name.startsWith('assets/');
+      return reply
+        .headers({ ...headers, 'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'no-cache' })
+        .sendFile(name);
+    });
+
+    const sendPage = async (reply: FastifyReply) => {
+      void reply.headers({ ...headers, 'cache-control': 'no-cache' });
+      if (existsSync(join(folder, 'index.html'))) return reply.sendFile('index.html');
+      return reply.code(404).type('text/plain; charset=utf-8').send(notBuilt);
+    };
+  });
+}
+
+/** The page loads its own files, talks to its own service, and shows files of captures; whatever else is tried is refused. */
+function securityHeaders(fileOrigins: ReadonlySet<string>): Readonly<Record<string, string>> {
+  const files = [...fileOrigins].join(' ');
+  return {
+    'content-security-policy': [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      `img-src 'self' blob: data: ${files}`,
+      `connect-src 'self' ${files}`,
+      "frame-ancestors 'none'",
+      "form-action 'none'",
+      "base-uri 'none'",
+    ].join('; '),
+    'x-content-type-options': 'nosniff',
+    // The address of a capture is nobody's business where its page leads to.
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+  };
+}
