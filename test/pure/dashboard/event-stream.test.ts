@@ -4,7 +4,7 @@ import {
   followEvents,
   type ServerEvent,
   type StreamState,
-} from '../../../services/dashboard/pages/event-stream.ts';
+} from '../../../services/dashboard/shell/event-stream.ts';
 
 describe('the format', () => {
   const text =
