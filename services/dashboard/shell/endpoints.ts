@@ -117,6 +117,8 @@ export const getDeliveries = (signal: AbortSignal) =>
 
 export const sendTestEvent = (url: string) => data<{ id: string }>('key', 'POST', '/webhooks/test', { body: { url } });
 
+export const getOverview = (signal: AbortSignal) => data<Overview>('admin', 'GET', '/admin/overview', { signal });
+
 export const getAdminCaptures = (sort: 'slowest' | 'failed', signal: AbortSignal) =>
   data<{ captures: readonly AdminCapture[] }>('admin', 'GET', '/admin/captures', {
     params: { query: { sort, limit: 20 } },
