@@ -40,6 +40,9 @@ import { type ReceivedReply, ReplyInbox } from './capture/reply-inbox.ts';
 import { ResultQueue } from './capture/result-queue.ts';
 import { Settlements } from './capture/settlement.ts';
 import type { FrontConfig } from './config.ts';
+import { CaptureEvents } from './events/capture-events.ts';
+import { EventStreams } from './events/event-stream.ts';
+import { OverviewBoard } from './events/overview.ts';
 import { Idempotency } from './capture/idempotency.ts';
 import { createCacheMetrics, createFrontMetrics, createIdempotencyMetrics } from './metrics.ts';
 import { NatsLink } from './nats.ts';
@@ -238,6 +241,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     onLinkSecret: (id) => links.forget(id),
     now,
   });
+  const streams = new EventStreams({ leaving, metrics: frontMetrics });
+  const overview = new OverviewBoard({ fleet, status: () => board.view() });
   const app = await buildApp({
     http: { publicUrl, trustProxy, proxyHops, maxConnectionsPerAddress, log, metrics: frontMetrics, leaving },
     capture: { pipeline, authenticator, store, metrics: frontMetrics },
@@ -263,7 +268,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     signingSecrets: { authenticator, keyIssuer },
     webhooks: { authenticator, webhookSecrets: new WebhookSecrets(session), now },
     usage: { authenticator, usage, limiter, now },
-    admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, now },
+    events: { authenticator, captureEvents: new CaptureEvents(session), streams },
+    admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, overview, streams, now },
     status: board,
     dashboard: {
       folder: builtDashboard,

@@ -7,11 +7,12 @@ import type { IdempotencyResult } from './capture/idempotency.ts';
 import type { CacheResult } from './capture/response-cache.ts';
 import { type SettlementOutcome, settlementOutcomes } from './capture/settlement.ts';
 import { type ShedReason, shedReasons } from './http/client-limits.ts';
+import { type StreamMetrics, streamEnds, streamKinds } from './events/event-stream.ts';
 import type { RequestMetrics } from './http/request-facts.ts';
 
 export type CaptureOutcomeLabel = 'completed' | 'queued' | 'client_gone' | ErrorCode;
 
-export interface FrontMetrics extends RequestMetrics {
+export interface FrontMetrics extends RequestMetrics, StreamMetrics {
   /** A valid request of a known account has been answered. */
   capture(end: { outcome: CaptureOutcomeLabel; region: Region | 'none'; format: Format }): void;
   /** A renderer's result was looked at; `tokens`: what it charged. */
@@ -63,7 +64,7 @@ export function createFrontMetrics(
   for (const code of errorCodes) errors.inc({ code }, 0);
   const seconds = new Histogram({
     name: 'webcapture_front_request_seconds',
-    help: 'Time from the header of a request to the end of its response.',
+    help: 'Time from the header of a request to the end of its response; of an event stream, to its beginning.',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2, 3, 5, 10, 30, 60, 180],
     registers,
@@ -96,6 +97,20 @@ export function createFrontMetrics(
     registers,
   });
   for (const reason of shedReasons) shed.inc({ reason }, 0);
+  const streams = new Gauge({
+    name: 'webcapture_front_event_streams',
+    help: 'Event streams that are open, by kind: captures (GET /events) or overview (GET /admin/events).',
+    labelNames: ['kind'],
+    registers,
+  });
+  for (const kind of streamKinds) streams.set({ kind }, 0);
+  const streamsEnded = new Counter({
+    name: 'webcapture_front_event_streams_ended_total',
+    help: 'Event streams that ended, by reason: client (the client disconnected), shutdown (the front is shutting down), slow (the client did not read its events), error (the API key no longer holds, or NATS became unavailable).',
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const reason of streamEnds) streamsEnded.inc({ reason }, 0);
   new Gauge({
     name: 'webcapture_front_captures_in_flight',
     help: 'Captures that clients of this front wait for, queued or rendering.',
@@ -124,6 +139,11 @@ export function createFrontMetrics(
     },
     malformedResult: () => results.inc({ outcome: 'malformed' }),
     shed: (reason) => shed.inc({ reason }),
+    streamOpened: (kind) => streams.inc({ kind }),
+    streamEnded: (kind, reason) => {
+      streams.dec({ kind });
+      streamsEnded.inc({ reason });
+    },
     request: ({ method, route, status, code, totalMs, ownMs }) => {
       if (code !== undefined) errors.inc({ code });
       const known = methods.has(method) ? method : 'other';

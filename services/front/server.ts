@@ -13,6 +13,7 @@ import { filesRoutes, type FilesDeps } from './api/files.ts';
 import { parseJson } from './validation/input.ts';
 import { dashboardRoutes, type DashboardDeps } from './api/dashboard.ts';
 import { devicesRoute } from './api/devices.ts';
+import { eventsRoute, type EventsDeps } from './api/events.ts';
 import { keysRoutes, type KeysDeps } from './api/keys.ts';
 import { documentOptions, metaRoutes } from './api/meta.ts';
 import { signingSecretRoute, type SigningSecretDeps } from './api/signing-secret.ts';
@@ -56,6 +57,7 @@ interface AppDeps {
   readonly signingSecrets: SigningSecretDeps;
   readonly webhooks: WebhooksDeps;
   readonly usage: UsageDeps;
+  readonly events: EventsDeps;
   readonly admin: AdminDeps;
   readonly status: { readonly view: () => StatusView };
   readonly dashboard: DashboardDeps;
@@ -129,6 +131,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   signingSecretRoute(app, deps.signingSecrets);
   webhooksRoutes(app, deps.webhooks);
   usageRoute(app, deps.usage);
+  eventsRoute(app, deps.events);
   await adminRoutes(app, deps.admin);
   statusRoutes(app, deps.status);
   devicesRoute(app);

@@ -31,11 +31,12 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { type Authenticator, bearerToken } from '../auth/authenticator.ts';
 import { dateOrNull, type KeyIssuer, newKeyView, parseExpiry, revokedKeyView } from '../auth/key-issuer.ts';
 import { jsonBody, pageQuery } from '../validation/input.ts';
+import { adminFleetRoutes, type AdminFleetDeps } from './admin-fleet.ts';
 import { example, failureAnswers, sendData, successAnswer } from './answers.ts';
 import { accountExample, bodyExamples, keyExample, newKeyExample } from './examples.ts';
 import { defaultScopes, revokeKeyQuery } from './keys.ts';
 
-export interface AdminDeps {
+export interface AdminDeps extends AdminFleetDeps {
   /** Undefined: there are no admin endpoints. */
   readonly adminToken: string | undefined;
   /** Limits of an account for which none were chosen. */
@@ -56,6 +57,7 @@ export async function adminRoutes(app: FastifyInstance, deps: AdminDeps): Promis
     });
     accountsRoutes(admin, deps);
     keysRoutes(admin, deps);
+    adminFleetRoutes(admin, deps);
   });
 }
 

@@ -47,6 +47,15 @@ export function plainAnswer(description: string, schema: object, examples: objec
   return { description, headers: requestIdHeader, content: { 'application/json': { schema, examples } } };
 }
 
+/** A stream of server-sent events. */
+export function eventStreamAnswer(description: string, events: string): AnswerDocument {
+  return {
+    description,
+    headers: requestIdHeader,
+    content: { 'text/event-stream': { schema: { type: 'string' }, examples: { events: example('Events', events) } } },
+  };
+}
+
 /** Answers with data in the envelope, which no cache may keep. */
 export function sendData(reply: FastifyReply, data: unknown): FastifyReply {
   return reply.header('cache-control', 'no-store').send(success(data));

@@ -1,6 +1,8 @@
 import type { AccountView, UsageView } from '@webcapture/shared/api/account.ts';
+import type { Overview } from '@webcapture/shared/api/admin.ts';
 import type { KeyView, NewKeyView } from '@webcapture/shared/api/api-key.ts';
 import type { CaptureResult, CaptureState, FailedCapture, PendingCapture } from '@webcapture/shared/api/capture.ts';
+import type { CaptureEvent } from '@webcapture/shared/api/capture-event.ts';
 import type { OverallStatus } from '@webcapture/shared/api/status.ts';
 import type { WebhookSecretView } from '@webcapture/shared/api/webhook.ts';
 import { example } from './answers.ts';
@@ -245,3 +247,24 @@ export const bodyExamples = {
   rotateKey: { day: example('Keep the old key valid for a day', { graceSeconds: 86_400 }) },
   rotateWebhookSecret: { hour: example('Keep the old secret valid for an hour', { graceSeconds: 3600 }) },
 };
+
+/** What the document shows of the fleet. */
+
+export const overviewExample: Overview = {
+  at: '2025-08-19T09:30:02.000Z',
+  status: 'operational',
+  regions: [
+    {
+      region: 'us-east',
+      renderers: 1,
+      slots: 4,
+      busy: 3,
+      queued: { interactive: 0, background: 120 },
+      status: 'operational',
+      meanRenderMs: 1380,
+      pods: [{ pod: 'webcapture-us-east-7d9c-x2x4k', slots: 4, busy: 3, version: '0.1.0', ageMs: 840 }],
+    },
+  ],
+};
+
+export const captureEventExample: CaptureEvent = { uuid, status: 'completed', refresh: null };

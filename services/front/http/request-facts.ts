@@ -51,6 +51,8 @@ export class RequestFacts {
   code?: ErrorCode;
   /** All of the answer is out, although the connection is not done with the request. */
   isAnswered?: boolean;
+  /** When its answer became a stream of events, monotonic milliseconds: how long that lasts is no time of the request. */
+  streamingSince?: number;
 
   constructor(address = 'unknown') {
     this.address = address;
@@ -115,7 +117,9 @@ export interface RequestMetrics {
 export function recordRequest(request: FastifyRequest, reply: FastifyReply, metrics: RequestMetrics): void {
   const { facts, method } = request;
   const { code } = facts;
-  const totalMs = performance.now() - facts.startedAt;
+  const closedAt = performance.now();
+  const { streamingSince = closedAt } = facts;
+  const totalMs = streamingSince - facts.startedAt;
   const isAnswered = reply.raw.writableFinished || facts.isAnswered === true;
   const status = isAnswered ? reply.raw.statusCode : clientClosedRequest;
   const route = request.routeOptions.url ?? 'none';
@@ -129,6 +133,7 @@ export function recordRequest(request: FastifyRequest, reply: FastifyReply, metr
       ms: Math.round(totalMs),
       // Without the wait for a renderer, which is not for the front to answer for.
       ownMs: Math.round(ownMs * 10) / 10,
+      streamMs: facts.streamingSince === undefined ? undefined : Math.round(closedAt - streamingSince),
       uuid: facts.record?.uuid,
       account: facts.account,
       code,

@@ -29,15 +29,18 @@ export const queryOf = (schema: object) => ({
 });
 
 /**
- * What a route needs that answers a list in parts: in a query string everything is text, and nothing is coerced.
- * `schema`: of its query, as far as that knows more than every list does.
+ * What a route needs that takes integers in its query: in a query string everything is text, and nothing is coerced.
+ * `schema`: of its query.
  */
-export const pageQueryOf = (schema: object) => ({
+export const pageQueryOf = (schema: { readonly properties: object }) => ({
   ...queryOf(schema),
   preValidation: async (request: { query: unknown }) => {
     const query = request.query as Record<string, unknown>;
-    const { limit } = query;
-    if (typeof limit === 'string' && /^\d{1,9}$/.test(limit)) query['limit'] = Number(limit);
+    for (const [name, property] of Object.entries(schema.properties) as [string, { type?: string }][]) {
+      const value = query[name];
+      if (property.type === 'integer' && typeof value === 'string' && /^\d{1,9}$/.test(value))
+        query[name] = Number(value);
+    }
   },
 });
 

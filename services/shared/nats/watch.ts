@@ -2,6 +2,7 @@ import { type KvEntry, Kvm } from '@nats-io/kv';
 import { backoffMs, delay, onAbort, withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { NatsSession } from './connect.ts';
+import { isTombstone } from './entries.ts';
 
 /** How often a watch is checked for a connection that has changed, and for silence. */
 const checkIntervalMs = 250;
@@ -100,6 +101,51 @@ async function openWatch(session: NatsSession, { bucket, filter }: { bucket: str
     return await withDeadline(opening, ms, `setting up a watch of ${bucket}`);
   } catch (error) {
     // It may still come: then nobody wants it.
+    opening.then((late) => late.stop()).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Writes to keys of a bucket, as they happen. */
+export interface WriteWatch {
+  /** Resolves when nothing more is heard. */
+  readonly closed: Promise<unknown>;
+  readonly stop: () => void;
+}
+
+/**
+ * Hears the values that are written to the keys of a bucket that match `filter`, from the moment on that this resolves. It may miss some when its connection
+ * is lost: then whoever has asked for it stops it. The client's own watch of updates leaves its consumer behind for five minutes, and
+ * begins at the start of the bucket when it has to be set up again before the first update.
+ *
+ * @param onWrite gets null for a value that was removed
+ * @throws DeadlineError after `ms`, or what NATS answers
+ */
+export async function watchWrites<T>(
+  { js, jsm }: Pick<NatsSession, 'js' | 'jsm'>,
+  { bucket, filter }: { readonly bucket: string; readonly filter: string },
+  onWrite: (value: T | null) => void,
+  ms: number,
+): Promise<WriteWatch> {
+  const stream = `KV_${bucket}`;
+  const open = async () => {
+    const { state } = await jsm.streams.info(stream);
+    const options = { filter_subjects: `$KV.${bucket}.${filter}`, opt_start_seq: state.last_seq + 1 };
+    const consumer = await js.consumers.getPushConsumer(stream, options);
+    const messages = await consumer.consume({
+      callback: (message) => onWrite(isTombstone(message.headers) ? null : message.json<T>()),
+    });
+    const stop = () => {
+      messages.stop();
+      // One that is left behind goes by itself after five minutes.
+      consumer.delete().catch(() => undefined);
+    };
+    return { closed: messages.closed(), stop };
+  };
+  const opening = open();
+  try {
+    return await withDeadline(opening, ms, `setting up a watch of ${bucket}`);
+  } catch (error) {
     opening.then((late) => late.stop()).catch(() => undefined);
     throw error;
   }

@@ -171,6 +171,14 @@ export class Fleet {
     return region === undefined ? all : all.filter((heartbeat) => heartbeat.region === region);
   }
 
+  /** As {@link fresh}, with the milliseconds since each was heard of. */
+  heard(region: Region): readonly { readonly heartbeat: RendererHeartbeat; readonly ageMs: number }[] {
+    const now = this.#now();
+    this.#sweep(now, 0);
+    const all = [...this.#fresh.values()].filter(({ heartbeat }) => heartbeat.region === region);
+    return all.map(({ heartbeat, heardAt }) => ({ heartbeat, ageMs: now - heardAt }));
+  }
+
   /** Renderers that fell silent within the last minutes without withdrawing, and for how long each has been silent. */
   silent(region?: Region): readonly SilentRenderer[] {
     const now = this.#now();

@@ -151,8 +151,11 @@ export function buildAppAlone(
       authenticator,
       keys: { hasAny: beyond },
       keyIssuer,
+      overview: { view: beyond, follow: beyond },
+      streams: { reserve: beyond },
       now,
     },
+    events: { authenticator, captureEvents: { listen: beyond, onKeyChange: beyond }, streams: { reserve: beyond } },
     status: { view: options.view ?? beyond },
     dashboard: { folder: options.dashboardFolder ?? '/nowhere', cdnUrl },
   });

@@ -30,6 +30,8 @@ export interface Stand extends AsyncDisposable {
   /** Any request with the preset key. */
   call(path: string, init?: RequestInit & { key?: string | null }): Promise<Response>;
   capture(body: unknown, options?: { key?: string | null; signal?: AbortSignal }): Promise<Response>;
+  /** Has the fronts drain, as before a shutdown. */
+  leave(): void;
   /** A new key, and its record, of an account of its own. */
   makeKey(changes?: Partial<KeyRecord>): Promise<string>;
 }
@@ -56,6 +58,7 @@ export async function startStand(
   });
   const nats = await startTestNats(config.regions.map(({ region }) => region));
   const stop = new AbortController();
+  const leaving = new AbortController();
   const metrics = new Registry();
   const session = await nats.connect();
   if (options.maxPayload !== undefined) {
@@ -72,7 +75,7 @@ export async function startStand(
     log: options.log ?? silentLog,
     metrics,
     signal: stop.signal,
-    leaving: stop.signal,
+    leaving: leaving.signal,
     now,
     checkTimeoutMs,
   });
@@ -97,7 +100,7 @@ export async function startStand(
       log: silentLog,
       metrics: new Registry(),
       signal: stop.signal,
-      leaving: stop.signal,
+      leaving: leaving.signal,
       now,
       checkTimeoutMs,
     });
@@ -126,6 +129,7 @@ export async function startStand(
         body: JSON.stringify(body),
         ...options,
       }),
+    leave: () => leaving.abort(),
     async makeKey(changes = {}) {
       const key = `key-${randomUUID()}`;
       await new Keys(nats.session).put(hashKey(key), {
@@ -140,6 +144,7 @@ export async function startStand(
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(renderers.map((each) => each.stop()));
+      leaving.abort();
       stop.abort();
       // The client keeps spare connections that never carried a request, which no server takes for idle.
       for (const front of [app, ...others]) front.server.closeAllConnections();

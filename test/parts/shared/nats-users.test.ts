@@ -5,6 +5,7 @@ import { headers } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { fleetKey } from '@webcapture/shared/queue/heartbeat.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
@@ -15,10 +16,11 @@ import { storeHtml } from '@webcapture/shared/files/stored-html.ts';
 import { Broker } from '../../harness/broker.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { userOf } from '../../harness/nats-users.ts';
-import { newFile } from '../../harness/records.ts';
+import { newFile, newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { TestQueue, TestRenderer } from '../renderer/support/renderer.ts';
 import { provision } from '../../../services/controller/streams.ts';
+import { CaptureEvents } from '../../../services/front/events/capture-events.ts';
 
 let broker: Broker;
 const sessions: NatsSession[] = [];
@@ -333,6 +335,22 @@ async function readBack(name: string): Promise<Buffer> {
 }
 
 describe('a front', () => {
+  test('watches the records of captures, and no others', async () => {
+    const violations = broker.violations().length;
+    const heard: string[] = [];
+    const stop = new AbortController();
+    const listener = { onChange: ({ uuid }: { uuid: string }) => void heard.push(uuid), onLost: () => undefined };
+    await new CaptureEvents(front).listen('watched', listener, stop.signal);
+    const record = newRecord({ account: 'watched' });
+    await new Captures(all).create(record);
+    await until('the record to be heard', () => heard.includes(record.uuid));
+    const consumers = async () => (await all.jsm.streams.info('KV_db')).state.consumer_count;
+    stop.abort();
+    await until('the watch to be gone', async () => (await consumers()) === 0);
+    expect(broker.violations().slice(violations)).toEqual([]);
+    await isRefused(front, '$JS.API.CONSUMER.CREATE.KV_db.name.$KV.db.key.>');
+  });
+
   test.each([
     '$JS.API.CONSUMER.MSG.NEXT.CAPTURES.us-east-interactive',
     '$JS.API.CONSUMER.MSG.NEXT.TASKS.tasks-expiry',

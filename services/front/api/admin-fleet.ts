@@ -1,0 +1,63 @@
+import { overviewSchema } from '@webcapture/shared/api/admin.ts';
+import { success } from '@webcapture/shared/api/envelope.ts';
+import type { FastifyInstance } from 'fastify';
+import type { EventStreams } from '../events/event-stream.ts';
+import type { OverviewBoard } from '../events/overview.ts';
+import { eventStreamAnswer, example, failureAnswers, sendData, successAnswer } from './answers.ts';
+import { overviewExample } from './examples.ts';
+
+export interface AdminFleetDeps {
+  readonly overview: Pick<OverviewBoard, 'view' | 'follow'>;
+  readonly streams: Pick<EventStreams, 'reserve'>;
+}
+
+/** Streams of all operators on one front. */
+const maxStreams = 20;
+
+const security = [{ adminToken: [] }];
+const tags = ['admin'];
+const refusals = ['UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR'] as const;
+
+/** GET /admin/overview, and GET /admin/events: how the fleet does, for its operator. */
+export function adminFleetRoutes(app: FastifyInstance, { overview, streams }: AdminFleetDeps): void {
+  app.get('/admin/overview', {
+    schema: {
+      operationId: 'getOverview',
+      tags,
+      security,
+      summary: 'Get the renderers, slots and queues of all regions',
+      description: 'From the heartbeats of renderers, which are sent every two seconds.',
+      response: {
+        200: successAnswer('The fleet as this front sees it.', overviewSchema, {
+          overview: example('One region', success(overviewExample)),
+        }),
+        ...failureAnswers(refusals),
+      },
+    },
+    handler: async (_request, reply) => sendData(reply, overview.view()),
+  });
+
+  app.get('/admin/events', {
+    exposeHeadRoute: false,
+    schema: {
+      operationId: 'streamOverview',
+      tags,
+      security,
+      summary: 'Follow the renderers, slots and queues of all regions',
+      description: `Server-sent events. An event overview every two seconds, the first one immediately; its data is that of GET /admin/overview. At most ${maxStreams} streams at a time on each front. A stream ends when its front shuts down.`,
+      response: {
+        200: eventStreamAnswer(
+          'Events of the type overview.',
+          `event: overview\ndata: ${JSON.stringify(overviewExample)}\n\n`,
+        ),
+        ...failureAnswers(refusals),
+      },
+    },
+    handler: async (request, reply) => {
+      const stream = streams.reserve(request, reply, { kind: 'overview', holder: 'admin', max: maxStreams });
+      stream.start();
+      overview.follow((data) => stream.send('overview', data), stream.ended);
+      return reply;
+    },
+  });
+}

@@ -1,0 +1,73 @@
+import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { FastifyInstance } from 'fastify';
+import { type Authenticator, bearerToken } from '../auth/authenticator.ts';
+import { hashKey } from '../auth/keys.ts';
+import type { CaptureEvents } from '../events/capture-events.ts';
+import type { EventStreams } from '../events/event-stream.ts';
+import { authenticateFirst, callerOf } from '../http/request-facts.ts';
+import { eventStreamAnswer, failureAnswers, keyRefusals } from './answers.ts';
+import { captureEventExample } from './examples.ts';
+
+export interface EventsDeps {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly captureEvents: Pick<CaptureEvents, 'listen' | 'onKeyChange'>;
+  readonly streams: Pick<EventStreams, 'reserve'>;
+}
+
+/** Streams of one key on one front. */
+const maxStreams = 5;
+
+/** How often it is looked whether the key still holds, besides when it is changed. */
+const checkIntervalMs = 30_000;
+
+/** GET /events: the changes of the captures of the key's account, as they happen. */
+export function eventsRoute(app: FastifyInstance, { authenticator, captureEvents, streams }: EventsDeps): void {
+  app.get('/events', {
+    exposeHeadRoute: false,
+    schema: {
+      operationId: 'streamEvents',
+      tags: ['captures'],
+      summary: 'Follow the captures of the account',
+      description: `Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key no longer holds, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. At most ${maxStreams} streams of an API key at a time on each front. A client that does not read is disconnected.`,
+      security: [{ apiKey: [] }],
+      response: {
+        200: eventStreamAnswer(
+          'Events of the types capture and error.',
+          `event: capture\ndata: ${JSON.stringify(captureEventExample)}\n\n`,
+        ),
+        ...failureAnswers(keyRefusals),
+      },
+    },
+    onRequest: authenticateFirst(authenticator, 'read'),
+    handler: async (request, reply) => {
+      const { key, account } = callerOf(request);
+      const { authorization } = request.headers;
+      const stream = streams.reserve(request, reply, { kind: 'captures', holder: key.id, max: maxStreams });
+      const { ended } = stream;
+      try {
+        const listener = {
+          onChange: (event: object) => stream.send('capture', JSON.stringify(event)),
+          onLost: stream.fail.bind(stream),
+        };
+        await captureEvents.listen(account.id, listener, ended);
+      } catch (error) {
+        stream.close();
+        throw error;
+      }
+      const check = async () => {
+        try {
+          await authenticator.authenticate(authorization, 'read');
+        } catch (error) {
+          stream.fail(toServiceError(error));
+        }
+      };
+      stream.start();
+      const checks = setInterval(() => void check(), checkIntervalMs);
+      ended.addEventListener('abort', () => clearInterval(checks), { once: true });
+      if (ended.aborted) clearInterval(checks);
+      const hash = hashKey(bearerToken(authorization) ?? '');
+      captureEvents.onKeyChange({ hash, account: account.id }, () => void check(), ended);
+      return reply;
+    },
+  });
+}

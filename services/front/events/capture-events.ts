@@ -1,0 +1,135 @@
+import type { CaptureEvent } from '@webcapture/shared/api/capture-event.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { statusOf } from '@webcapture/shared/captures/view.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { watchWrites, type WriteWatch } from '@webcapture/shared/nats/watch.ts';
+import { delay } from '@webcapture/shared/runtime/deadline.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+
+export interface CaptureListener {
+  readonly onChange: (event: CaptureEvent) => void;
+  /** Changes may have been missed from now on; nothing more is heard. */
+  readonly onLost: (error: ServiceError) => void;
+}
+
+/** How long setting up a watch may take. */
+const openTimeoutMs = 3000;
+
+/** After a write to a key or an account, until no front answers from memory what stood before. */
+const settleMs = 500;
+
+/**
+ * Tells of the changes of captures, to whoever listens to an account. All listeners of an account on this front share one watch of its
+ * records, which ends with the last of them: an account that nobody listens to costs nothing, and one that makes captures by the thousand
+ * costs only those who listen to it.
+ */
+export class CaptureEvents {
+  readonly #session: NatsSession;
+  readonly #channels = new Map<string, Channel>();
+
+  constructor(session: NatsSession) {
+    this.#session = session;
+    session.onStatus(({ type }) => {
+      if (type !== 'disconnect') return;
+      for (const channel of [...this.#channels.values()]) this.#lose(channel);
+    });
+  }
+
+  /**
+   * Hears all changes from the moment on that this resolves, until the signal aborts.
+   *
+   * @throws ServiceError INTERNAL_ERROR when NATS is unavailable
+   */
+  async listen(account: string, listener: CaptureListener, signal: AbortSignal): Promise<void> {
+    const channel = this.#channels.get(account) ?? this.#open(account);
+    channel.listeners.add(listener);
+    const leave = () => {
+      channel.listeners.delete(listener);
+      if (channel.listeners.size === 0) this.#close(channel);
+    };
+    try {
+      await channel.watch;
+      if (!channel.listeners.has(listener)) throw new Error('the connection was lost meanwhile');
+    } catch (cause) {
+      leave();
+      throw new ServiceError('INTERNAL_ERROR', 'Events cannot be sent right now. Try again in a few seconds.', {
+        cause,
+      });
+    }
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
+  }
+
+  /** Calls the listener soon after each write to a key or its account, until the signal aborts. */
+  onKeyChange(
+    { hash, account }: { readonly hash: string; readonly account: string },
+    listener: () => void,
+    signal: AbortSignal,
+  ): void {
+    const heard = async () => {
+      if (await delay(settleMs, signal)) listener();
+    };
+    const subscriptions = [`$KV.db.key.${hash}`, `$KV.db.account.${account}`].map((subject) =>
+      this.#session.nc.subscribe(subject, {
+        callback: (error) => {
+          if (error === null) void heard();
+        },
+      }),
+    );
+    const stop = () => {
+      for (const subscription of subscriptions) subscription.unsubscribe();
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  }
+
+  #open(account: string): Channel {
+    const listeners = new Set<CaptureListener>();
+    // A record that is gone, after 90 days, is no event.
+    const onWrite = (record: CaptureRecord | null) => {
+      if (record === null) return;
+      const event = eventOf(record, this.#session.now());
+      for (const { onChange } of listeners) onChange(event);
+    };
+    const watched = { bucket: 'db', filter: `capture.${account}.>` };
+    const channel = { account, listeners, watch: watchWrites(this.#session, watched, onWrite, openTimeoutMs) };
+    this.#channels.set(account, channel);
+    channel.watch.then(
+      async ({ closed }) => {
+        await closed;
+        this.#lose(channel);
+      },
+      () => this.#close(channel),
+    );
+    return channel;
+  }
+
+  #lose(channel: Channel): void {
+    const listeners = [...channel.listeners];
+    channel.listeners.clear();
+    this.#close(channel);
+    const message =
+      'Events may have been missed: the connection to the queue was lost. Read the captures, and connect again.';
+    for (const { onLost } of listeners) onLost(new ServiceError('INTERNAL_ERROR', message));
+  }
+
+  #close(channel: Channel): void {
+    if (this.#channels.get(channel.account) === channel) this.#channels.delete(channel.account);
+    channel.watch.then(
+      (watch) => watch.stop(),
+      () => undefined,
+    );
+  }
+}
+
+const eventOf = (record: CaptureRecord, now: number): CaptureEvent => ({
+  uuid: record.uuid,
+  status: statusOf(record, now),
+  refresh: record.refresh?.state ?? null,
+});
+
+interface Channel {
+  readonly account: string;
+  readonly listeners: Set<CaptureListener>;
+  readonly watch: Promise<WriteWatch>;
+}

@@ -1,0 +1,170 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { RetryLaterError } from '../admission.ts';
+
+/** What streams are about: the captures of an account, or the fleet. */
+export const streamKinds = ['captures', 'overview'] as const;
+export type StreamKind = (typeof streamKinds)[number];
+
+/** Why a stream ended: its client or the service went away, it did not read, or an error that the stream told of. */
+export const streamEnds = ['client', 'shutdown', 'slow', 'error'] as const;
+export type StreamEnd = (typeof streamEnds)[number];
+
+export interface StreamMetrics {
+  readonly streamOpened: (kind: StreamKind) => void;
+  readonly streamEnded: (kind: StreamKind, reason: StreamEnd) => void;
+}
+
+interface EventStreamsOptions {
+  /** Once it is aborted, all streams end: clients connect to another front. */
+  readonly leaving: AbortSignal;
+  readonly metrics: StreamMetrics;
+  /** How often a comment is sent; by default 15 s. */
+  readonly commentMs?: number;
+}
+
+/** Of one front, whoever has opened them. */
+const maxStreams = 500;
+
+/** Proxies and clients take a connection that is silent for longer for dead. */
+const defaultCommentMs = 15_000;
+
+/** What a client has not read yet: beyond it the connection is closed. */
+const maxBufferedBytes = 256 * 1024;
+
+/** How long a client is to wait before it connects again. */
+const retryMs = 2000;
+
+/** Server-sent events: the streams that are open on this front. */
+export class EventStreams {
+  readonly #options: EventStreamsOptions;
+  readonly #open = new Map<string, number>();
+  #count = 0;
+
+  constructor(options: EventStreamsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Takes a place for the stream that answers a request. It begins with {@link EventStream.start}; a request that fails before that
+   * closes it.
+   *
+   * @param holder who may have `max` streams at a time on this front
+   * @throws RetryLaterError RATE_LIMIT_EXCEEDED
+   */
+  reserve(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { kind, holder, max }: { readonly kind: StreamKind; readonly holder: string; readonly max: number },
+  ): EventStream {
+    const held = this.#open.get(holder) ?? 0;
+    if (held >= max) throw tooMany(`There are ${max} event streams open, as many as there may be. Close one of them.`);
+    if (this.#count >= maxStreams) throw tooMany('Too many event streams are open. Try again later.');
+    this.#open.set(holder, held + 1);
+    this.#count++;
+    const onEnd = () => {
+      const left = (this.#open.get(holder) ?? 1) - 1;
+      if (left === 0) this.#open.delete(holder);
+      else this.#open.set(holder, left);
+      this.#count--;
+    };
+    return new EventStream(request, reply, { ...this.#options, kind, onEnd });
+  }
+}
+
+const tooMany = (message: string) => new RetryLaterError('RATE_LIMIT_EXCEEDED', message, 10);
+
+interface StreamOptions extends EventStreamsOptions {
+  readonly kind: StreamKind;
+  readonly onEnd: () => void;
+}
+
+/** One response of the type `text/event-stream`. */
+export class EventStream {
+  readonly #request: FastifyRequest;
+  readonly #reply: FastifyReply;
+  readonly #options: StreamOptions;
+  readonly #ended = new AbortController();
+  #isStarted = false;
+  #comments: NodeJS.Timeout | undefined;
+
+  constructor(request: FastifyRequest, reply: FastifyReply, options: StreamOptions) {
+    this.#request = request;
+    this.#reply = reply;
+    this.#options = options;
+    const { leaving } = options;
+    reply.raw.once('close', () => this.#end('client'));
+    leaving.addEventListener('abort', () => this.#end('shutdown'), { once: true, signal: this.ended });
+    if (leaving.aborted) this.#end('shutdown');
+    if (reply.raw.destroyed) this.#end('client');
+  }
+
+  /** Aborts when the stream has ended, whoever ended it. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  /** Sends the head of the response; from now on the request cannot fail any more. */
+  start(): FastifyReply {
+    const { facts } = this.#request;
+    const { raw } = this.#reply;
+    this.#reply.hijack();
+    // What follows is no work on the request, and whoever closes the stream has had the response.
+    facts.streamingSince = performance.now();
+    facts.isAnswered = true;
+    const isLeaving = this.#options.leaving.aborted;
+    raw.writeHead(200, {
+      ...(this.#reply.getHeaders() as Record<string, string>),
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      // nginx would keep events until it has a page of them.
+      'x-accel-buffering': 'no',
+      ...(isLeaving ? { connection: 'close' } : {}),
+    });
+    raw.write(`retry: ${retryMs}\n\n`);
+    if (this.ended.aborted) {
+      raw.end();
+      return this.#reply;
+    }
+    this.#isStarted = true;
+    this.#options.metrics.streamOpened(this.#options.kind);
+    this.#comments = setInterval(() => this.#write(': \n\n'), this.#options.commentMs ?? defaultCommentMs);
+    return this.#reply;
+  }
+
+  /** Sends an event. `data`: JSON. */
+  send(event: string, data: string): void {
+    this.#write(`event: ${event}\ndata: ${data}\n\n`);
+  }
+
+  /** Ends the stream with an event that tells why. */
+  fail({ code, message }: ServiceError): void {
+    this.send('error', JSON.stringify({ code, message }));
+    this.#end('error');
+  }
+
+  /** Gives the place back of a stream that has not begun. */
+  close(): void {
+    this.#end('client');
+  }
+
+  #write(text: string): void {
+    const { raw } = this.#reply;
+    if (!this.#isStarted || this.ended.aborted) return;
+    raw.write(text);
+    if (raw.writableLength <= maxBufferedBytes) return;
+    this.#end('slow');
+    raw.destroy();
+  }
+
+  #end(reason: StreamEnd): void {
+    if (this.ended.aborted) return;
+    clearInterval(this.#comments);
+    this.#options.onEnd();
+    if (this.#isStarted) {
+      this.#options.metrics.streamEnded(this.#options.kind, reason);
+      if (reason !== 'client') this.#reply.raw.end();
+    }
+    this.#ended.abort();
+  }
+}

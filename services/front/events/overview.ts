@@ -1,0 +1,72 @@
+import { maxListedPods, type Overview } from '@webcapture/shared/api/admin.ts';
+import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { overlayStatus, type StatusView } from '../status-board.ts';
+
+interface OverviewSource {
+  readonly fleet: Pick<Fleet, 'load' | 'heard'>;
+  readonly status: () => StatusView;
+}
+
+/** How often whoever follows the overview gets it. */
+const intervalMs = 2000;
+
+/** How the fleet stands, for its operator: from what the front has in memory, so that it costs nobody a request. */
+export class OverviewBoard {
+  readonly #source: OverviewSource;
+  readonly #followers = new Set<(overview: string) => void>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(source: OverviewSource) {
+    this.#source = source;
+  }
+
+  view(): Overview {
+    return overviewOf(this.#source);
+  }
+
+  /** Has the overview sent as JSON, now and every two seconds, until the signal aborts; it is made once for all who follow. */
+  follow(send: (overview: string) => void, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    send(JSON.stringify(this.view()));
+    this.#followers.add(send);
+    this.#timer ??= setInterval(() => {
+      const overview = JSON.stringify(this.view());
+      for (const follower of this.#followers) follower(overview);
+    }, intervalMs);
+    signal.addEventListener(
+      'abort',
+      () => {
+        this.#followers.delete(send);
+        if (this.#followers.size > 0) return;
+        clearInterval(this.#timer);
+        this.#timer = undefined;
+      },
+      { once: true },
+    );
+  }
+}
+
+export function overviewOf({ fleet, status: viewStatus }: OverviewSource): Overview {
+  const view = viewStatus();
+  const { status, components = [] } = overlayStatus(view);
+  const regionOf = (region: Region): Overview['regions'][number] => {
+    const { renderers, slots, busy, renderMs } = fleet.load(region);
+    const { interactive = view.report?.queued[region] ?? 0, background = 0 } = view.report?.waiting?.[region] ?? {};
+    const pods = fleet.heard(region).toSorted((a, b) => (a.heartbeat.pod < b.heartbeat.pod ? -1 : 1));
+    return {
+      region,
+      renderers,
+      slots,
+      busy,
+      queued: { interactive, background },
+      status: components.find(({ name }) => name === `engine.${region}`)?.status ?? 'degraded_performance',
+      meanRenderMs: renderMs === null ? null : Math.round(renderMs),
+      pods: pods.slice(0, maxListedPods).map(({ heartbeat, ageMs }) => {
+        const { pod, slots: podSlots, busy: podBusy, version } = heartbeat;
+        return { pod, slots: podSlots, busy: podBusy, version, ageMs: Math.round(ageMs) };
+      }),
+    };
+  };
+  return { at: new Date(view.now).toISOString(), status, regions: view.installed.map(regionOf) };
+}

@@ -1,0 +1,227 @@
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import fastify from 'fastify';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Overview } from '@webcapture/shared/api/admin.ts';
+import type { StatusReport } from '@webcapture/shared/api/status.ts';
+import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { EventStreams, type StreamEnd } from '../../../services/front/events/event-stream.ts';
+import { RequestFacts } from '../../../services/front/http/request-facts.ts';
+import { newRecord } from '../../harness/records.ts';
+import { until } from '../../harness/until.ts';
+import { adminToken, dataOf, openAccount, send } from './accounts.ts';
+import { EventReader } from './event-reader.ts';
+import { read, startStand, type Stand } from './stand.ts';
+
+let stand: Stand;
+beforeAll(async () => {
+  stand = await startStand({ WEBCAPTURE_ADMIN_TOKEN: adminToken });
+});
+afterAll(() => stand[Symbol.asyncDispose]());
+
+const follow = (key: string) => EventReader.open(`${stand.url}/events`, key);
+
+async function metric(name: string, labels: Record<string, string>): Promise<number> {
+  const { values } = (await stand.metrics.getSingleMetric(name)?.get()) ?? { values: [] };
+  const found = values.filter((value) => Object.entries(labels).every(([key, text]) => value.labels[key] === text));
+  return found.reduce((sum, { value }) => sum + value, 0);
+}
+
+describe('GET /events', () => {
+  test('tells of each change of a capture of the account, on whichever front it was made, and of no other', async () => {
+    const account = `account-${randomUUID()}`;
+    const key = await stand.makeKey({ account });
+    const other = await stand.makeKey();
+    await using events = await follow(key);
+    await using others = await follow(other);
+    expect(events.response.status).toBe(200);
+    expect(Object.fromEntries(events.response.headers)).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      'x-request-id': expect.any(String) as string,
+    });
+    const { body } = await read(await stand.capture({ url: 'https://example.com/', background: true }, { key }));
+    const uuid = body.data?.['uuid'];
+    await until('the end of the capture', () =>
+      events.of('capture').some((data) => (data as { status: string }).status === 'completed'),
+    );
+    const told = events.of('capture');
+    expect(told[0]).toEqual({ uuid, status: 'queued', refresh: null });
+    expect(told).toContainEqual({ uuid, status: 'completed', refresh: null });
+
+    await stand.call(`/captures/${String(uuid)}/refresh`, { method: 'POST', key });
+    await until(
+      'the end of the refresh',
+      () =>
+        events.of('capture').length > 0 &&
+        events.of('capture').some((data) => (data as { refresh: string }).refresh === 'completed'),
+    );
+    expect(events.of('capture')).toContainEqual({ uuid, status: 'completed', refresh: 'queued' });
+
+    // Of another process.
+    const record = newRecord({ account });
+    await new Captures(await stand.nats.connect()).create(record);
+    await until('a record of another process', () =>
+      events.of('capture').some((data) => (data as { uuid: string }).uuid === record.uuid),
+    );
+    expect(others.of('capture')).toEqual([]);
+  });
+
+  test('a key has five streams at a time, and a place is free again when one ends', async () => {
+    const key = await stand.makeKey();
+    const before = await metric('webcapture_front_event_streams', { kind: 'captures' });
+    const streams = await Promise.all(Array.from({ length: 5 }, () => follow(key)));
+    expect(await metric('webcapture_front_event_streams', { kind: 'captures' })).toBe(before + 5);
+    const refused = await send(`${stand.url}/events`, key);
+    expect([refused.status, refused.body.error?.code, refused.headers.get('retry-after')]).toEqual([
+      429,
+      'RATE_LIMIT_EXCEEDED',
+      '10',
+    ]);
+    await streams[0]?.[Symbol.asyncDispose]();
+    await until(
+      'the place to be free',
+      async () => (await metric('webcapture_front_event_streams', { kind: 'captures' })) === before + 4,
+    );
+    await using another = await follow(key);
+    expect(another.response.status).toBe(200);
+    for (const each of streams) await each[Symbol.asyncDispose]();
+  });
+
+  test('ends with an error soon after its key was revoked, or its account suspended', async () => {
+    const { account, first } = await openAccount(stand.url);
+    const body = { accountId: account.id, name: 'second' };
+    const second = dataOf<{ id: string; key: string }>(await send(`${stand.url}/admin/keys`, adminToken, { body }));
+    await using revoked = await follow(second.key);
+    await using suspended = await follow(first.key);
+    await send(`${stand.url}/admin/keys/${second.id}`, adminToken, { method: 'DELETE' });
+    await revoked.ended;
+    expect(revoked.of('error')).toEqual([
+      { code: 'API_KEY_REVOKED', message: expect.stringMatching(/revoked/) as string },
+    ]);
+    expect(suspended.of('error')).toEqual([]);
+    await send(`${stand.url}/admin/accounts/${account.id}`, adminToken, { method: 'PATCH', body: { suspended: true } });
+    await suspended.ended;
+    expect(suspended.of('error')).toEqual([
+      { code: 'FORBIDDEN', message: expect.stringMatching(/suspended/) as string },
+    ]);
+  });
+
+  test('needs the scope read, and a method that it has', async () => {
+    const key = await stand.makeKey({ scopes: ['capture'] });
+    for (const [token, code] of [
+      [key, 'FORBIDDEN'],
+      [null, 'UNAUTHORIZED'],
+    ] as const) {
+      expect((await send(`${stand.url}/events`, token)).body.error?.code).toBe(code);
+    }
+    expect((await stand.call('/events', { method: 'HEAD' })).status).toBe(405);
+  });
+});
+
+describe('the overview of the operator', () => {
+  const report: StatusReport = {
+    components: [{ name: 'engine.us-east', status: 'partial_outage', lastCheckedAt: new Date(0).toISOString() }],
+    queued: { 'us-east': 7 },
+    waiting: { 'us-east': { interactive: 3, background: 4, backgroundHeld: 1 } },
+    overall: 'partial_outage',
+    at: Date.now(),
+  };
+  const wanted = () => ({
+    at: expect.any(String) as string,
+    status: 'partial_outage',
+    regions: [
+      {
+        region: 'us-east',
+        renderers: 1,
+        slots: 2,
+        busy: 0,
+        queued: { interactive: 3, background: 4 },
+        status: 'partial_outage',
+        meanRenderMs: null,
+        pods: [{ pod: 'stand-in-us-east', slots: 2, busy: 0, version: '0', ageMs: expect.any(Number) as number }],
+      },
+    ],
+  });
+
+  test('has regions, queues and pods, by a request and every two seconds by a stream', async () => {
+    await new Entries(stand.nats.session, 'live').put('status', { ...report, at: Date.now() });
+    const ask = () => send(`${stand.url}/admin/overview`, adminToken);
+    await until('the status to be heard', async () => dataOf<Overview>(await ask()).status === 'partial_outage');
+    expect(dataOf(await ask())).toEqual(wanted());
+    await using events = await EventReader.open(`${stand.url}/admin/events`, adminToken);
+    await until('a second overview', () => events.of('overview').length >= 2);
+    expect(events.of('overview').at(-1)).toEqual(wanted());
+    expect(await metric('webcapture_front_event_streams', { kind: 'overview' })).toBe(1);
+    await events[Symbol.asyncDispose]();
+    const seconds = await until('the request to be counted', async () => {
+      const line = /^webcapture_front_request_seconds_sum\{.*route="\/admin\/events",status="2xx".*\} (.*)$/m;
+      return line.exec(await stand.metrics.metrics())?.[1];
+    });
+    // However long the stream was open.
+    expect(Number(seconds)).toBeLessThan(1);
+  });
+
+  test('is for the admin token only', async () => {
+    const key = await stand.makeKey();
+    for (const path of ['/admin/overview', '/admin/events']) {
+      expect((await send(stand.url + path, key)).body.error?.code).toBe('UNAUTHORIZED');
+    }
+  });
+});
+
+test('a client that does not read is disconnected, and costs no more memory than a bound', async () => {
+  const ends: StreamEnd[] = [];
+  const metrics = {
+    streamOpened: () => undefined,
+    streamEnded: (_: unknown, reason: StreamEnd) => void ends.push(reason),
+  };
+  const streams = new EventStreams({ leaving: new AbortController().signal, metrics });
+  const app = fastify();
+  app.decorateRequest('facts', null as unknown as RequestFacts);
+  let sent = 0;
+  app.get('/', async (request, reply) => {
+    request.facts = new RequestFacts();
+    const stream = streams.reserve(request, reply, { kind: 'captures', holder: 'one', max: 1 });
+    stream.start();
+    const timer = setInterval(() => {
+      for (let each = 0; each < 64; each++) stream.send('capture', JSON.stringify('x'.repeat(16_000)));
+      sent++;
+    }, 1);
+    stream.ended.addEventListener('abort', () => clearInterval(timer));
+    return reply;
+  });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as { port: number };
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.pause();
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+  await until('the stream to end', () => ends.length === 1);
+  expect(ends).toEqual(['slow']);
+  // A megabyte each: what the sockets of both sides hold, and no more.
+  expect(sent).toBeLessThan(30);
+  socket.destroy();
+  await app.close();
+});
+
+test('streams end with an error when NATS goes away, and at once when the front shuts down', async () => {
+  await using small = await startStand();
+  const key = await small.makeKey();
+  await using lost = await EventReader.open(`${small.url}/events`, key);
+  await small.nats.restart();
+  await lost.ended;
+  expect(lost.of('error')).toEqual([
+    { code: 'INTERNAL_ERROR', message: expect.stringMatching(/may have been missed/) as string },
+  ]);
+
+  const again = await until('the front to be connected', async () => {
+    const reader = await EventReader.open(`${small.url}/events`, key);
+    return reader.response.status === 200 && reader;
+  });
+  small.leave();
+  await again.ended;
+  expect(again.received).toEqual([]);
+});
