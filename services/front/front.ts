@@ -44,8 +44,14 @@ import { CaptureEvents } from './events/capture-events.ts';
 import { EventStreams } from './events/event-stream.ts';
 import { OverviewBoard } from './events/overview.ts';
 import { Idempotency } from './capture/idempotency.ts';
-import { createCacheMetrics, createFrontMetrics, createIdempotencyMetrics } from './metrics.ts';
+import {
+  createCacheMetrics,
+  createFrontMetrics,
+  createIdempotencyMetrics,
+  createScaledPictureMetrics,
+} from './metrics.ts';
 import { NatsLink } from './nats.ts';
+import { ScaledPictures } from './pictures/scaled-pictures.ts';
 import { ResponseCache } from './capture/response-cache.ts';
 import { buildApp } from './server.ts';
 import { SignedLinks } from './signed-links.ts';
@@ -243,6 +249,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   });
   const streams = new EventStreams({ leaving, metrics: frontMetrics });
   const overview = new OverviewBoard({ fleet, status: () => board.view() });
+  const pictures = new ScaledPictures({ store, now, metrics: createScaledPictureMetrics(metrics), log });
   const app = await buildApp({
     http: { publicUrl, trustProxy, proxyHops, maxConnectionsPerAddress, log, metrics: frontMetrics, leaving },
     capture: { pipeline, authenticator, store, metrics: frontMetrics },
@@ -277,8 +284,10 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       // Where signed links lead.
       fileOrigins: signLink === undefined ? [] : ['https://storage.googleapis.com'],
     },
+    thumbnails: { authenticator, captures, followUps, pictures, now },
   });
   app.addHook('onClose', async () => {
+    pictures.close();
     await resultQueue.close();
     await limiter.flush();
   });

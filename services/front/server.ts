@@ -18,6 +18,7 @@ import { keysRoutes, type KeysDeps } from './api/keys.ts';
 import { documentOptions, metaRoutes } from './api/meta.ts';
 import { signingSecretRoute, type SigningSecretDeps } from './api/signing-secret.ts';
 import { statusRoutes } from './api/status.ts';
+import { thumbnailRoute, type ThumbnailDeps } from './api/thumbnail.ts';
 import { usageRoute, type UsageDeps } from './api/usage.ts';
 import { webhooksRoutes, type WebhooksDeps } from './api/webhooks.ts';
 import { BodyShares } from './http/body-shares.ts';
@@ -61,6 +62,7 @@ interface AppDeps {
   readonly admin: AdminDeps;
   readonly status: { readonly view: () => StatusView };
   readonly dashboard: DashboardDeps;
+  readonly thumbnails: ThumbnailDeps;
 }
 
 /** The HTTP application of a front, ready to listen or to be injected into; it opens no port by itself. */
@@ -136,6 +138,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   statusRoutes(app, deps.status);
   devicesRoute(app);
   await dashboardRoutes(app, deps.dashboard);
+  thumbnailRoute(app, deps.thumbnails);
   await metaRoutes(app);
   // Without an admin token nothing is there, whatever the method.
   const isThere = (path: string) => deps.admin.adminToken !== undefined || !path.startsWith('/admin/');

@@ -2,7 +2,12 @@ import type { Metric, Registry } from 'prom-client';
 import { formats } from '@webcapture/shared/api/formats.ts';
 import { InFlight } from '../../services/front/capture/regions.ts';
 import { settlementOutcomes } from '../../services/front/capture/settlement.ts';
-import { createCacheMetrics, createFrontMetrics, createIdempotencyMetrics } from '../../services/front/metrics.ts';
+import {
+  createCacheMetrics,
+  createFrontMetrics,
+  createIdempotencyMetrics,
+  createScaledPictureMetrics,
+} from '../../services/front/metrics.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { regions } from '@webcapture/shared/runtime/regions.ts';
 import { errorCodes } from '@webcapture/shared/runtime/errors.ts';
@@ -42,6 +47,7 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
   });
   createCacheMetrics(front);
   createIdempotencyMetrics(front);
+  createScaledPictureMetrics(front);
   createHeartbeatFaults(front, silentLog);
   void new FleetConfigCheck({}, { registry: front, log: silentLog });
   createStoreMetrics(front);

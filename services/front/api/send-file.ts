@@ -9,7 +9,7 @@ import type { CaptureFile } from '../capture/answer.ts';
 const stallTimeoutMs = 60_000;
 
 /** What a browser may do with a file that came from a foreign page: show it, nothing more. */
-const containment = {
+export const containment = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; sandbox",
 } as const;

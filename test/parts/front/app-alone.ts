@@ -158,5 +158,6 @@ export function buildAppAlone(
     events: { authenticator, captureEvents: { listen: beyond, onKeyChange: beyond }, streams: { reserve: beyond } },
     status: { view: options.view ?? beyond },
     dashboard: { folder: options.dashboardFolder ?? '/nowhere', cdnUrl },
+    thumbnails: { authenticator, captures, followUps, pictures: { fileOf: beyond, scale: beyond }, now },
   });
 }

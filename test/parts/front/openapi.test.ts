@@ -79,6 +79,7 @@ test('it has every route', () => {
     'get /status',
     'get /status/engine',
     'get /devices',
+    'get /captures/{uuid}/thumbnail',
     'get /openapi.json',
     'get /healthz',
   ]);

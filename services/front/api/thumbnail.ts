@@ -1,0 +1,90 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type ThumbnailQuery, thumbnailQuerySchema } from '@webcapture/shared/api/thumbnail.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { lookAgain } from '@webcapture/shared/files/file-store.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import { type ReadStateDeps, readState } from '../capture/capture-state.ts';
+import { authenticateFirst, callerOf } from '../http/request-facts.ts';
+import type { ScaledPictures, WantedPicture } from '../pictures/scaled-pictures.ts';
+import { queryOf } from '../validation/input.ts';
+import { captureParams, captureRefusals, failureAnswers } from './answers.ts';
+import { containment, isNotModified } from './send-file.ts';
+
+export interface ThumbnailDeps extends ReadStateDeps {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly pictures: Pick<ScaledPictures, 'fileOf' | 'scale'>;
+}
+
+type ThumbnailRoute = { Params: { uuid: string }; Querystring: ThumbnailQuery };
+type ThumbnailRequest = FastifyRequest<ThumbnailRoute>;
+
+/** A thumbnail of a tall page shows its top, two wide and three tall: the whole of it would be a thin line. */
+const thumbnail = (width: number): WantedPicture => ({ maxWidth: width, maxAspect: 1.5, type: 'webp' });
+
+/** Copies of a file that is never replaced are as good as the file, but a thumbnail is cheap to ask for again. */
+const maxAgeSeconds = 3600;
+
+/** GET /captures/{uuid}/thumbnail. */
+export function thumbnailRoute(app: FastifyInstance, deps: ThumbnailDeps): void {
+  const { authenticator, pictures, now } = deps;
+  const answer = async (request: ThumbnailRequest, reply: FastifyReply, record: CaptureRecord) => {
+    const { width } = request.query;
+    const file = await pictures.fileOf(record);
+    const { storedAt, expiresAt, cacheSeconds = maxAgeSeconds } = file;
+    const etag = `${file.etag}-${width}`;
+    const secondsLeft = Math.max(0, Math.floor((expiresAt - now()) / 1000));
+    const cacheHeaders = {
+      etag: `W/"${etag}"`,
+      'cache-control': `private, max-age=${Math.min(secondsLeft, cacheSeconds, maxAgeSeconds)}`,
+      // What one key has got is not for whoever signs in to the same browser next.
+      vary: 'Authorization',
+    };
+    if (isNotModified({ 'if-none-match': request.headers['if-none-match'] }, { etag, storedAt })) {
+      return reply.code(304).headers(cacheHeaders).send();
+    }
+    const { picture } = await pictures.scale(file, thumbnail(width), record.account);
+    return reply.headers({ ...containment, ...cacheHeaders, 'content-type': 'image/webp' }).send(picture);
+  };
+  app.get<ThumbnailRoute>('/captures/:uuid/thumbnail', {
+    schema: {
+      operationId: 'getThumbnail',
+      tags: ['captures'],
+      summary: 'Get a thumbnail of a capture',
+      description:
+        'Requires the scope read. Returns a small WebP of the file of a completed capture. It is never larger than the file. Of a picture that is more than one and a half times as tall as it is wide, it shows the top. Returns 404 when there is no file (the capture is not completed, was deleted, or has expired), and for a PDF.',
+      security: [{ apiKey: [] }],
+      params: captureParams,
+      querystring: thumbnailQuerySchema,
+      response: {
+        200: {
+          description: 'The thumbnail.',
+          headers,
+          content: { 'image/webp': { schema: { type: 'string', format: 'binary' } } },
+        },
+        304: { description: 'The client already has the current thumbnail.', headers, type: 'null' },
+        ...failureAnswers(['VALIDATION_ERROR', ...captureRefusals, 'NOT_FOUND', 'QUEUE_FULL', 'STORAGE_FAILED']),
+      },
+    },
+    onRequest: authenticateFirst(authenticator, 'read'),
+    ...queryOf(thumbnailQuerySchema),
+    // In a query string everything is text, and nothing is coerced.
+    preValidation: async (request: { query: unknown }) => {
+      const query = request.query as Record<string, unknown>;
+      const { width } = query;
+      if (typeof width === 'string' && /^\d{1,9}$/.test(width)) query['width'] = Number(width);
+    },
+    handler: async (request, reply) => {
+      const { account } = callerOf(request);
+      const record = await readState(deps, account.id, request.params.uuid);
+      request.facts.record = record;
+      return lookAgain(() => answer(request, reply, record));
+    },
+  });
+}
+
+const text = (description: string) => ({ type: 'string', description });
+
+const headers = {
+  etag: text('A weak validator of the thumbnail.'),
+  'cache-control': text('Private. Caching ends when the file expires, and earlier for a file that may be refreshed.'),
+};

@@ -1,0 +1,188 @@
+import { LRUCache } from 'lru-cache';
+import { extractedType, mimeTypes } from '@webcapture/shared/api/formats.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { statusOf } from '@webcapture/shared/captures/view.ts';
+import type { FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import { Semaphore } from '@webcapture/shared/runtime/semaphore.ts';
+import { RetryLaterError } from '../admission.ts';
+import type { ScaledPictureMetrics } from '../metrics.ts';
+import { type ScaledPicture, scalePicture, UnreadablePictureError } from './picture-scaler.ts';
+
+/** Processes at a time: each may take 320 MiB of the memory of the pod. */
+const maxScalings = 2;
+
+/** Pictures that wait for a process, of all accounts and of one: a page of a list asks for all of its pictures at once. */
+const maxWaiting = 128;
+const maxWaitingOfAccount = 64;
+const retrySeconds = 2;
+
+const maxCacheBytes = 32 * 1024 * 1024;
+
+/** What could not be read is not tried again for so long. */
+const unreadableTtlMs = 600_000;
+
+/** Larger files are not scaled: all of one is in the memory of its process. */
+const maxFileBytes = 64 * 1024 * 1024;
+
+/** What is wanted of a picture. It is never enlarged. */
+export interface WantedPicture {
+  /** Pixels. */
+  readonly maxWidth: number;
+  readonly maxHeight?: number;
+  /** A picture is cut off at the bottom that is more than so many times as tall as it is wide. */
+  readonly maxAspect: number;
+  readonly type: ScaledPicture['type'];
+}
+
+/** How a picture is shown. Sizes in pixels. */
+export interface ShownPicture extends ScaledPicture {
+  /** Of the picture itself: how much of it is shown, from its top. */
+  readonly shownHeight: number;
+}
+
+/** How a picture of a size is shown. */
+function shownPicture(
+  { width, height }: { readonly width: number; readonly height: number },
+  { maxWidth, maxHeight = Infinity, maxAspect, type }: WantedPicture,
+): ShownPicture {
+  const shownHeight = Math.min(height, Math.ceil(width * maxAspect));
+  const scale = Math.min(1, maxWidth / width, maxHeight / shownHeight);
+  const scaled = (side: number) => Math.max(1, Math.round(side * scale));
+  return { width: scaled(width), height: scaled(shownHeight), shownHeight, type };
+}
+
+interface ScaledPicturesDeps {
+  readonly store: Pick<FileStore, 'stat' | 'read'>;
+  /** Unix milliseconds by the server's clock. */
+  readonly now: () => number;
+  readonly metrics: ScaledPictureMetrics;
+  readonly log: Logger;
+}
+
+/** Smaller pictures of captures: made by a few processes at a time, kept in memory, shared by all who ask meanwhile. */
+export class ScaledPictures {
+  readonly #deps: ScaledPicturesDeps;
+  readonly #pictures = new LRUCache<string, Buffer>({
+    maxSize: maxCacheBytes,
+    sizeCalculation: ({ length }) => Math.max(1, length),
+  });
+  readonly #unreadable = new LRUCache<string, true>({ max: 10_000, ttl: unreadableTtlMs });
+  readonly #scalings = new Map<string, Promise<Buffer>>();
+  readonly #slots = new Semaphore(maxScalings);
+  readonly #waitingOf = new Map<string, number>();
+  readonly #closing = new AbortController();
+
+  constructor(deps: ScaledPicturesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Ends the processes. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  /**
+   * The file of a capture that can be shown as a picture.
+   *
+   * @throws ServiceError NOT_FOUND when there is none; STORAGE_FAILED
+   */
+  async fileOf(record: CaptureRecord): Promise<StoredFile> {
+    const status = statusOf(record, this.#deps.now());
+    const none = (reason: string) => new ServiceError('NOT_FOUND', `There is no picture of this capture: ${reason}.`);
+    if (record.options.format === 'pdf') throw none('its file is a PDF');
+    if (status !== 'completed') throw none(reasons[status]);
+    const file = await this.#deps.store.stat(record.fileName);
+    if (file === null || file.contentType === mimeTypes.pdf || file.contentType === extractedType) {
+      throw none(reasons.expired);
+    }
+    return file;
+  }
+
+  /**
+   * A file of {@link fileOf}, scaled.
+   *
+   * @throws ServiceError NOT_FOUND when the file cannot be read as a picture; QUEUE_FULL when too many are being scaled;
+   *   STORAGE_FAILED, of these a FileReplacedError where {@link lookAgain} helps; INTERNAL_ERROR
+   */
+  async scale(
+    file: StoredFile,
+    wanted: WantedPicture,
+    account: string,
+  ): Promise<{ picture: Buffer; shown: ShownPicture }> {
+    const { metrics } = this.#deps;
+    const shown = shownPicture(file, wanted);
+    const key = [file.name, file.etag, shown.width, shown.height, shown.type].join(' ');
+    const known = this.#pictures.get(key);
+    if (known !== undefined) {
+      metrics.picture('cached');
+      return { picture: known, shown };
+    }
+    if (this.#unreadable.has(key)) {
+      metrics.picture('unreadable');
+      throw unreadable();
+    }
+    let scaling = this.#scalings.get(key);
+    if (scaling === undefined) {
+      scaling = this.#admit(account, () => this.#scale(file, shown, key)).finally(() => this.#scalings.delete(key));
+      this.#scalings.set(key, scaling);
+    }
+    return { picture: await scaling, shown };
+  }
+
+  async #admit(account: string, work: () => Promise<Buffer>): Promise<Buffer> {
+    const ofAccount = this.#waitingOf.get(account) ?? 0;
+    if (this.#scalings.size >= maxWaiting || ofAccount >= maxWaitingOfAccount) {
+      this.#deps.metrics.picture('refused');
+      throw new RetryLaterError(
+        'QUEUE_FULL',
+        'Too many pictures are being scaled. Send the request again later.',
+        retrySeconds,
+      );
+    }
+    this.#waitingOf.set(account, ofAccount + 1);
+    try {
+      return await this.#slots.run(work);
+    } finally {
+      const left = (this.#waitingOf.get(account) ?? 1) - 1;
+      if (left === 0) this.#waitingOf.delete(account);
+      else this.#waitingOf.set(account, left);
+    }
+  }
+
+  async #scale(file: StoredFile, shown: ShownPicture, key: string): Promise<Buffer> {
+    const { store, now, metrics, log } = this.#deps;
+    const since = performance.now();
+    try {
+      if (file.size > maxFileBytes) throw new UnreadablePictureError(`it has ${file.size} bytes`);
+      const picture = await scalePicture(file, shown, { store, now, signal: this.#closing.signal });
+      this.#pictures.set(key, picture);
+      metrics.picture('scaled', performance.now() - since);
+      return picture;
+    } catch (error) {
+      if (!(error instanceof UnreadablePictureError)) {
+        metrics.picture('failed');
+        throw error;
+      }
+      this.#unreadable.set(key, true);
+      metrics.picture('unreadable');
+      log.warn({ err: error, file: file.name }, 'the file of a capture cannot be read as a picture');
+      throw unreadable();
+    }
+  }
+}
+
+const reasons = {
+  queued: 'it has not been rendered yet',
+  rendering: 'it has not been rendered yet',
+  failed: 'it has failed',
+  expired: 'its file is no longer there',
+  deleted: 'it was deleted',
+} as const;
+
+const unreadable = () =>
+  new ServiceError(
+    'NOT_FOUND',
+    'There is no picture of this capture: its file cannot be scaled. Open fileUrl to see it.',
+  );
