@@ -1,5 +1,111 @@
+import { ValidationError } from '@webcapture/client';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { errorInWords } from '../../shell/errors.ts';
 import { Page } from '../../shell/page.tsx';
+import { useQuery } from '../../shell/query.ts';
+import { Loaded } from '../../widgets/states.tsx';
+import { isNarrow, RequestForm, withScheme } from './form.tsx';
+import './playground.css';
+import { body, html, refusals, source, url, wholeRequest } from './request.ts';
+import { ResultPanel } from './result.tsx';
+import { run, start } from './run.ts';
+import { Samples } from './samples.tsx';
+import { type CaptureDocument, loadDocument, messagesByField } from './schema.ts';
 
+/** Fill in, run, look, copy. */
 export function PlaygroundPage() {
-  return <Page title="Playground" />;
+  const document = useQuery(loadDocument, []);
+  return (
+    <Page title="Playground">
+      <Loaded query={document} label="Loading the options…">
+        {(loaded) => <Playground document={loaded} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Playground({ document }: { readonly document: CaptureDocument }) {
+  const form = useRef<HTMLFormElement>(null);
+  const results = useRef<HTMLDivElement>(null);
+  const request = useMemo(wholeRequest, [body.value, source.value, url.value, html.value]);
+  const isBlank = request[source.value] === '';
+  const messages = useMemo(() => {
+    const wrong = new Map(document.validate(request));
+    // Nobody has done anything wrong yet.
+    if (isBlank) wrong.delete(source.value);
+    return new Map([...wrong, ...refusals.value]);
+  }, [document, request, refusals.value]);
+
+  // The service's own words stand at the field that they name.
+  useEffect(() => {
+    const { value } = run;
+    if (value.state === 'failed' && value.error instanceof ValidationError) {
+      refusals.value = messagesByField(document.schema, errorInWords(value.error).message);
+    }
+  }, [run.value]);
+
+  const submit = () => {
+    if (source.value === 'url') url.value = withScheme(url.value);
+    const whole = wholeRequest();
+    if (whole[source.value] === '') {
+      refusals.value = new Map([[source.value, source.value === 'url' ? 'Enter an address.' : 'Write some HTML.']]);
+      form.current?.querySelector<HTMLElement>('#source')?.focus();
+      return;
+    }
+    if (document.validate(whole).size > 0) {
+      form.current
+        ?.querySelectorAll<HTMLDetailsElement>('details:has([aria-invalid="true"])')
+        .forEach((it) => (it.open = true));
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+      return;
+    }
+    refusals.value = new Map();
+    void start(whole);
+    if (isNarrow()) results.current?.scrollIntoView({ block: 'start' });
+  };
+  const latest = useRef(submit);
+  latest.current = submit;
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      latest.current();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+
+  const isRunning = run.value.state === 'running';
+  return (
+    <div class="playground">
+      <form
+        ref={form}
+        class="request-form"
+        noValidate
+        aria-label="Request"
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit();
+        }}
+      >
+        <div class="request-fields">
+          <RequestForm document={document} messages={messages} />
+        </div>
+        <div class="run-bar">
+          <button
+            type="submit"
+            class="button is-primary is-wide"
+            disabled={isRunning}
+            aria-keyshortcuts="Control+Enter"
+          >
+            {isRunning ? 'Capturing…' : 'Capture'}
+          </button>
+        </div>
+      </form>
+      <div class="results" ref={results}>
+        <ResultPanel />
+        <Samples request={request} schema={document.schema} />
+      </div>
+    </div>
+  );
 }

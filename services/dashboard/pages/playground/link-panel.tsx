@@ -1,0 +1,146 @@
+import type { ApiKey } from '@webcapture/client';
+import { signal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+import { errorInWords } from '../../shell/errors.ts';
+import { client, serviceUrl } from '../../shell/session.ts';
+import { confirm } from '../../widgets/dialog.tsx';
+import { CopyButton } from '../../widgets/copy-button.tsx';
+import { toast } from '../../widgets/toast.tsx';
+import type { Body } from './schema.ts';
+import { optionsWithoutLink, signLink } from './signed-link.ts';
+
+// In memory only, so that it need not be pasted again after a look at another page.
+const keyId = signal('');
+const secret = signal('');
+
+const days = [1, 7, 30, 365] as const;
+
+/** A link that answers with the picture, signed here in the browser. */
+export function LinkPanel({ request }: { readonly request: Body }) {
+  const [lastsDays, setLastsDays] = useState<number>(7);
+  const [link, setLink] = useState<string | undefined>();
+  const refused = optionsWithoutLink(request);
+  const isReady = keyId.value !== '' && secret.value !== '' && refused.length === 0 && isSecureContext;
+
+  useEffect(() => {
+    let isLatest = true;
+    const sign = async () => {
+      const expires = Math.floor(Date.now() / 1000) + 86_400 * lastsDays;
+      const signed = await signLink(serviceUrl, request, { keyId: keyId.value, secret: secret.value, expires });
+      if (isLatest) setLink(signed);
+    };
+    setLink(undefined);
+    if (isReady) void sign();
+    return () => {
+      isLatest = false;
+    };
+  }, [request, keyId.value, secret.value, lastsDays, isReady]);
+
+  if (!isSecureContext) {
+    return (
+      <p class="card-body">Links can be signed here only where the dashboard is opened by https, or on localhost.</p>
+    );
+  }
+  if (refused.length > 0) {
+    return (
+      <p class="card-body">
+        A link cannot carry {refused.join(', ')}: whoever has a link can read it and open it any number of times.
+      </p>
+    );
+  }
+  return (
+    <div class="card-body link-panel">
+      <p class="muted">
+        Opens in a browser, a mail or an <code>&lt;img&gt;</code>, without a key. It is signed in this tab with the
+        signing secret of a key, which is sent nowhere.
+      </p>
+      <div class="field-row">
+        <div class="field">
+          <label class="field-name" for="link-key">
+            ID of the key
+          </label>
+          <input
+            id="link-key"
+            class="input"
+            autocomplete="off"
+            spellcheck={false}
+            value={keyId.value}
+            onInput={({ currentTarget }) => (keyId.value = currentTarget.value.trim())}
+          />
+        </div>
+        <div class="field">
+          <label class="field-name" for="link-secret">
+            Signing secret
+          </label>
+          <input
+            id="link-secret"
+            class="input"
+            type="password"
+            autocomplete="off"
+            placeholder="wcs_…"
+            value={secret.value}
+            onInput={({ currentTarget }) => (secret.value = currentTarget.value.trim())}
+          />
+        </div>
+        <div class="field">
+          <label class="field-name" for="link-days">
+            Works for
+          </label>
+          <select
+            id="link-days"
+            class="input"
+            value={lastsDays}
+            onChange={({ currentTarget }) => setLastsDays(Number(currentTarget.value))}
+          >
+            {days.map((each) => (
+              <option key={each} value={each}>
+                {each} {each === 1 ? 'day' : 'days'}
+              </option>
+            ))}
+          </select>
+        </div>
+      </div>
+      <NewKey />
+      {link !== undefined && (
+        <div class="sample">
+          <CopyButton text={link} what="the link" />
+          <pre class="foreign is-wrapped" tabIndex={0}>
+            {link}
+          </pre>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** A key for links alone, and its secret: nobody has to keep the key, so nobody has to rotate it. */
+function NewKey() {
+  const [isBusy, setBusy] = useState(false);
+  const make = async () => {
+    const isSure = await confirm({
+      title: 'Make a key for links?',
+      body: 'It has the scope capture alone. Links that it signs end when the key is revoked, under Keys.',
+      action: 'Make',
+    });
+    if (!isSure) return;
+    setBusy(true);
+    try {
+      const key: ApiKey = await client().createKey({ name: 'Links', scopes: ['capture'] });
+      const made = await client().rotateSigningSecret(key.id, {});
+      keyId.value = key.id;
+      secret.value = made.secret;
+      toast('The key “Links” is there. Copy its signing secret if links are signed elsewhere, too.');
+    } catch (error) {
+      toast(errorInWords(error).message, 'error');
+    }
+    setBusy(false);
+  };
+  return (
+    <p>
+      <button type="button" class="button is-small" disabled={isBusy} onClick={() => void make()}>
+        Make a key for links
+      </button>{' '}
+      {secret.value !== '' && <CopyButton text={secret.value} what="the signing secret" />}
+    </p>
+  );
+}

@@ -1,0 +1,156 @@
+import type { ComponentChildren } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import { type FieldProps, FieldSet, placeholderOf, textOf, useMessage, valueOf } from './field-parts.tsx';
+import { labelOf, type OptionSchema, type Path } from './schema.ts';
+
+/** A list of texts, numbers or objects, a row each. */
+export function ListField(props: FieldProps & { readonly renderObject: (item: FieldProps) => ComponentChildren }) {
+  const { renderObject, path, schema, value, onChange } = props;
+  const items = Array.isArray(value) ? (value as unknown[]) : [];
+  const item = schema.items ?? {};
+  const name = labelOf(String(path.at(-1)));
+  const change = (next: readonly unknown[]) => onChange(path, next.length === 0 ? undefined : next);
+  return (
+    <FieldSet {...props}>
+      {items.map((each, index) => (
+        <div class="list-row" key={index}>
+          {item.type === 'object' ? (
+            renderObject({
+              path: [...path, index],
+              schema: item,
+              label: `${name} ${index + 1}`,
+              value: each,
+              onChange: (inside, next) => {
+                const field = inside.at(-1) ?? '';
+                const { [field]: _former, ...others } = (each ?? {}) as Record<string | number, unknown>;
+                change(items.with(index, next === undefined ? others : { ...others, [field]: next }));
+              },
+            })
+          ) : (
+            <Row
+              path={[...path, index]}
+              schema={item}
+              label={`${name} ${index + 1}`}
+              value={each}
+              onChange={(next) => change(items.with(index, next ?? ''))}
+            />
+          )}
+          <button
+            type="button"
+            class="icon-button"
+            aria-label={`Remove ${name} ${index + 1}`}
+            onClick={() => change(items.toSpliced(index, 1))}
+          >
+            ×
+          </button>
+        </div>
+      ))}
+      <button
+        type="button"
+        class="button is-small"
+        aria-label={`Add to ${name}`}
+        disabled={items.length >= (schema.maxItems ?? Infinity)}
+        onClick={() => change([...items, item.type === 'object' ? {} : ''])}
+      >
+        Add
+      </button>
+    </FieldSet>
+  );
+}
+
+interface RowProps {
+  readonly path: Path;
+  readonly schema: OptionSchema;
+  readonly label: string;
+  readonly value: unknown;
+  readonly onChange: (value: unknown) => void;
+}
+
+function Row({ path, schema, label, value, onChange }: RowProps) {
+  const id = useId();
+  const message = useMessage(path);
+  const isNumber = (schema.anyOf ?? [schema]).some(({ type }) => type === 'integer' || type === 'number');
+  return (
+    <div class="list-item">
+      <input
+        class="input"
+        type="text"
+        autocomplete="off"
+        spellcheck={false}
+        aria-label={label}
+        aria-invalid={message !== undefined}
+        aria-describedby={id}
+        placeholder={placeholderOf(schema)}
+        value={textOf(value)}
+        onInput={({ currentTarget }) => onChange(valueOf(currentTarget.value, isNumber))}
+      />
+      <p id={id} class="field-error">
+        {message}
+      </p>
+    </div>
+  );
+}
+
+/** Names with values, such as headers. A row whose name is still empty, or there twice, is not sent. */
+export function RecordField(props: FieldProps) {
+  const { path, value, onChange } = props;
+  const sent = (value ?? {}) as Readonly<Record<string, string>>;
+  const [rows, setRows] = useState<readonly (readonly [string, string])[]>(Object.entries(sent));
+  // The form may have been replaced by an example.
+  const isSame = JSON.stringify(recordOf(rows) ?? {}) === JSON.stringify(sent);
+  const shown = isSame ? rows : Object.entries(sent);
+  const name = labelOf(String(path.at(-1)));
+  const change = (next: readonly (readonly [string, string])[]) => {
+    setRows(next);
+    onChange(path, recordOf(next));
+  };
+  return (
+    <FieldSet {...props}>
+      {shown.map(([field, text], index) => (
+        <div class="list-row" key={index}>
+          <input
+            class="input"
+            type="text"
+            autocomplete="off"
+            spellcheck={false}
+            aria-label={`${name} ${index + 1}: name`}
+            placeholder="Name"
+            value={field}
+            onInput={({ currentTarget }) => change(shown.with(index, [currentTarget.value, text]))}
+          />
+          <input
+            class="input"
+            type="text"
+            autocomplete="off"
+            spellcheck={false}
+            aria-label={`${name} ${index + 1}: value`}
+            placeholder="Value"
+            value={text}
+            onInput={({ currentTarget }) => change(shown.with(index, [field, currentTarget.value]))}
+          />
+          <button
+            type="button"
+            class="icon-button"
+            aria-label={`Remove ${name} ${index + 1}`}
+            onClick={() => change(shown.toSpliced(index, 1))}
+          >
+            ×
+          </button>
+        </div>
+      ))}
+      <button
+        type="button"
+        class="button is-small"
+        aria-label={`Add to ${name}`}
+        onClick={() => change([...shown, ['', '']])}
+      >
+        Add
+      </button>
+    </FieldSet>
+  );
+}
+
+function recordOf(rows: readonly (readonly [string, string])[]): Record<string, string> | undefined {
+  const named = rows.filter(([name]) => name !== '');
+  return named.length === 0 ? undefined : Object.fromEntries(named);
+}

@@ -1,0 +1,275 @@
+import { type CaptureResult, ValidationError } from '@webcapture/client';
+import { useEffect, useState } from 'preact/hooks';
+import { formatAgo, formatBytes, formatDuration, formatNumber } from '../../shell/format.ts';
+import { linkTo } from '../../shell/routes.ts';
+import { client, serviceUrl, sessions } from '../../shell/session.ts';
+import { Bar } from '../../widgets/figures.tsx';
+import { Empty, ErrorState } from '../../widgets/states.tsx';
+import { toast } from '../../widgets/toast.tsx';
+import { errorInWords } from '../../shell/errors.ts';
+import { findingsOf, timingsOf } from './report.ts';
+import { cancel, type Run, run, start } from './run.ts';
+import type { Body } from './schema.ts';
+import { Viewer } from './viewer.tsx';
+
+/** What has become of the capture that was run last. */
+export function ResultPanel() {
+  const now = run.value;
+  switch (now.state) {
+    case 'idle':
+      return (
+        <div class="card result-card">
+          <Empty title="Nothing captured yet">
+            Enter an address, then press <kbd>Ctrl</kbd> <kbd>Enter</kbd>.
+          </Empty>
+        </div>
+      );
+    case 'running':
+      return <Running run={now} />;
+    case 'failed':
+      return (
+        <ErrorState
+          error={now.error}
+          // What is not valid stays so until it is changed, which is done in the form.
+          onRetry={now.error instanceof ValidationError ? undefined : () => void start(now.request)}
+        />
+      );
+    case 'done':
+      return <Result key={now.result.uuid} {...now} />;
+  }
+}
+
+/** From then on it is worth a hint that a capture can go on without a page that waits. */
+const longMs = 8000;
+
+function Running({
+  run: { startedAt, request, uuid, status, estimatedWaitSeconds },
+}: {
+  readonly run: Extract<Run, { state: 'running' }>;
+}) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 100);
+    return () => clearInterval(timer);
+  }, []);
+  const elapsed = now - startedAt;
+  const stop = async () => {
+    try {
+      await cancel();
+    } catch (error) {
+      toast(errorInWords(error).message, 'error');
+    }
+  };
+  return (
+    <div class="card result-card">
+      <div class="state">
+        <span class="spinner" aria-hidden="true" />
+        <p class="state-title" role="status">
+          {uuid === undefined ? 'Capturing…' : status === 'queued' ? 'Queued' : 'Rendering'}
+        </p>
+        <p class="elapsed">{(elapsed / 1000).toFixed(1)} s</p>
+        {uuid !== undefined && (
+          <p>
+            It goes on in the background: <a href={linkTo('captures', uuid)}>see it among the captures</a>.
+            {typeof estimatedWaitSeconds === 'number' &&
+              status === 'queued' &&
+              ` Starts in about ${estimatedWaitSeconds} s.`}
+          </p>
+        )}
+        <div class="dialog-actions">
+          <button type="button" class="button" onClick={() => void stop()}>
+            Cancel
+          </button>
+          {uuid === undefined && elapsed > longMs && (
+            <button type="button" class="button" onClick={() => void start({ ...request, background: true })}>
+              Start again in the background
+            </button>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Result({
+  result,
+  request,
+  elapsedMs,
+}: {
+  readonly result: CaptureResult;
+  readonly request: Body;
+  readonly elapsedMs: number;
+}) {
+  const { metadata, report, fileUrl, uuid, extracted } = result;
+  const isPdf = metadata.format === 'pdf';
+  return (
+    <>
+      <section class="card" aria-label="Picture">
+        <div class="card-head">
+          <div class="result-facts">
+            <b>
+              {formatNumber(metadata.width)} × {formatNumber(metadata.height)}
+            </b>
+            <span>{metadata.format.toUpperCase()}</span>
+            <span>{formatBytes(metadata.fileSizeBytes)}</span>
+            <span>{formatDuration(elapsedMs)}</span>
+            <span class="muted">expires {formatAgo(metadata.expiresAt)}</span>
+          </div>
+          <div class="page-actions">
+            <a class="button is-small" href={fileUrl} target="_blank" rel="noreferrer">
+              Open
+            </a>
+            <button
+              type="button"
+              class="button is-small"
+              onClick={() => void download(fileUrl, `${uuid}.${metadata.format}`)}
+            >
+              Download
+            </button>
+          </div>
+        </div>
+        {isPdf ? (
+          <Empty title="The PDF is ready">
+            {formatBytes(metadata.fileSizeBytes)}. The browser shows it in a tab of its own:{' '}
+            <a href={fileUrl} target="_blank" rel="noreferrer">
+              open the PDF
+            </a>
+            .
+          </Empty>
+        ) : (
+          <Picture result={result} />
+        )}
+      </section>
+      <section class="card" aria-labelledby="report-title">
+        <div class="card-head">
+          <h2 id="report-title">Report</h2>
+          <a href={linkTo('captures', uuid)}>Details of the capture</a>
+        </div>
+        <div class="card-body">
+          <ul class="findings">
+            {findingsOf(result, request).map(({ tone, text, quote }) => (
+              <li key={text} class={`finding is-${tone}`}>
+                <span class="finding-mark" aria-hidden="true">
+                  {{ good: '✓', warning: '!', bad: '✕', plain: '·' }[tone]}
+                </span>
+                <span>
+                  {tone === 'warning' && <span class="visually-hidden">Warning: </span>}
+                  {tone === 'bad' && <span class="visually-hidden">Problem: </span>}
+                  {text} {quote !== undefined && <span class="foreign mono">{quote}</span>}
+                </span>
+              </li>
+            ))}
+          </ul>
+          <h3 class="timing-title">Time: {formatDuration(result.processingTimeMs)}</h3>
+          <Bar label="Time by steps" parts={timingsOf(result)} />
+          {report.originalSize !== undefined && (
+            <p class="muted">
+              Before it was resized: {report.originalSize.width} × {report.originalSize.height}
+            </p>
+          )}
+        </div>
+      </section>
+      {extracted !== undefined && extracted !== null && (
+        <section class="card" aria-label="Extracted">
+          {Object.entries(extracted).map(([part, value]) => (
+            <details key={part} class="extracted">
+              <summary>{part}</summary>
+              <pre class="foreign" tabIndex={0}>
+                {typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
+              </pre>
+            </details>
+          ))}
+        </section>
+      )}
+    </>
+  );
+}
+
+/** A browser needs four bytes for each pixel of a picture: of more than these it shows the top first. */
+const maxPixels = 40_000_000;
+
+function Picture({ result: { metadata, fileUrl, uuid, report } }: { readonly result: CaptureResult }) {
+  const { width, height, capturedAt } = metadata;
+  const isLarge = width * height > maxPixels;
+  const [isWhole, setWhole] = useState(!isLarge);
+  const [isBroken, setBroken] = useState(false);
+  const thumbnail = useThumbnail(uuid, isLarge);
+  const alt = `Capture of ${report.title === '' ? metadata.url : report.title}`;
+  if (isBroken) {
+    return (
+      <Empty title="The picture cannot be shown here">
+        The browser could not load it from <span class="foreign">{new URL(fileUrl).origin}</span>, or it is too large
+        for it. Open or download it instead.
+      </Empty>
+    );
+  }
+  // A refresh writes a new picture to the same address.
+  const src = `${fileUrl}?at=${encodeURIComponent(capturedAt)}`;
+  if (isWhole) return <Viewer src={src} width={width} height={height} alt={alt} onError={() => setBroken(true)} />;
+  return (
+    <>
+      <div class="large-note">
+        <p>
+          The picture has {formatNumber(Math.round((width * height) / 1e6))} megapixels, for which the browser needs
+          about {formatBytes(4 * width * height)} of memory.{thumbnail !== undefined && ' This is its top.'}
+        </p>
+        <button type="button" class="button is-small" onClick={() => setWhole(true)}>
+          Show all of it
+        </button>
+      </div>
+      {thumbnail !== undefined && (
+        <Viewer src={thumbnail.src} width={thumbnail.width} height={thumbnail.height} alt={`Top of: ${alt}`} />
+      )}
+    </>
+  );
+}
+
+interface Thumbnail {
+  readonly src: string;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The small picture that the service makes; it needs the key, which an image element cannot send. */
+function useThumbnail(uuid: string, isWanted: boolean): Thumbnail | undefined {
+  const [thumbnail, setThumbnail] = useState<Thumbnail | undefined>();
+  useEffect(() => {
+    if (!isWanted) return undefined;
+    const life = new AbortController();
+    let src: string | undefined;
+    const load = async () => {
+      const response = await fetch(`${serviceUrl}/captures/${uuid}/thumbnail?width=1280`, {
+        headers: { authorization: `Bearer ${sessions.key.value?.secret}` },
+        signal: life.signal,
+      });
+      if (!response.ok) return;
+      const blob = await response.blob();
+      const { width, height } = await createImageBitmap(blob);
+      if (life.signal.aborted) return;
+      src = URL.createObjectURL(blob);
+      setThumbnail({ src, width, height });
+    };
+    // Without one there is the button for all of it.
+    load().catch(() => undefined);
+    return () => {
+      life.abort();
+      if (src !== undefined) URL.revokeObjectURL(src);
+    };
+  }, [uuid, isWanted]);
+  return thumbnail;
+}
+
+/** By a blob: the attribute `download` of a link to another origin is ignored. */
+async function download(fileUrl: string, name: string): Promise<void> {
+  try {
+    const { stream, contentType } = await client().file(fileUrl);
+    const blob = await new Response(stream, { headers: { 'content-type': contentType } }).blob();
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  } catch (error) {
+    toast(`The file could not be downloaded here: ${errorInWords(error).message} Open it instead.`, 'error');
+  }
+}

@@ -1,0 +1,66 @@
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { serviceUrl } from '../../shell/session.ts';
+import { CopyButton } from '../../widgets/copy-button.tsx';
+import { samplesOf } from './code-samples.ts';
+import { LinkPanel } from './link-panel.tsx';
+import type { Body, OptionSchema } from './schema.ts';
+
+/** The request to copy, by languages, and as a link. */
+export function Samples({ request, schema }: { readonly request: Body; readonly schema: OptionSchema }) {
+  const [chosen, setChosen] = useState(0);
+  const samples = useMemo(() => samplesOf(serviceUrl, request, schema), [request, schema]);
+  const titles = [...samples.map(({ title }) => title), 'Link'];
+  const tabs = useRef<HTMLDivElement>(null);
+  const go = (index: number) => {
+    const next = (index + titles.length) % titles.length;
+    setChosen(next);
+    tabs.current?.querySelectorAll('button')[next]?.focus();
+  };
+  const sample = samples[chosen];
+  return (
+    <section class="card" aria-labelledby="samples-title">
+      <div class="card-head">
+        <h2 id="samples-title">Request</h2>
+        <div
+          ref={tabs}
+          class="segments"
+          role="tablist"
+          aria-labelledby="samples-title"
+          onKeyDown={({ key }) => {
+            if (key === 'ArrowRight') go(chosen + 1);
+            if (key === 'ArrowLeft') go(chosen - 1);
+          }}
+        >
+          {titles.map((title, index) => (
+            <button
+              key={title}
+              type="button"
+              role="tab"
+              id={`sample-tab-${index}`}
+              class="button is-small"
+              aria-selected={index === chosen}
+              aria-controls="sample"
+              tabIndex={index === chosen ? 0 : -1}
+              onClick={() => setChosen(index)}
+            >
+              {title}
+            </button>
+          ))}
+        </div>
+      </div>
+      <div id="sample" role="tabpanel" aria-labelledby={`sample-tab-${chosen}`}>
+        {sample === undefined ? (
+          <LinkPanel request={request} />
+        ) : (
+          <div class="sample">
+            <CopyButton text={sample.code} what={`the request for ${sample.title}`} />
+            {/* Long lines scroll; the keyboard needs to reach them for that. */}
+            <pre class="foreign" tabIndex={0}>
+              {sample.code}
+            </pre>
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}

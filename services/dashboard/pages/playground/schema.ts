@@ -1,0 +1,225 @@
+import { Validator, type Schema } from '@cfworker/json-schema';
+import { serviceUrl } from '../../shell/session.ts';
+
+/** What the form reads of a JSON schema of the OpenAPI document. */
+export interface OptionSchema {
+  readonly type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean';
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly string[];
+  readonly examples?: readonly unknown[];
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, OptionSchema>>;
+  readonly additionalProperties?: boolean | OptionSchema;
+  readonly items?: OptionSchema;
+  readonly anyOf?: readonly OptionSchema[];
+  readonly writeOnly?: boolean;
+}
+
+/** A request body, as far as it has been filled in. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** From the body to a value in it, such as ['viewport', 'width'] or ['click', 0]. */
+export type Path = readonly (string | number)[];
+
+export const pathKey = (path: Path) => path.join('.');
+
+export interface Example {
+  readonly summary: string;
+  readonly value: Body;
+}
+
+/** What the document says of POST /capture. */
+export interface CaptureDocument {
+  readonly schema: OptionSchema;
+  readonly examples: readonly Example[];
+  readonly validate: (body: Body) => ReadonlyMap<string, string>;
+}
+
+/** Reads the OpenAPI document of the service that this dashboard belongs to. */
+export async function loadDocument(signal: AbortSignal): Promise<CaptureDocument> {
+  const response = await fetch(`${serviceUrl}/openapi.json`, { signal });
+  if (!response.ok) throw new Error(`The description of the API could not be loaded (status ${response.status}).`);
+  const document = (await response.json()) as {
+    paths: Record<
+      string,
+      {
+        post?: {
+          requestBody?: { content?: Record<string, { schema: OptionSchema; examples?: Record<string, Example> }> };
+        };
+      }
+    >;
+  };
+  const content = document.paths['/capture']?.post?.requestBody?.content?.['application/json'];
+  if (content === undefined) throw new Error('The description of the API has no POST /capture.');
+  const { schema, examples } = content;
+  return { schema, examples: Object.values(examples ?? {}), validate: validatorOf(schema) };
+}
+
+/** Groups of the form, in order, by the names of the fields in them. A field that none names stands in the last group. */
+const groups: readonly (readonly [title: string, fields: readonly string[]])[] = [
+  ['Picture', ['format', 'quality', 'isFullPage', 'selector', 'elementPadding', 'clip', 'resize', 'omitBackground']],
+  ['Window and device', ['viewport', 'device', 'colorScheme', 'media', 'reducedMotion']],
+  ['PDF', ['pdf']],
+  ['Waiting', ['waitUntil', 'timeout', 'imageTimeout', 'delay', 'waitFor']],
+  ['Page', ['block', 'hide', 'remove', 'click', 'javaScript', 'css', 'script', 'extract']],
+  ['Visitor', ['region', 'antiBot', 'locale', 'timezone', 'geolocation', 'userAgent']],
+  ['Sign-in of the page', ['headers', 'headersFor', 'cookies', 'auth']],
+  ['Cache and storage', ['responseCache', 'cdnTtl', 'persistence']],
+  ['Delivery', ['background', 'webhook', 'failOn']],
+  ['More', []],
+];
+
+/** The source has its own fields, and the dashboard needs the answer as JSON. */
+const ownFields = new Set(['url', 'html', 'responseType']);
+
+export interface Group {
+  readonly title: string;
+  readonly fields: readonly (readonly [name: string, schema: OptionSchema])[];
+}
+
+export function groupFields({ properties = {} }: OptionSchema): readonly Group[] {
+  const named = new Set(groups.flatMap(([, fields]) => fields));
+  const others = Object.keys(properties).filter((name) => !named.has(name) && !ownFields.has(name));
+  return groups
+    .map(([title, names]) => ({
+      title,
+      fields: (title === 'More' ? others : names).flatMap((name) => {
+        const schema = properties[name];
+        return schema === undefined ? [] : [[name, schema] as const];
+      }),
+    }))
+    .filter(({ fields }) => fields.length > 0);
+}
+
+/** `deviceScaleFactor` is “Device scale factor”, `isFullPage` “Full page”. */
+export function labelOf(name: string): string {
+  const words = name
+    .replace(/^is(?=[A-Z])/, '')
+    .replaceAll(/[A-Z]+/g, (letters) => ` ${letters.toLowerCase()}`)
+    .trim()
+    .replace('java script', 'JavaScript')
+    .replace(/\b(css|html|cdn|ttl|pdf|url)\b/g, (word) => word.toUpperCase());
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** Whether a search finds a field: by its name, its label, or what is said of it, at any depth. */
+export function isFound(name: string, schema: OptionSchema, search: string): boolean {
+  const text = `${name} ${labelOf(name)} ${schema.description ?? ''} ${(schema.enum ?? []).join(' ')}`.toLowerCase();
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.every((word) => text.includes(word))) return true;
+  return Object.entries(schema.properties ?? schema.items?.properties ?? {}).some(([child, childSchema]) =>
+    isFound(child, childSchema, search),
+  );
+}
+
+/** What a value may be, to stand after “must be”. */
+export function rule(schema: OptionSchema): string {
+  const { type, minimum, exclusiveMinimum, maximum, minLength = 0, maxLength, examples, anyOf } = schema;
+  if (schema.enum !== undefined) return `one of ${schema.enum.join(', ')}`;
+  if (anyOf !== undefined) return anyOf.map(rule).join(', or ');
+  switch (type) {
+    case 'integer':
+    case 'number': {
+      const noun = type === 'integer' ? 'a whole number' : 'a number';
+      if (exclusiveMinimum !== undefined) return `${noun} greater than ${exclusiveMinimum}, at most ${maximum}`;
+      return minimum === undefined ? noun : `${noun} from ${minimum} to ${maximum}`;
+    }
+    case 'string':
+      if (examples !== undefined) return `text such as “${String(examples[0])}”`;
+      return maxLength === undefined ? 'text' : `text of ${minLength} to ${maxLength} characters`;
+    case 'array':
+      return schema.maxItems === undefined ? 'a list' : `a list of at most ${schema.maxItems}`;
+    case 'boolean':
+      return 'true or false';
+    case 'object':
+      return `an object of ${Object.keys(schema.properties ?? {}).join(', ')}`;
+    default:
+      return 'another value';
+  }
+}
+
+/** Checks a body by the schema that the service validates with; the messages stand under the keys of their paths. */
+function validatorOf(schema: OptionSchema): (body: Body) => ReadonlyMap<string, string> {
+  // It interprets the schema: the policy of the page allows no code that is made of text.
+  const validator = new Validator(schema as Schema, '2020-12', false);
+  return (body) => {
+    const messages = new Map<string, string>();
+    for (const { keyword, keywordLocation, instanceLocation } of validator.validate(body).errors) {
+      // That a part is wrong is said at the part; and which of several forms was meant, nobody knows.
+      if (['properties', 'items', 'additionalProperties', 'false'].includes(keyword)) continue;
+      if (keywordLocation.includes('/anyOf/')) continue;
+      const path = instanceLocation.split('/').slice(1).map(unescape);
+      const at = schemaAt(schema, path);
+      if (at === undefined) continue;
+      if (keyword === 'required') {
+        const given = valueAt(body, path) as Body;
+        for (const name of at.required ?? []) {
+          if (!Object.hasOwn(given, name)) messages.set(pathKey([...path, name]), 'is required');
+        }
+      } else if (!messages.has(pathKey(path))) {
+        messages.set(pathKey(path), `must be ${rule(at)}`);
+      }
+    }
+    return messages;
+  };
+}
+
+/** A part of a JSON pointer in the fragment of an address. */
+const unescape = (part: string) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
+
+function schemaAt(schema: OptionSchema, path: Path): OptionSchema | undefined {
+  let at: OptionSchema | undefined = schema;
+  for (const part of path) {
+    if (at?.type === 'array') at = at.items;
+    else
+      at =
+        at?.properties?.[part] ?? (typeof at?.additionalProperties === 'object' ? at.additionalProperties : undefined);
+  }
+  return at;
+}
+
+export function valueAt(body: unknown, path: Path): unknown {
+  let at = body;
+  for (const part of path) at = at === null || typeof at !== 'object' ? undefined : (at as Body)[part];
+  return at;
+}
+
+/**
+ * A copy of the body with a value at a path; undefined takes it out, and with it the objects that are empty then: what
+ * nobody has touched is not sent.
+ */
+export function withValue(body: Body, path: Path, value: unknown): Body {
+  return (changed(body, path, value) as Body | undefined) ?? {};
+}
+
+function changed(container: unknown, [part, ...rest]: Path, value: unknown): unknown {
+  if (part === undefined) return value;
+  const child = changed(valueAt(container, [part]), rest, value);
+  if (Array.isArray(container)) return container.map((item: unknown, index) => (index === part ? child : item));
+  const { [part]: _former, ...others } = (container ?? {}) as Record<string | number, unknown>;
+  if (child === undefined) return Object.keys(others).length === 0 ? undefined : others;
+  // In place, so that the fields of a request keep their order while one types.
+  return { ...((container ?? {}) as object), [part]: child };
+}
+
+/**
+ * What the service says of a request, by the fields that it names: “viewport.width must be …; pdf.margin must be …”. What
+ * begins with no field stands under the empty key.
+ */
+export function messagesByField(schema: OptionSchema, message: string): ReadonlyMap<string, string> {
+  const messages = new Map<string, string>();
+  for (const part of message.split('; ')) {
+    const [word = '', rest = ''] = /^(\S+) (.*)$/s.exec(part)?.slice(1) ?? [];
+    const isField = Object.hasOwn(schema.properties ?? {}, word.split('.')[0] ?? '');
+    const [key, text] = isField ? [word, rest] : ['', part];
+    messages.set(key, messages.has(key) ? `${messages.get(key)}; ${text}` : text);
+  }
+  return messages;
+}
