@@ -8,7 +8,8 @@ import { linkTo } from '../shell/routes.ts';
 import { client } from '../shell/session.ts';
 import { DataTable, type Column } from '../widgets/data-table.tsx';
 import { confirm } from '../widgets/dialog.tsx';
-import { Badge } from '../widgets/figures.tsx';
+import { Badge, Bar } from '../widgets/figures.tsx';
+import { Findings } from '../widgets/findings.tsx';
 import { Empty, Loaded, Loading } from '../widgets/states.tsx';
 import { toast } from '../widgets/toast.tsx';
 import { type CaptureHistory, getCaptureHistory, type Refresh } from '../shell/endpoints.ts';
@@ -19,6 +20,7 @@ import { Facts } from './captures/facts.tsx';
 import { type Pictures, usePictures } from './captures/picture.ts';
 import { StatusBadge } from './captures/status-badge.tsx';
 import { Deliveries, Redeliver } from './deliveries.tsx';
+import { findingsOf, timingsOf } from './playground/report.ts';
 import { neutralText, truncated } from '../widgets/foreign.ts';
 import { ForeignText } from '../widgets/foreign-text.tsx';
 import { LiveMark } from '../widgets/live-mark.tsx';
@@ -183,6 +185,7 @@ function Details({
       {before !== undefined && current !== undefined && capture.status === 'completed' && (
         <Comparison before={before} after={current} />
       )}
+      {'report' in capture && <Report capture={capture} />}
       <History capture={capture} history={history} onChanged={onChanged} />
     </>
   );
@@ -283,6 +286,21 @@ function PdfFile({ capture: { fileUrl, metadata } }: { readonly capture: Capture
       </a>{' '}
       ({formatBytes(metadata.fileSizeBytes)})
     </Empty>
+  );
+}
+
+function Report({ capture }: { readonly capture: CaptureResult }) {
+  return (
+    <section class="card" aria-labelledby="report">
+      <div class="card-head">
+        <h2 id="report">Report</h2>
+      </div>
+      <div class="card-body">
+        <Findings findings={findingsOf(capture)} />
+        <h3 class="timing-title">Time: {formatDuration(capture.processingTimeMs)}</h3>
+        <Bar label="Time by steps" parts={timingsOf(capture)} />
+      </div>
+    </section>
   );
 }
 
