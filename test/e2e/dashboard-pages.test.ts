@@ -98,3 +98,187 @@ describe('captures', () => {
     await looksRight('/captures', { key: fleet().key }, (other) => other.getByText('Page orchard').first().waitFor());
   });
 });
+
+describe('captures that change', () => {
+  test('a background capture is followed to its end, also after the stream was cut', async () => {
+    const page = await open('/captures');
+    await live(page);
+    const first = await call<CaptureState>('POST', '/capture', { url: `${site}/followed`, background: true });
+    const row = page.locator(`a[href$="${first.uuid}"]`);
+    await row.getByText('completed').waitFor();
+
+    const front = fleet().fronts[0];
+    await front?.kill();
+    await page.getByText('Connecting…').waitFor();
+    await page.getByText('The service does not answer.').waitFor();
+    expect(await row.isVisible()).toBe(true);
+    await front?.start();
+    await live(page);
+    await page.getByText('The service does not answer.').waitFor({ state: 'detached' });
+    const second = await call<CaptureState>('POST', '/capture', { url: `${site}/after`, background: true });
+    await page.locator(`a[href$="${second.uuid}"]`).getByText('completed').waitFor();
+  });
+
+  test('a refresh is shown beside what it replaced, and a deleted capture says so', async () => {
+    const { uuid } = await fleet().api.captured({
+      url: `${site}/reading`,
+      viewport: { width: 400, height: 200 },
+      persistence: { enabled: true },
+    });
+    const page = await open(`/captures/${uuid}`);
+    await page.getByRole('img', { name: 'Picture of Page reading' }).waitFor();
+    await live(page);
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await page.getByRole('heading', { name: 'Before and after the refresh' }).waitFor();
+    const words = page.getByText(/% changed: \d+ pixels\./);
+    await words.waitFor();
+    await page.getByRole('img', { name: /^Where the pictures differ: 0\.\d% of the area/ }).waitFor();
+    expect(await page.getByRole('img', { name: /The page (before|after) the refresh/ }).count()).toBe(2);
+    expect(await seriousProblems(page)).toEqual([]);
+
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    expect((await ended(uuid)).status).toBe('completed');
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('It was deleted.').waitFor();
+    expect((await ended(uuid)).status).toBe('deleted');
+  });
+
+  test('a hostile title stays text, and all of it can be read', async () => {
+    const { uuid, report } = await fleet().api.captured({ url: `${site}/hostile` });
+    const isThere = (page: Page) =>
+      page.getByRole('heading', { name: '<img src=x onerror=alert(1)> \uFFFDtxt' }).waitFor();
+    const page = await open(`/captures/${uuid}`);
+    await isThere(page);
+    expect(await page.title()).not.toMatch(/\u202E/);
+    const title = page.locator('.finding').filter({ hasText: 'Title' });
+    await title.getByRole('button', { name: 'Show all' }).click();
+    expect((await title.innerText()).match(/W/g)?.length).toBe(report.title.match(/W/g)?.length);
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+    await looksRight(`/captures/${uuid}`, { key: fleet().key }, isThere);
+  });
+
+  test('ten thousand are scrolled through without freezing', async () => {
+    const { uuid, ...template } = await fleet().api.captured({ url: `${site}/many` });
+    const ids = Array.from({ length: 10_000 }, (_, index) => `${uuid.slice(0, -5)}${String(99_999 - index)}`);
+    const page = await open('/usage');
+    await page.route('**/captures?*', async (route) => {
+      const cursor = new URL(route.request().url()).searchParams.get('cursor');
+      const start = cursor === null ? 0 : ids.indexOf(cursor) + 1;
+      const items = ids.slice(start, start + 50).map((id) => ({ ...template, uuid: id }));
+      const data = { items, nextCursor: start + 50 < ids.length ? items.at(-1)?.uuid : null };
+      await route.fulfill({ json: { success: true, error: null, data } });
+    });
+    await page.route('**/thumbnail?*', (route) => route.fulfill({ status: 404, json: {} }));
+    await page.getByRole('link', { name: 'Captures' }).click();
+    await page.locator('.capture-row').first().waitFor();
+    const longest = await page.evaluate(async () => {
+      let longestMs = 0;
+      while (document.querySelector('.list-end')?.textContent !== 'These are all 10,000 captures.') {
+        const start = performance.now();
+        scrollTo(0, document.body.scrollHeight);
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+        longestMs = Math.max(longestMs, performance.now() - start);
+      }
+      return longestMs;
+    });
+    expect(longest).toBeLessThan(1500);
+    expect(await page.locator('.capture-row').count()).toBeLessThan(60);
+    await page.locator(`a[href$="${ids.at(-1)}"]`).waitFor();
+  });
+});
+
+describe('keys', () => {
+  test('one is made, shown once, used, rotated and revoked', async () => {
+    const page = await open('/keys');
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Build <b>server</b>');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    const shown = async () => (await page.getByRole('dialog').locator('.secret-value code').innerText()).trim();
+    const key = await shown();
+    expect(key).toMatch(/^wc_live_/);
+    await page.keyboard.press('Escape');
+    expect(await shown()).toBe(key);
+    expect(await seriousProblems(page)).toEqual([]);
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await call('GET', '/usage', undefined, key);
+
+    const row = page.getByRole('row').filter({ hasText: 'Build <b>server</b>' });
+    await row.getByRole('button', { name: /^Rotate/ }).click();
+    await page.getByRole('dialog').getByLabel('The old key').selectOption('0');
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+    await page.getByRole('heading', { name: 'The new key' }).waitFor();
+    const rotated = await shown();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await expect(call('GET', '/usage', undefined, key)).rejects.toThrow(/revoked|expired/);
+
+    await row
+      .filter({ hasText: 'active' })
+      .getByRole('button', { name: /^Revoke/ })
+      .click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await row.filter({ hasText: 'active' }).waitFor({ state: 'detached' });
+    await expect(call('GET', '/usage', undefined, rotated)).rejects.toThrow(/revoked/);
+    await looksRight('/keys', { key: fleet().key }, (other) => other.getByRole('row').nth(1).waitFor());
+  });
+
+  test('a key without the scope manage is told so, and one that is revoked is signed out with the reason', async () => {
+    const { id, key } = await call<{ id: string; key: string }>('POST', '/keys', { name: 'Reader', scopes: ['read'] });
+    const page = await open('/keys', { key });
+    await page.getByText('Your key may not manage keys').waitFor();
+    await page.getByRole('link', { name: 'Captures' }).click();
+    await live(page);
+    await call('DELETE', `/keys/${id}`);
+    await page.getByText(/The API key was revoked/).waitFor();
+    expect(await page.evaluate(() => sessionStorage.getItem('webcapture.key'))).toBe(null);
+  });
+});
+
+describe('operator', () => {
+  test('sees the fleet live, and makes, limits and suspends accounts', async () => {
+    const page = await open('/operator', { adminToken });
+    await page.getByText('of 2 slots busy').waitFor();
+    await live(page);
+    await page.getByRole('button', { name: 'New account' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Example <i>Ltd</i>');
+    await page.getByRole('dialog').getByLabel('Tokens a month').fill('5');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'New key for the account' }).waitFor();
+    await page.getByRole('dialog').getByLabel('Name').fill('First');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    const key = (await page.getByRole('dialog').locator('.secret-value code').innerText()).trim();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    expect(await call('GET', '/usage', undefined, key)).toMatchObject({ tokenQuota: 5 });
+
+    const row = page.getByRole('row').filter({ hasText: 'Example <i>Ltd</i>' });
+    await row.getByRole('button', { name: /^Change/ }).click();
+    await page.getByRole('dialog').getByLabel('Tokens a month').fill('7');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await row.getByText('7', { exact: true }).waitFor();
+    await row.getByRole('button', { name: /^Suspend/ }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
+    await row.getByText('suspended').waitFor();
+    await until('the key to be refused', () =>
+      call('GET', '/usage', undefined, key).then(
+        () => false,
+        () => true,
+      ),
+    );
+    expect(await seriousProblems(page)).toEqual([]);
+    await looksRight('/operator', { adminToken }, (other) => other.getByText('of 2 slots busy').waitFor());
+  });
+});
+
+/** Last, since it hurts the fleet. */
+test('without NATS a page says so, keeps what it has, and recovers by itself', async () => {
+  const page = await open('/captures');
+  await page.locator('.capture-row').first().waitFor();
+  await live(page);
+  await fleet().nats.kill();
+  await page.getByRole('alert').waitFor();
+  expect(await page.locator('.capture-row').first().isVisible()).toBe(true);
+  await fleet().nats.start();
+  await page.getByRole('alert').waitFor({ state: 'detached' });
+  await live(page);
+});

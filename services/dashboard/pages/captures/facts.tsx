@@ -14,19 +14,9 @@ export function Facts({ capture }: { readonly capture: Capture }) {
       <Fact name="UUID">
         <code>{uuid}</code> <CopyButton text={uuid} what="the UUID" />
       </Fact>
-      {'report' in capture && capture.report.title.trim() !== '' && (
-        <Fact name="Title">
-          <ForeignText text={capture.report.title} max={160} />
-        </Fact>
-      )}
       <Fact name="Address">
         <ForeignText text={metadata.url === 'about:blank' ? 'Supplied HTML' : metadata.url} max={200} />
       </Fact>
-      {'report' in capture && capture.report.finalUrl !== metadata.url && (
-        <Fact name="After redirects">
-          <ForeignText text={capture.report.finalUrl} max={200} />
-        </Fact>
-      )}
       <Fact name="Format">
         {metadata.format.toUpperCase()}
         {'width' in metadata && (
