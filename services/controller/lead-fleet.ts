@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
+import { Deliveries } from '@webcapture/shared/accounts/deliveries.ts';
 import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
@@ -18,6 +19,7 @@ import { FollowUps, removeCaptureFiles } from '@webcapture/shared/queue/follow-u
 import { Jobs, sendSignal } from '@webcapture/shared/queue/jobs.ts';
 import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { ControllerConfig } from './config.ts';
 import type { LatestReading } from './health/facts.ts';
@@ -37,10 +39,15 @@ import { createStreamMetrics, forgetStreams, measureStreams, streamSizesInterval
 import { OverdueSweep } from './jobs/sweep.ts';
 import { runTasks } from './jobs/tasks.ts';
 import { createWebhookMetrics, deliverWebhook } from './jobs/webhooks/deliver.ts';
+import { DeliveryLog } from './jobs/webhooks/delivery-log.ts';
 import { maxDeliveries, ReceiverLimits } from './jobs/webhooks/receiver-limits.ts';
 import type { Term } from './leader/election.ts';
 import { repeat } from './loops.ts';
 import type { ControllerTimes } from './times.ts';
+
+/** How often the delivery attempts of accounts are written down, and how long that may take at the end of a term. */
+const deliveryLogIntervalMs = 1000;
+const lastFlushMs = 1000;
 
 /** How often it is looked whether an audit is due. */
 const auditCheckMs = 60_000;
@@ -72,6 +79,10 @@ export function createFleetLeader(parts: LeaderParts): (term: Term) => Promise<v
   const jobs = buildJobs(parts);
   return async (term) => {
     await Promise.all([runPeriodicJobs(jobs, term), doTasks(jobs, term)]);
+    // What was noted since: any process may write it.
+    await withDeadline(jobs.deliveryLog.flush(), lastFlushMs, 'writing deliveries').catch((error: unknown) =>
+      parts.log.debug({ err: error }, 'delivery attempts could not be noted'),
+    );
   };
 }
 
@@ -103,6 +114,7 @@ function buildJobs(parts: LeaderParts) {
     secrets: new WebhookSecrets(session),
     policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
     cdnUrl: config.cdnUrl,
+    deliveryLog: new DeliveryLog(new Deliveries(session)),
     webhookMetrics: createWebhookMetrics(registry, () => receivers.unavailable),
     collectionLease: new OrphanCollectionLease(live, leaderHolder),
     orphanMetrics: createOrphanMetrics(registry),
@@ -143,6 +155,7 @@ async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
     every(times.expiryMs, 'expiry of captures', () => expiries.pass(term)),
     every(times.expandDaysMs, 'expansion of daily expiry entries', () => expiries.expandDays(term)),
     every(auditCheckMs, 'audit of capture records', () => auditIfDue(jobs, times.recordAuditMs, term)),
+    every(deliveryLogIntervalMs, 'noting delivery attempts', () => jobs.deliveryLog.flush()),
     every(streamSizesIntervalMs, 'measuring the streams', () => measureStreams(jobs, term)),
     collectOrphans(jobs, config.reconcileIntervalMs, term),
     settleDeadLetters(jobs, term),

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
+import { Deliveries } from '@webcapture/shared/accounts/deliveries.ts';
 import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { Keys } from './auth/keys.ts';
 import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
@@ -222,10 +223,11 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   });
   const { publicUrl, cdnUrl, trustProxy, proxyHops, maxConnectionsPerAddress } = config;
   const { minRefreshSeconds, persistenceSeconds, adminToken, defaultLimits } = config;
+  const policy = createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny });
   const pipeline = new CapturePipeline({
     limits: { minRefreshSeconds, persistenceSeconds },
     secretsKeys,
-    policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
+    policy,
     cdnUrl,
     authenticator,
     responseCache,
@@ -274,6 +276,15 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     keys: { authenticator, keys, keyIssuer, now },
     signingSecrets: { authenticator, keyIssuer },
     webhooks: { authenticator, webhookSecrets: new WebhookSecrets(session), now },
+    webhookDeliveries: {
+      authenticator,
+      captures,
+      followUps,
+      deliveries: new Deliveries(session),
+      tasks,
+      policy,
+      now,
+    },
     usage: { authenticator, usage, limiter, now },
     events: { authenticator, captureEvents: new CaptureEvents(session), streams },
     admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, overview, streams, now },

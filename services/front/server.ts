@@ -20,6 +20,7 @@ import { signingSecretRoute, type SigningSecretDeps } from './api/signing-secret
 import { statusRoutes } from './api/status.ts';
 import { thumbnailRoute, type ThumbnailDeps } from './api/thumbnail.ts';
 import { usageRoute, type UsageDeps } from './api/usage.ts';
+import { webhookDeliveriesRoutes, type WebhookDeliveriesDeps } from './api/webhook-deliveries.ts';
 import { webhooksRoutes, type WebhooksDeps } from './api/webhooks.ts';
 import { BodyShares } from './http/body-shares.ts';
 import { addressKey } from './http/client-address.ts';
@@ -57,6 +58,7 @@ interface AppDeps {
   readonly keys: KeysDeps;
   readonly signingSecrets: SigningSecretDeps;
   readonly webhooks: WebhooksDeps;
+  readonly webhookDeliveries: WebhookDeliveriesDeps;
   readonly usage: UsageDeps;
   readonly events: EventsDeps;
   readonly admin: AdminDeps;
@@ -132,6 +134,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   keysRoutes(app, deps.keys);
   signingSecretRoute(app, deps.signingSecrets);
   webhooksRoutes(app, deps.webhooks);
+  webhookDeliveriesRoutes(app, deps.webhookDeliveries);
   usageRoute(app, deps.usage);
   eventsRoute(app, deps.events);
   await adminRoutes(app, deps.admin);

@@ -1,4 +1,5 @@
 import type { Metric, Registry } from 'prom-client';
+import { deliveryEvents } from '@webcapture/shared/api/webhook.ts';
 import { formats } from '@webcapture/shared/api/formats.ts';
 import { InFlight } from '../../services/front/capture/regions.ts';
 import { settlementOutcomes } from '../../services/front/capture/settlement.ts';
@@ -113,7 +114,7 @@ export const labelValues: Readonly<Record<string, readonly string[] | RegExp>> =
   status: /^[1-5]xx$/,
   stream: Object.values(streamNames),
   field: fleetFields,
-  event: /^capture\.[a-z]+$/,
+  event: deliveryEvents,
   ...Object.fromEntries(
     ['result', 'operation', 'failure', 'limit', 'reason', 'kind', 'resource', 'object', 'why'].map((name) => [
       name,

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type CaptureListQuery, captureListQuerySchema, pageSchema } from '@webcapture/shared/api/capture-list.ts';
+import { captureHistorySchema } from '@webcapture/shared/api/capture-history.ts';
 import { captureStateSchema } from '@webcapture/shared/api/capture.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
@@ -7,6 +8,7 @@ import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import type { CaptureList } from '../capture/capture-list.ts';
 import { dispatchAfterMs } from '@webcapture/shared/captures/times.ts';
 import { remove } from '@webcapture/shared/captures/transitions.ts';
+import { historyView } from '@webcapture/shared/captures/history.ts';
 import { captureView } from '@webcapture/shared/captures/view.ts';
 import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
@@ -27,7 +29,14 @@ import {
   setRateLimitHeaders,
   successAnswer,
 } from './answers.ts';
-import { captureListExamples, failedExample, pendingExample, refreshExample, resultExample } from './examples.ts';
+import {
+  captureListExamples,
+  failedExample,
+  historyExample,
+  pendingExample,
+  refreshExample,
+  resultExample,
+} from './examples.ts';
 
 export interface CapturesDeps extends RequestRefreshDeps, ExtractedDeps {
   readonly cdnUrl: string;
@@ -39,10 +48,11 @@ export interface CapturesDeps extends RequestRefreshDeps, ExtractedDeps {
   readonly log: Logger;
 }
 
-/** GET /captures; GET and DELETE /captures/{uuid}; POST /captures/{uuid}/refresh: the captures of the key's account. */
+/** GET /captures; GET and DELETE /captures/{uuid}; its /history and /refresh: the captures of the key's account. */
 export function capturesRoutes(app: FastifyInstance, deps: CapturesDeps): void {
   listRoute(app, deps);
   getRoute(app, deps);
+  historyRoute(app, deps);
   refreshRoute(app, deps);
   deleteRoute(app, deps);
 }
@@ -106,6 +116,34 @@ function getRoute(app: FastifyInstance, deps: CapturesDeps): void {
       request.facts.record = record;
       const view = captureView(record, { cdnUrl, now: deps.now() });
       return sendData(reply, { ...view, ...(await extractedOf(record, deps)) });
+    },
+  });
+}
+
+/** The past of a capture: its refreshes, and what was told of it. */
+function historyRoute(app: FastifyInstance, deps: CapturesDeps): void {
+  app.get<{ Params: { uuid: string } }>('/captures/:uuid/history', {
+    schema: {
+      operationId: 'getCaptureHistory',
+      tags: ['captures'],
+      summary: 'Get the refreshes and webhook deliveries of a capture',
+      description:
+        'Requires the scope read. Returns at most 20 refreshes and 20 delivery attempts, newest first. Refreshes and attempts that an older version of the service made are missing, but for the latest refresh.',
+      security: [{ apiKey: [] }],
+      params: captureParams,
+      response: {
+        200: successAnswer('The history of the capture.', captureHistorySchema, {
+          refreshed: example('Refreshed once', success(historyExample)),
+        }),
+        ...failureAnswers(captureRefusals),
+      },
+    },
+    onRequest: authenticateFirst(deps.authenticator, 'read'),
+    handler: async (request, reply) => {
+      const { account } = callerOf(request);
+      const record = await readState(deps, account.id, request.params.uuid);
+      request.facts.record = record;
+      return sendData(reply, historyView(record));
     },
   });
 }

@@ -1,8 +1,16 @@
 import type { AccountView, UsageView } from '@webcapture/shared/api/account.ts';
 import type { Overview } from '@webcapture/shared/api/admin.ts';
 import type { KeyView, NewKeyView } from '@webcapture/shared/api/api-key.ts';
-import type { CaptureResult, CaptureState, FailedCapture, PendingCapture } from '@webcapture/shared/api/capture.ts';
+import type {
+  CaptureResult,
+  CaptureState,
+  FailedCapture,
+  PendingCapture,
+  WebhookView,
+} from '@webcapture/shared/api/capture.ts';
 import type { CaptureEvent } from '@webcapture/shared/api/capture-event.ts';
+import type { CaptureHistory } from '@webcapture/shared/api/capture-history.ts';
+import type { Delivery } from '@webcapture/shared/api/delivery.ts';
 import type { OverallStatus } from '@webcapture/shared/api/status.ts';
 import type { WebhookSecretView } from '@webcapture/shared/api/webhook.ts';
 import { example } from './answers.ts';
@@ -233,6 +241,63 @@ export const rotatedSecretExample: WebhookSecretView = {
   previous: [{ secret: 'whsec_…', signsUntil: '2025-08-20T09:30:00.000Z' }],
 };
 
+const testUrl = 'https://app.example.com/hook';
+
+const attemptExample: Delivery = {
+  uuid,
+  url: testUrl,
+  event: 'capture.completed',
+  revision: 0,
+  attempt: 1,
+  at: '2025-08-19T09:30:01.500Z',
+  state: 'retrying',
+  status: 503,
+  error: 'status 503',
+  durationMs: 84,
+};
+
+const testAttemptExample: Delivery = {
+  uuid: null,
+  url: testUrl,
+  event: 'webhook.test',
+  revision: 0,
+  attempt: 1,
+  at: '2025-08-19T09:29:40.200Z',
+  state: 'delivered',
+  status: 204,
+  error: null,
+  durationMs: 61,
+};
+
+export const deliveriesExample: readonly Delivery[] = [attemptExample, testAttemptExample];
+
+export const redeliveryExample: WebhookView = {
+  url: testUrl,
+  state: 'pending',
+  event: 'capture.completed',
+  attempts: 0,
+  lastStatus: null,
+  lastError: null,
+  nextAttemptAt: null,
+};
+
+export const historyExample: CaptureHistory = {
+  refreshes: [
+    {
+      number: 1,
+      by: 'interval',
+      state: 'completed',
+      acceptedAt: '2025-08-19T10:30:01.000Z',
+      endedAt: '2025-08-19T10:30:02.310Z',
+      error: null,
+      fileSizeBytes: 48_377,
+      width: 1280,
+      height: 720,
+    },
+  ],
+  deliveries: [attemptExample],
+};
+
 export const bodyExamples = {
   createAccount: {
     limits: example('An account with its own limits', { name: 'Example Ltd', tokenQuota: 5000, maxInFlight: 5 }),
@@ -245,6 +310,7 @@ export const bodyExamples = {
   createAccountKey: { first: example('First API key of an account', { accountId, name: 'First key' }) },
   createKey: { reader: example('A read-only API key', { name: 'Report', scopes: ['read'] }) },
   rotateKey: { day: example('Keep the old key valid for a day', { graceSeconds: 86_400 }) },
+  testWebhook: { test: example('A test event', { url: testUrl }) },
   rotateWebhookSecret: { hour: example('Keep the old secret valid for an hour', { graceSeconds: 3600 }) },
 };
 

@@ -1,6 +1,11 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import { webhookPayloadSchema, type WebhookPayload } from '@webcapture/shared/api/webhook-event.ts';
+import {
+  type TestPayload,
+  testPayloadSchema,
+  webhookPayloadSchema,
+  type WebhookPayload,
+} from '@webcapture/shared/api/webhook-event.ts';
 import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import { example, plainAnswer } from './answers.ts';
 import { failedExample, resultExample } from './examples.ts';
@@ -171,6 +176,8 @@ const examples: Readonly<Record<string, { readonly summary: string; readonly val
   refreshed: notice('A capture was refreshed', { type: 'capture.refreshed', timestamp, data: resultExample }),
 };
 
+const test: TestPayload = { type: 'webhook.test', timestamp, data: { url: 'https://app.example.com/hook' } };
+
 const header = (name: string, description: string) => ({
   name,
   in: 'header' as const,
@@ -178,6 +185,18 @@ const header = (name: string, description: string) => ({
   description,
   schema: { type: 'string' as const },
 });
+
+const noticeHeaders = [
+  header('webhook-id', 'ID of the event, the same in all delivery attempts.'),
+  header(
+    'webhook-timestamp',
+    'Time of this delivery attempt in Unix seconds. Reject requests that are older than five minutes.',
+  ),
+  header(
+    'webhook-signature',
+    '"v1," followed by the base64-encoded HMAC-SHA256 of "id.timestamp.body". Contains several signatures, separated by spaces, while a rotated secret is still valid.',
+  ),
+];
 
 /** What the service sends to `webhook.url`, for the part of the document that is about that. */
 const noticesDocument = {
@@ -188,17 +207,7 @@ const noticesDocument = {
       summary: 'Event of a capture',
       description:
         'Sent to webhook.url and signed according to Standard Webhooks (standardwebhooks.com); GET /webhooks/secret returns the secret. A delivery attempt fails unless the receiver responds with a 2xx status within 10 seconds; a redirect is a failure. There are up to eight attempts over 24 hours; the status 410 ends them. An event may be delivered more than once, and events may arrive out of order.',
-      parameters: [
-        header('webhook-id', 'ID of the event, the same in all delivery attempts.'),
-        header(
-          'webhook-timestamp',
-          'Time of this delivery attempt in Unix seconds. Reject requests that are older than five minutes.',
-        ),
-        header(
-          'webhook-signature',
-          '"v1," followed by the base64-encoded HMAC-SHA256 of "id.timestamp.body". Contains several signatures, separated by spaces, while a rotated secret is still valid.',
-        ),
-      ],
+      parameters: noticeHeaders,
       requestBody: {
         required: true,
         content: { 'application/json': { schema: webhookPayloadSchema as object, examples } },
@@ -207,6 +216,26 @@ const noticesDocument = {
         '2XX': { description: 'The event was received.' },
         410: { description: 'The receiver wants no further attempts for this event.' },
       },
+    },
+  },
+  test: {
+    post: {
+      operationId: 'testNotice',
+      tags: ['account'],
+      summary: 'Test event',
+      description:
+        'Sent once to the URL in POST /webhooks/test, and signed like the events of captures. Receivers that know only those should respond with a 2xx status to types that they do not know.',
+      parameters: noticeHeaders,
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: testPayloadSchema as object,
+            examples: { test: example('A test event', test) },
+          },
+        },
+      },
+      responses: { '2XX': { description: 'The event was received.' } },
     },
   },
 };

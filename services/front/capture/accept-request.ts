@@ -174,13 +174,7 @@ function* brokenRules(request: CaptureRequest, { limits, secretsKeys }: AcceptDe
   if (url !== undefined && !isHttpUrl(url)) {
     yield `url must be an absolute http or https address like "https://example.com/", not ${describeValue(url)}`;
   }
-  if (webhook !== undefined && !isHttpUrl(webhook.url)) {
-    yield `webhook.url must be an absolute http or https address, not ${describeValue(webhook.url)}`;
-  }
-  if (webhook !== undefined && hasUser(webhook.url)) {
-    // It is not shown: its password would go to the log with the message.
-    yield 'webhook.url must not carry a user or a password; verify the signature of each notice instead (GET /webhooks/secret)';
-  }
+  if (webhook !== undefined) yield* brokenWebhookRules(webhook.url);
   const pixels = viewport.width * viewport.height * viewport.deviceScaleFactor ** 2;
   if (pixels > maxViewportPixels) {
     yield `viewport must hold at most ${millions(maxViewportPixels)} megapixels (width × height × deviceScaleFactor²), not ${millions(pixels)}`;
@@ -220,6 +214,15 @@ function* brokenRules(request: CaptureRequest, { limits, secretsKeys }: AcceptDe
   }
 }
 
+/** What is wrong with the address of a webhook, in the field `name`. */
+export function* brokenWebhookRules(url: string, name = 'webhook.url'): Generator<string> {
+  if (!isHttpUrl(url)) yield `${name} must be an absolute http or https address, not ${describeValue(url)}`;
+  if (hasUser(url)) {
+    // It is not shown: its password would go to the log with the message.
+    yield `${name} must not carry a user or a password; verify the signature of each notice instead (GET /webhooks/secret)`;
+  }
+}
+
 const millions = (number: number) => Number((number / 1e6).toFixed(1));
 
 function hasUser(address: string): boolean {
@@ -241,13 +244,14 @@ function isHttpUrl(text: string): boolean {
 export function checkWebhook(
   webhook: { readonly url: string } | undefined,
   policy: Pick<EgressPolicy, 'checkLiteral'>,
+  name = 'webhook.url',
 ): void {
   if (webhook === undefined) return;
   try {
     policy.checkLiteral(new URL(webhook.url));
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    throw new ServiceError(error.code, `webhook.url: ${error.message}`, { cause: error.cause });
+    throw new ServiceError(error.code, `${name}: ${error.message}`, { cause: error.cause });
   }
 }
 

@@ -87,7 +87,7 @@ const refreshSchema = Type.Object({
 });
 
 /** How the notice about the latest event of a capture stands. */
-const webhookSchema = Type.Object({
+export const webhookViewSchema = Type.Object({
   url: Type.String(),
   state: enumOf(webhookStates, {
     description:
@@ -114,7 +114,7 @@ const secretsSchema = Type.Object(
 
 export type SecretsView = Static<typeof secretsSchema>;
 export type RefreshView = Static<typeof refreshSchema>;
-export type WebhookView = Static<typeof webhookSchema>;
+export type WebhookView = Static<typeof webhookViewSchema>;
 
 /** States of a capture. */
 export const captureStatuses = ['queued', 'rendering', 'completed', 'failed', 'expired', 'deleted'] as const;
@@ -169,7 +169,7 @@ export const captureResultSchema = Type.Object({
     }),
   ),
   refresh: Type.Optional(refreshSchema),
-  webhook: Type.Optional(webhookSchema),
+  webhook: Type.Optional(webhookViewSchema),
 });
 
 export type CaptureResult = Static<typeof captureResultSchema>;
@@ -204,7 +204,7 @@ export const pendingCaptureSchema = Type.Object(
       }),
     ),
     metadata: askedSchema,
-    webhook: Type.Optional(webhookSchema),
+    webhook: Type.Optional(webhookViewSchema),
   },
   { title: 'PendingCapture' },
 );
@@ -224,7 +224,7 @@ const failedCaptureSchema = Type.Object(
     acceptedAt: Type.String({ format: 'date-time', description: 'Time at which the request was accepted.' }),
     error: errorSchema,
     metadata: askedSchema,
-    webhook: Type.Optional(webhookSchema),
+    webhook: Type.Optional(webhookViewSchema),
   },
   { title: 'FailedCapture' },
 );

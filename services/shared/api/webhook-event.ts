@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { captureStateSchema } from './capture.ts';
-import { webhookEvents, type WebhookEvent } from './webhook.ts';
+import { testEvent, webhookEvents, type WebhookEvent } from './webhook.ts';
 
 /** The body of a delivery: what happened to a capture, when, and how the capture stands at the time of sending. */
 export const webhookPayloadSchema = Type.Object({
@@ -9,3 +9,11 @@ export const webhookPayloadSchema = Type.Object({
   data: captureStateSchema,
 });
 export type WebhookPayload = Static<typeof webhookPayloadSchema>;
+
+/** The body of a test event. */
+export const testPayloadSchema = Type.Object({
+  type: Type.Literal(testEvent),
+  timestamp: Type.String({ format: 'date-time', description: 'Time of the request for the test.' }),
+  data: Type.Object({ url: Type.String({ description: 'Address that the event was sent to.' }) }),
+});
+export type TestPayload = Static<typeof testPayloadSchema>;

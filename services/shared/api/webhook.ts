@@ -4,6 +4,12 @@ import { type Static, Type } from 'typebox';
 export const webhookEvents = ['capture.completed', 'capture.failed', 'capture.refreshed'] as const;
 export type WebhookEvent = (typeof webhookEvents)[number];
 
+/** The event by which an account holder tries a webhook. */
+export const testEvent = 'webhook.test';
+
+/** All that is sent to webhooks. */
+export const deliveryEvents = [...webhookEvents, testEvent] as const;
+
 /** How a delivery stands: waiting for an event, trying, told, or given up. */
 export const webhookStates = ['waiting', 'pending', 'delivered', 'failed'] as const;
 export type WebhookState = (typeof webhookStates)[number];

@@ -6,6 +6,7 @@ import type { MimeType } from '../api/formats.ts';
 import type { Isolation } from '../api/account.ts';
 import type { Region } from '../runtime/regions.ts';
 import type { RenderOptions } from '../api/capture-request.ts';
+import type { Delivery } from '../api/delivery.ts';
 import type { WebhookEvent, WebhookState } from '../api/webhook.ts';
 import type { SealedSecrets } from './sealed-secrets.ts';
 
@@ -73,6 +74,29 @@ export interface WebhookDelivery {
   readonly nextAttemptAt?: number;
 }
 
+/** A refresh that has ended. Times are Unix milliseconds. */
+export interface RefreshEntry extends Pick<CaptureRefresh, 'by' | 'acceptedAt'> {
+  readonly number: number;
+  readonly endedAt: number;
+  /** Of one that failed. */
+  readonly failure?: Pick<CaptureFailure, 'code' | 'message'>;
+  /** Of one that completed: what its file was like. */
+  readonly file?: Pick<CaptureOutcome, 'fileSizeBytes' | 'width' | 'height'>;
+}
+
+/** An attempt to deliver an event to the webhook of the capture. */
+export interface DeliveryEntry {
+  readonly event: WebhookEvent;
+  readonly revision: number;
+  readonly attempt: number;
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly state: Delivery['state'];
+  readonly status?: number;
+  readonly error?: string;
+  readonly durationMs?: number;
+}
+
 /** Tokens and captures that were charged. */
 interface Charge {
   readonly tokens: number;
@@ -118,6 +142,9 @@ export interface CaptureRecord {
   /** What its refreshes were charged, by the month (`yyyymm`, UTC) in which each was accepted. */
   readonly refreshCharges?: Readonly<Record<string, Charge>>;
   readonly webhook?: WebhookDelivery;
+  /** The latest refreshes that have ended, and the latest delivery attempts; newest first, few. Absent in records of version 0.1. */
+  readonly refreshHistory?: readonly RefreshEntry[];
+  readonly deliveryHistory?: readonly DeliveryEntry[];
   /** What the file shows, once there is one; kept when it is gone. */
   readonly outcome?: CaptureOutcome;
   /** With status `failed`. */

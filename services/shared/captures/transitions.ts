@@ -5,8 +5,10 @@ import type {
   CaptureOutcome,
   CaptureRecord,
   CaptureRefresh,
+  DeliveryEntry,
   WebhookDelivery,
 } from './capture-record.ts';
+import { withDelivery, withRefresh } from './history.ts';
 import { backgroundWaitMs, deadlineOf, monthOf } from './times.ts';
 
 /**
@@ -63,7 +65,7 @@ export function complete(refreshNumber: number, outcome: CaptureOutcome, expires
     }
     return {
       ...shown,
-      ...refreshed(record, { state: 'completed', endedAt: now }),
+      ...endRefresh(record, { state: 'completed', endedAt: now }, outcome),
       refreshCharges: withCharge(record),
       ...withPendingWebhook(record, { event: 'capture.refreshed', refreshNumber, now }),
     };
@@ -82,7 +84,7 @@ export function cancelQueued(refreshNumber: number, failure: CaptureFailure): Tr
 }
 
 function failed(record: CaptureRecord, refreshNumber: number, failure: CaptureFailure, now: number): CaptureRecord {
-  if (refreshNumber !== 0) return { ...record, ...refreshed(record, { state: 'failed', failure, endedAt: now }) };
+  if (refreshNumber !== 0) return { ...record, ...endRefresh(record, { state: 'failed', failure, endedAt: now }) };
   return {
     ...withoutSecrets(record),
     status: 'failed',
@@ -113,7 +115,7 @@ export function refuseRefresh(order: RefreshOrder, failure: CaptureFailure, next
   return (record) => {
     if (!isRefreshable(record) || order.revision !== nextRefreshNumber(record)) return null;
     const refresh: CaptureRefresh = { ...order, state: 'failed', failure, endedAt: order.acceptedAt };
-    return { ...record, refresh, nextRefreshAt };
+    return { ...record, refresh, ...withRefresh(record, refresh), nextRefreshAt };
   };
 }
 
@@ -144,16 +146,40 @@ function withoutSecrets({ secrets: _gone, ...record }: CaptureRecord): CaptureRe
   return record;
 }
 
-/** Notes how the delivery of an event stands: that of the capture (0) or of its refresh. Nothing changes once a later event is due. */
-export function noteDelivery(refreshNumber: number, delivery: WebhookDelivery): Transition {
+/**
+ * Notes how the delivery of an event stands: that of the capture (0) or of its refresh. Nothing changes once a later event is due.
+ *
+ * @param attempt for the history
+ */
+export function noteDelivery(refreshNumber: number, delivery: WebhookDelivery, attempt?: DeliveryEntry): Transition {
   return (record) => {
     const isLatest = record.webhook?.revision === refreshNumber && record.status !== 'deleted';
-    return isLatest ? { ...record, webhook: delivery } : null;
+    if (!isLatest) return null;
+    return { ...record, webhook: delivery, ...(attempt === undefined ? {} : withDelivery(record, attempt)) };
   };
 }
 
+/** The latest event is to be delivered once more, from the first attempt on; null when nothing has happened that is to be told. */
+export const redeliver: Transition = (record) => {
+  const { webhook, status } = record;
+  if (webhook?.event === undefined || status === 'deleted') return null;
+  const { url, event, revision = 0, occurredAt = 0 } = webhook;
+  return { ...record, webhook: { url, state: 'pending', event, revision, occurredAt, attempts: 0 } };
+};
+
 function refreshed({ refresh }: CaptureRecord, changes: Partial<CaptureRefresh>): Pick<CaptureRecord, 'refresh'> {
   return refresh === undefined ? {} : { refresh: { ...refresh, ...changes } };
+}
+
+/** The refresh that is under way ends. `outcome`: of one that completes. */
+function endRefresh(
+  record: CaptureRecord,
+  changes: Pick<CaptureRefresh, 'state' | 'failure' | 'endedAt'>,
+  outcome?: CaptureOutcome,
+): Pick<CaptureRecord, 'refresh' | 'refreshHistory'> {
+  if (record.refresh === undefined) return {};
+  const refresh = { ...record.refresh, ...changes };
+  return { refresh, ...withRefresh(record, refresh, outcome) };
 }
 
 /** A refresh is charged to the month in which it was accepted. */

@@ -140,7 +140,7 @@ function refreshView(record: CaptureRecord): { readonly refresh?: RefreshView } 
   };
 }
 
-function webhookView({ webhook }: CaptureRecord): { readonly webhook?: WebhookView } {
+export function webhookView({ webhook }: CaptureRecord): { readonly webhook?: WebhookView } {
   if (webhook === undefined) return {};
   const { url, state, event, attempts, lastStatus, lastError, nextAttemptAt } = webhook;
   return {

@@ -3,7 +3,7 @@ import type { CaptureRecord } from '../captures/capture-record.ts';
 import type { ExpiryIndex } from '../captures/expiry-index.ts';
 import { storedNamesOf } from '../files/extracted-file.ts';
 import type { FileStore } from '../files/file-store.ts';
-import { receiverOf, type TaskOf, type Tasks } from './tasks.ts';
+import { type DeliveryTask, receiverOf, type Tasks } from './tasks.ts';
 
 /**
  * Arranges what has to follow the end of a capture or of a refresh, for the leader to do: its expiry, its next refresh, the
@@ -45,7 +45,7 @@ function mayLeaveFiles({ status, failure, html, cache }: CaptureRecord): boolean
 }
 
 /** The next delivery attempt of an event, as the record has it; null when nothing is to be delivered. */
-export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): TaskOf<'webhook'> | null {
+export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): DeliveryTask | null {
   const { state, event, revision, occurredAt, attempts = 0, url = '' } = webhook ?? {};
   if (state !== 'pending' || event === undefined || revision === undefined || occurredAt === undefined) return null;
   const receiver = receiverOf(url);

@@ -1,5 +1,5 @@
 import type { JetStreamPublishOptions } from '@nats-io/jetstream';
-import type { WebhookEvent } from '../api/webhook.ts';
+import type { testEvent, WebhookEvent } from '../api/webhook.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { isKeyPart } from '../nats/read-many.ts';
 import { retryTransient } from '../nats/retry.ts';
@@ -21,17 +21,28 @@ export type Task =
   | (CaptureTask & { readonly kind: 'expiry' })
   /** Refreshes a capture whose interval has passed. */
   | (CaptureTask & { readonly kind: 'refresh' })
-  /** Tells the account holder's webhook of an event. `attempt` counts from 1; the first one was due at `firstAt`. */
-  | (CaptureTask & {
-      readonly kind: 'webhook';
-      readonly revision: number;
-      readonly event: WebhookEvent;
-      readonly occurredAt: number;
-      readonly attempt: number;
-      readonly firstAt: number;
-      /** Host and port that it goes to; absent in tasks of the version before. */
-      readonly receiver?: string;
-    });
+  | DeliveryTask
+  | TestTask;
+
+/** Tells the account holder's webhook of an event. `attempt` counts from 1; the first one was due at `firstAt`. */
+export interface DeliveryTask extends CaptureTask {
+  readonly kind: 'webhook';
+  readonly revision: number;
+  readonly event: WebhookEvent;
+  readonly occurredAt: number;
+  readonly attempt: number;
+  readonly firstAt: number;
+  /** Host and port that it goes to; absent in tasks of the version before. */
+  readonly receiver?: string;
+}
+
+/** Sends a test event, once. The uuid is that of the event: a version that does not know this finds no such capture. */
+export interface TestTask extends Omit<DeliveryTask, 'event' | 'revision' | 'attempt'> {
+  readonly event: typeof testEvent;
+  readonly revision: 0;
+  readonly attempt: 1;
+  readonly url: string;
+}
 
 export type TaskOf<K extends TaskKind> = Extract<Task, { readonly kind: K }>;
 
@@ -75,6 +86,9 @@ export class Tasks {
 export function receiverOf(url: string): string | null {
   return URL.canParse(url) ? new URL(url).host : null;
 }
+
+/** The id of an event, the same in all attempts. It has no full stop: in what is signed, that ends the id. */
+export const messageId = (uuid: string, refreshNumber: number) => `msg_${uuid}_${refreshNumber}`;
 
 /** What the subjects of a task end with: one of the same name replaces it. */
 export const nameOf = ({ account, uuid, revision = 0 }: CaptureTask & { readonly revision?: number }) =>

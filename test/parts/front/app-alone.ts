@@ -143,6 +143,15 @@ export function buildAppAlone(
     keys: { authenticator, keys: { list: beyond }, keyIssuer, now },
     signingSecrets: { authenticator, keyIssuer },
     webhooks: { authenticator, webhookSecrets: { get: beyond, rotate: beyond }, now },
+    webhookDeliveries: {
+      authenticator,
+      captures,
+      followUps,
+      deliveries: { list: beyond },
+      tasks: { publish: beyond, schedule: beyond },
+      policy: { checkLiteral: beyond },
+      now,
+    },
     usage: { authenticator, usage: { read: beyond }, limiter: { inFlight: beyond }, now },
     admin: {
       adminToken: options.adminToken,

@@ -40,6 +40,7 @@ beforeAll(async () => {
     send: (url, event) => sendEvent(url, event, { policy }),
     cdnUrl: 'https://cdn.test',
     webhookMetrics: createWebhookMetrics(metrics, () => 0),
+    deliveryLog: { note: () => undefined },
     log: silentLog,
     now,
   };

@@ -58,6 +58,7 @@ function lead(): ReceiverLimits {
     secrets: new WebhookSecrets(session),
     policy: createEgressPolicy({ allow: [`${publicAddress}/32`], deny: [] }),
     webhookMetrics: createWebhookMetrics(registry, () => receivers.unavailable),
+    deliveryLog: { note: () => undefined },
     receivers,
     cdnUrl: 'https://cdn.test',
     log: silentLog,

@@ -1,22 +1,24 @@
 import { Gauge, Histogram, type Registry } from 'prom-client';
 import { signingSecrets } from '@webcapture/shared/accounts/rotated-secret.ts';
 import type { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
-import { webhookEvents } from '@webcapture/shared/api/webhook.ts';
-import type { CaptureRecord, WebhookDelivery } from '@webcapture/shared/captures/capture-record.ts';
+import type { Delivery } from '@webcapture/shared/api/delivery.ts';
+import { deliveryEvents, testEvent } from '@webcapture/shared/api/webhook.ts';
+import type { CaptureRecord, DeliveryEntry, WebhookDelivery } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { noteDelivery } from '@webcapture/shared/captures/transitions.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import type { TaskOf, Tasks } from '@webcapture/shared/queue/tasks.ts';
+import type { DeliveryTask as WebhookTask, TaskOf, Tasks, TestTask } from '@webcapture/shared/queue/tasks.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../../leader/election.ts';
 import { counterOf } from '../../metrics.ts';
 import { TaskDeferredError } from '../tasks.ts';
-import { signEvent, type SignedEvent } from './event.ts';
+import type { DeliveryLog } from './delivery-log.ts';
+import { signEvent, type SignedEvent, signTest } from './event.ts';
 import type { ReceiverLimits } from './receiver-limits.ts';
 import { sendEvent, type AttemptResult } from './send.ts';
 
 /** One attempt to deliver an event; all times are Unix milliseconds. */
-export type DeliveryTask = Omit<TaskOf<'webhook'>, 'kind' | 'receiver'>;
+export type DeliveryTask = Omit<WebhookTask, 'kind' | 'receiver'>;
 
 /** Nothing is left to do; or when to come again, and as which attempt. */
 export type NextAttempt = { readonly done: true } | { readonly againAt: number; readonly attempt: number };
@@ -27,6 +29,7 @@ export interface AttemptDeps {
   readonly send: (url: string, event: SignedEvent) => Promise<AttemptResult>;
   readonly cdnUrl: string;
   readonly webhookMetrics: WebhookMetrics;
+  readonly deliveryLog: Pick<DeliveryLog, 'note'>;
   readonly log: Pick<Logger, 'info' | 'debug'>;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -43,6 +46,7 @@ const skipped: AttemptResult = {
   delivered: false,
   reason: 'not sent: the receiver has not answered other events',
   gone: false,
+  isSkipped: true,
 };
 
 /**
@@ -62,6 +66,7 @@ export async function deliverWebhook(task: TaskOf<'webhook'>, deps: DeliverDeps,
     return result;
   };
   try {
+    if (task.event === testEvent) return await deliverTest(task, { ...deps, send });
     const next = await attemptDelivery(task, { ...deps, send });
     if ('againAt' in next) await tasks.schedule({ ...task, attempt: next.attempt }, next.againAt);
   } finally {
@@ -87,13 +92,53 @@ export async function attemptDelivery(task: DeliveryTask, deps: AttemptDeps): Pr
   const startedAt = now();
   const signing = signingSecrets(await secrets.get(account), startedAt);
   const event = signEvent(record, task, { cdnUrl, now: startedAt, secrets: signing });
-  const result = await deps.send(record.webhook.url, event);
+  const { url } = record.webhook;
+  const result = await deps.send(url, event);
+  const endedAt = now();
 
-  const againAt = result.delivered || result.gone ? null : nextAttemptAt(task.attempt, task.firstAt, now());
+  const againAt = result.delivered || result.gone ? null : nextAttemptAt(task.attempt, task.firstAt, endedAt);
   const delivery = deliveryAfter(record.webhook, task, result, { startedAt, againAt });
-  await captures.change({ account, uuid }, noteDelivery(revision, delivery));
+  const attempt = { event: task.event, revision, attempt: task.attempt };
+  const entry = { ...attempt, at: startedAt, ...outcomeOf(result, { startedAt, endedAt, isLast: againAt === null }) };
+  await captures.change({ account, uuid }, noteDelivery(revision, delivery, entry));
+  deps.deliveryLog.note(account, deliveryOf({ uuid, url }, entry));
   recordAttempt(deps, task, record, result, againAt, (now() - startedAt) / 1000);
   return againAt === null ? done : { againAt, attempt: task.attempt + 1 };
+}
+
+/** Sends a test event. There is one attempt: whoever has asked for it looks at what came of it. */
+async function deliverTest(task: TestTask, { secrets, deliveryLog, webhookMetrics, send, now }: AttemptDeps) {
+  const { account, url, event, revision, attempt } = task;
+  const startedAt = now();
+  const signing = signingSecrets(await secrets.get(account), startedAt);
+  const result = await send(url, signTest(task, { now: startedAt, secrets: signing }));
+  const outcome = outcomeOf(result, { startedAt, endedAt: now(), isLast: true });
+  deliveryLog.note(account, deliveryOf({ uuid: null, url }, { event, revision, attempt, at: startedAt, ...outcome }));
+  webhookMetrics.attempts.inc({ event, outcome: result.delivered ? 'delivered' : 'given_up' });
+  webhookMetrics.seconds.observe((now() - startedAt) / 1000);
+}
+
+/** How an attempt ended, for the histories. */
+function outcomeOf(
+  result: AttemptResult,
+  { startedAt, endedAt, isLast }: { startedAt: number; endedAt: number; isLast: boolean },
+) {
+  const isSkipped = !result.delivered && result.isSkipped === true;
+  return {
+    state: result.delivered ? ('delivered' as const) : isLast ? ('failed' as const) : ('retrying' as const),
+    ...(result.status === undefined ? {} : { status: result.status }),
+    ...(result.delivered ? {} : { error: result.reason }),
+    ...(isSkipped ? {} : { durationMs: Math.max(0, Math.round(endedAt - startedAt)) }),
+  };
+}
+
+/** As the account holder sees it. */
+function deliveryOf(
+  about: Pick<Delivery, 'uuid' | 'url'>,
+  entry: Omit<DeliveryEntry, 'event'> & Pick<Delivery, 'event'>,
+): Delivery {
+  const { event, revision, attempt, at, state, status = null, error = null, durationMs = null } = entry;
+  return { ...about, event, revision, attempt, at: new Date(at).toISOString(), state, status, error, durationMs };
 }
 
 /** What the record says of this attempt; null when it has not been made, or when the record is about another event. */
@@ -179,7 +224,7 @@ export function createWebhookMetrics(registry: Registry, unavailable: () => numb
       'webcapture_webhook_attempts_total',
       'Webhook delivery attempts, by event and outcome: delivered, retried or given_up.',
       {
-        event: webhookEvents,
+        event: deliveryEvents,
         outcome: ['delivered', 'retried', 'given_up'],
       },
     ),

@@ -1,17 +1,19 @@
 import { Webhook } from 'standardwebhooks';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { captureView } from '@webcapture/shared/captures/view.ts';
-import type { WebhookPayload } from '@webcapture/shared/api/webhook-event.ts';
-import type { TaskOf } from '@webcapture/shared/queue/tasks.ts';
+import type { TestPayload, WebhookPayload } from '@webcapture/shared/api/webhook-event.ts';
+import { testEvent } from '@webcapture/shared/api/webhook.ts';
+import type { DeliveryTask, TestTask } from '@webcapture/shared/queue/tasks.ts';
+import { messageId } from '@webcapture/shared/queue/tasks.ts';
 import { version } from '@webcapture/shared/runtime/run-service.ts';
 
 /** Something that happened to a capture (revision 0), or to its refresh of that number. */
-type CaptureEvent = Pick<TaskOf<'webhook'>, 'event' | 'revision' | 'occurredAt'>;
+type CaptureEvent = Pick<DeliveryTask, 'event' | 'revision' | 'occurredAt'>;
 
 /** An event as it is sent. */
 export interface SignedEvent {
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON of a {@link WebhookPayload}. */
+  /** JSON of a {@link WebhookPayload} or {@link TestPayload}. */
   readonly body: string;
 }
 
@@ -26,14 +28,32 @@ export interface SignedEvent {
 export function signEvent(
   record: CaptureRecord,
   event: CaptureEvent,
-  { cdnUrl, now, secrets }: { readonly cdnUrl: string; readonly now: number; readonly secrets: readonly string[] },
+  { cdnUrl, ...options }: SigningOptions & { readonly cdnUrl: string },
 ): SignedEvent {
-  const id = messageId(record.uuid, event.revision);
   const content: WebhookPayload = {
     type: event.event,
     timestamp: new Date(event.occurredAt).toISOString(),
-    data: captureView(record, { cdnUrl, now }),
+    data: captureView(record, { cdnUrl, now: options.now }),
   };
+  return signed(messageId(record.uuid, event.revision), content, options);
+}
+
+/** As {@link signEvent}, an event that is about no capture. */
+export function signTest(
+  { uuid, url, occurredAt }: Pick<TestTask, 'uuid' | 'url' | 'occurredAt'>,
+  options: SigningOptions,
+) {
+  const timestamp = new Date(occurredAt).toISOString();
+  const content: TestPayload = { type: testEvent, timestamp, data: { url } };
+  return signed(messageId(uuid, 0), content, options);
+}
+
+interface SigningOptions {
+  readonly now: number;
+  readonly secrets: readonly string[];
+}
+
+function signed(id: string, content: object, { now, secrets }: SigningOptions): SignedEvent {
   const body = JSON.stringify(content);
   const signatures = secrets.map((secret) => new Webhook(secret).sign(id, new Date(now), body));
   return {
@@ -47,6 +67,3 @@ export function signEvent(
     body,
   };
 }
-
-/** It has no full stop: in what is signed, that ends the id. */
-const messageId = (uuid: string, refreshNumber: number) => `msg_${uuid}_${refreshNumber}`;

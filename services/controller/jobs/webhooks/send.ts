@@ -21,6 +21,8 @@ export type AttemptResult =
       readonly cause?: unknown;
       /** The receiver asked for no more attempts. */
       readonly gone: boolean;
+      /** Nothing was sent. */
+      readonly isSkipped?: true;
     };
 
 export interface SendOptions {

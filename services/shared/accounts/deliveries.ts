@@ -1,0 +1,40 @@
+import { type Delivery, maxDeliveries } from '../api/delivery.ts';
+import { changeEntry } from '../nats/change-entry.ts';
+import type { NatsSession } from '../nats/connect.ts';
+import { Entries } from '../nats/entries.ts';
+
+/** Of an account to which nothing is delivered any more: 92 days. */
+const ttlSeconds = 92 * 86_400;
+
+interface KeptDeliveries {
+  /** Newest first. */
+  readonly deliveries: readonly Delivery[];
+}
+
+/** The latest delivery attempts of each account, in one entry for each (`deliveries.<account>` in the bucket `db`). */
+export class Deliveries {
+  readonly #db: Entries;
+
+  constructor(session: NatsSession) {
+    this.#db = new Entries(session, 'db');
+  }
+
+  /** Newest first. */
+  async list(account: string, limit: number): Promise<readonly Delivery[]> {
+    const found = await this.#db.get<KeptDeliveries>(keyOf(account));
+    return (found?.value.deliveries ?? []).slice(0, limit);
+  }
+
+  async add(account: string, deliveries: readonly Delivery[]): Promise<void> {
+    const next = (kept: KeptDeliveries | null) => ({
+      deliveries: latest([...deliveries, ...(kept?.deliveries ?? [])]),
+    });
+    await changeEntry<KeptDeliveries, KeptDeliveries>(this.#db, keyOf(account), next, () => ttlSeconds);
+  }
+}
+
+const keyOf = (account: string) => `deliveries.${account}`;
+
+/** Those that are kept of any number of attempts, newest first. */
+export const latest = (deliveries: readonly Delivery[]): readonly Delivery[] =>
+  deliveries.toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)).slice(0, maxDeliveries);

@@ -1,0 +1,32 @@
+import { type Static, Type } from 'typebox';
+import { errorCodes } from '../runtime/errors.ts';
+import { enumOf } from './capture.ts';
+import { deliverySchema } from './delivery.ts';
+
+const orNull = <T extends ReturnType<typeof Type.Integer> | ReturnType<typeof Type.String>>(schema: T) =>
+  Type.Union([schema, Type.Null()]);
+
+const pastRefreshSchema = Type.Object({
+  number: Type.Integer({ minimum: 1, description: 'Refreshes of a capture are numbered from 1.' }),
+  by: enumOf(['request', 'interval'], { description: 'Who asked for it: a request, or refreshInterval.' }),
+  state: enumOf(['queued', 'rendering', 'completed', 'failed']),
+  acceptedAt: Type.String({ format: 'date-time' }),
+  endedAt: orNull(Type.String({ format: 'date-time' })),
+  error: Type.Union([Type.Object({ code: enumOf(errorCodes), message: Type.String() }), Type.Null()]),
+  fileSizeBytes: orNull(Type.Integer({ minimum: 0 })),
+  width: orNull(Type.Integer({ minimum: 0 })),
+  height: orNull(Type.Integer({ minimum: 0 })),
+});
+
+/** The `data` of GET /captures/{uuid}/history. */
+export const captureHistorySchema = Type.Object({
+  refreshes: Type.Array(pastRefreshSchema, {
+    maxItems: 20,
+    description: 'The latest refreshes, newest first. The size is that of the file that the refresh created.',
+  }),
+  deliveries: Type.Array(deliverySchema, {
+    maxItems: 20,
+    description: 'The latest attempts to deliver events to the webhook, newest first.',
+  }),
+});
+export type CaptureHistory = Static<typeof captureHistorySchema>;

@@ -1,0 +1,83 @@
+import type { CaptureHistory } from '../api/capture-history.ts';
+import type { CaptureOutcome, CaptureRecord, CaptureRefresh, DeliveryEntry, RefreshEntry } from './capture-record.ts';
+
+/** So many refreshes and delivery attempts a record keeps. It is read with thousands of others for lists: entries are small. */
+export const maxHistory = 20;
+
+/** A page can make errors long. */
+const maxTextLength = 200;
+
+/** The history of refreshes with one that has ended; newest first. */
+export function withRefresh(
+  { refreshHistory = [] }: CaptureRecord,
+  { revision, by, acceptedAt, endedAt = acceptedAt, failure }: CaptureRefresh,
+  outcome?: CaptureOutcome,
+): Pick<CaptureRecord, 'refreshHistory'> {
+  const entry: RefreshEntry = {
+    number: revision,
+    by,
+    acceptedAt,
+    endedAt,
+    ...(failure === undefined ? {} : { failure: { code: failure.code, message: shortened(failure.message) } }),
+    ...(outcome === undefined ? {} : { file: sizeOf(outcome) }),
+  };
+  return { refreshHistory: [entry, ...refreshHistory].slice(0, maxHistory) };
+}
+
+/** The history of deliveries with another attempt; newest first. */
+export const withDelivery = (
+  { deliveryHistory = [] }: CaptureRecord,
+  entry: DeliveryEntry,
+): Pick<CaptureRecord, 'deliveryHistory'> => ({ deliveryHistory: [entry, ...deliveryHistory].slice(0, maxHistory) });
+
+const sizeOf = ({ fileSizeBytes, width, height }: CaptureOutcome) => ({ fileSizeBytes, width, height });
+
+const shortened = (text: string) => (text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength - 1)}…`);
+
+/** What the account holder is told of the past of a capture. */
+export function historyView(record: CaptureRecord): CaptureHistory {
+  const { uuid, refresh, refreshHistory = [], deliveryHistory = [], webhook, outcome } = record;
+  const past = refreshHistory.map(({ number, by, acceptedAt, endedAt, failure, file }) => ({
+    number,
+    by,
+    state: failure === undefined ? ('completed' as const) : ('failed' as const),
+    acceptedAt: iso(acceptedAt),
+    endedAt: iso(endedAt),
+    error: failure ?? null,
+    ...(file ?? noSize),
+  }));
+  // One that is under way, or that an earlier version has ended, is not in the history.
+  const isKept = refresh === undefined || refreshHistory.some(({ number }) => number === refresh.revision);
+  const refreshes = isKept ? past : [latest(refresh, outcome), ...past];
+  return {
+    refreshes: refreshes.slice(0, maxHistory),
+    deliveries: deliveryHistory.map(({ at, status, error, durationMs, ...entry }) => ({
+      uuid,
+      url: webhook?.url ?? '',
+      ...entry,
+      at: iso(at),
+      status: status ?? null,
+      error: error ?? null,
+      durationMs: durationMs ?? null,
+    })),
+  };
+}
+
+function latest(
+  { revision, by, state, acceptedAt, endedAt, failure }: CaptureRefresh,
+  outcome: CaptureOutcome | undefined,
+): CaptureHistory['refreshes'][number] {
+  return {
+    number: revision,
+    by,
+    state,
+    acceptedAt: iso(acceptedAt),
+    endedAt: endedAt === undefined ? null : iso(endedAt),
+    error: failure === undefined ? null : { code: failure.code, message: failure.message },
+    ...(state === 'completed' && outcome !== undefined ? sizeOf(outcome) : noSize),
+  };
+}
+
+const noSize = { fileSizeBytes: null, width: null, height: null };
+
+const iso = (time: number) => new Date(time).toISOString();

@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest';
+import type { Delivery } from '@webcapture/shared/api/delivery.ts';
+import { latest } from '@webcapture/shared/accounts/deliveries.ts';
+import { historyView, maxHistory } from '@webcapture/shared/captures/history.ts';
+import { noteDelivery, startRefresh, fail } from '@webcapture/shared/captures/transitions.ts';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { DeliveryLog } from '../../../services/controller/jobs/webhooks/delivery-log.ts';
+import { newOutcome, newRecord } from '../../harness/records.ts';
+
+const delivery = (second: number, changes: Partial<Delivery> = {}): Delivery => ({
+  uuid: null,
+  url: 'https://hooks.example/',
+  event: 'webhook.test',
+  revision: 0,
+  attempt: 1,
+  at: new Date(1000 * second).toISOString(),
+  state: 'failed',
+  status: null,
+  error: null,
+  durationMs: 1,
+  ...changes,
+});
+
+test('an account keeps its last hundred attempts, in whatever order they are noted', () => {
+  const all = Array.from({ length: 250 }, (_, index) => delivery((index * 7) % 250));
+  expect(latest(all).map(({ at }) => Date.parse(at) / 1000)).toEqual(
+    Array.from({ length: 100 }, (_, index) => 249 - index),
+  );
+});
+
+test('attempts are written together, what cannot be written is kept for the next time, and long texts are cut', async () => {
+  const written: [string, readonly Delivery[]][] = [];
+  let isDown = true;
+  const log = new DeliveryLog({
+    add: async (account, deliveries) => {
+      if (isDown && account === 'b') throw new Error('away');
+      written.push([account, deliveries]);
+    },
+  });
+  log.note('a', delivery(1));
+  log.note('a', delivery(2));
+  log.note('b', delivery(3, { url: `https://hooks.example/${'x'.repeat(2000)}`, error: 'e'.repeat(1000) }));
+  await expect(log.flush()).rejects.toThrow('away');
+  expect(written).toEqual([['a', [delivery(2), delivery(1)]]]);
+  isDown = false;
+  log.note('b', delivery(4));
+  await log.flush();
+  expect(written.slice(1).map(([account, { length }]) => [account, length])).toEqual([['b', 2]]);
+  const [, long] = written[1]?.[1] ?? [];
+  expect([long?.url.length, long?.error?.length]).toEqual([500, 200]);
+  await log.flush();
+  expect(written).toHaveLength(2);
+});
+
+test('the histories in a record are bounded, small, and newest first', () => {
+  const url = 'https://hooks.example/';
+  const webhook = { url, state: 'pending', event: 'capture.completed', revision: 0, attempts: 0 } as const;
+  let record: CaptureRecord = newRecord({
+    lane: 'background',
+    status: 'completed',
+    outcome: newOutcome(),
+    webhook,
+    expiresAt: Number.MAX_SAFE_INTEGER,
+  });
+  const bare = JSON.stringify(record).length;
+  const message = 'x'.repeat(5000);
+  for (let number = 1; number <= maxHistory + 5; number++) {
+    const order = {
+      revision: number,
+      by: 'interval',
+      region: 'us-east',
+      acceptedAt: number,
+      startBy: 9,
+      deadline: 9,
+    } as const;
+    record = startRefresh(order)(record, number) ?? record;
+    record = fail(number, { code: 'CAPTURE_FAILED', message })(record, number + 1) ?? record;
+    const entry = { event: 'capture.completed', revision: 0, attempt: number, at: number, state: 'retrying' } as const;
+    record = noteDelivery(0, webhook, entry)(record, number) ?? record;
+  }
+  const { refreshes, deliveries } = historyView(record);
+  expect([refreshes.length, deliveries.length]).toEqual([maxHistory, maxHistory]);
+  expect([refreshes[0]?.number, deliveries[0]?.attempt]).toEqual([maxHistory + 5, maxHistory + 5]);
+  expect(deliveries[0]).toMatchObject({ uuid: record.uuid, url, status: null, error: null, durationMs: null });
+  // The latest refresh has its message whole.
+  expect(JSON.stringify({ ...record, refresh: undefined }).length - bare).toBeLessThan(11_000);
+});
+
+test('a record of an earlier version has an empty history, but for its latest refresh', () => {
+  const refresh = {
+    revision: 3,
+    state: 'completed',
+    by: 'interval',
+    region: 'us-east',
+    acceptedAt: 1,
+    endedAt: 2,
+    startBy: 9,
+    deadline: 9,
+  } as const;
+  const outcome = newOutcome({ fileSizeBytes: 7 });
+  expect(historyView(newRecord({ status: 'completed', outcome }))).toEqual({ refreshes: [], deliveries: [] });
+  expect(historyView(newRecord({ status: 'completed', outcome, refresh })).refreshes).toMatchObject([
+    { number: 3, state: 'completed', fileSizeBytes: 7, error: null },
+  ]);
+});
