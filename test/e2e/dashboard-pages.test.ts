@@ -1,16 +1,16 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureState } from '@webcapture/shared/api/capture.ts';
-import { scrollsSideways, seriousProblems, useDashboard, type Visitor } from '../harness/dashboard.ts';
+import { expectAccessible, type OpenedDashboard, type OpenOptions, useDashboard } from '../harness/dashboard.ts';
 import { until } from '../harness/until.ts';
 import { useFleet } from '../harness/use.ts';
 import { WebhookReceiver } from '../harness/webhook-receiver.ts';
 
 const adminToken = 'the-admin-token-of-this-fleet';
 const fleet = useFleet({ slots: 2, env: { WEBCAPTURE_ADMIN_TOKEN: adminToken } });
-const dashboard = useDashboard();
+const openDashboard = useDashboard(fleet);
 
 const hostileTitle = `<img src=x onerror=alert(1)> \u202Etxt.exe\u2066 ${'W'.repeat(10_000)}`;
 let readings = 0;
@@ -34,7 +34,21 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-const open = (route: string, visitor: Visitor = { key: fleet().key }) => dashboard.open(fleet().url, route, visitor);
+/** Those of a test: each follows events, of which a key has few streams. */
+let opened: OpenedDashboard[] = [];
+afterEach(async () => {
+  const all = opened;
+  opened = [];
+  await Promise.all(all.map(({ page }) => page.context().close()));
+  expect(all.flatMap(({ troubles }) => troubles)).toEqual([]);
+});
+
+async function open(route: string, visitor: OpenOptions = { key: fleet().key }): Promise<Page> {
+  const dashboard = await openDashboard({ ...visitor, route: `#${route}` });
+  opened.push(dashboard);
+  dashboard.page.setDefaultTimeout(90_000);
+  return dashboard.page;
+}
 
 /** Any other call of the API, with the key of the fleet unless told. */
 async function call<T>(method: string, path: string, body?: object, token = fleet().key): Promise<T> {
@@ -58,13 +72,12 @@ async function ended(uuid: string): Promise<CaptureState> {
 const live = (page: Page) => page.getByText('Live', { exact: true }).waitFor();
 
 /** A page as it is read by axe in both themes, and on a phone. */
-async function looksRight(route: string, visitor: Visitor, isThere: (page: Page) => Promise<void>): Promise<void> {
-  for (const look of [{ colorScheme: 'dark' }, { isPhone: true }] as const) {
+async function looksRight(route: string, visitor: OpenOptions, isThere: (page: Page) => Promise<void>): Promise<void> {
+  for (const look of [{ isDark: true }, { isPhone: true }] as const) {
     const page = await open(route, { ...visitor, ...look });
     await isThere(page);
-    expect(await seriousProblems(page)).toEqual([]);
-    expect(await scrollsSideways(page)).toBe(false);
-    await page.context().close();
+    await expectAccessible(page);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
   }
 }
 
@@ -84,7 +97,7 @@ describe('captures', () => {
         return images.filter(({ naturalWidth }) => naturalWidth > 0).length;
       });
     await until('the thumbnails', async () => (await drawn(page)) >= 2);
-    expect(await seriousProblems(page)).toEqual([]);
+    await expectAccessible(page);
 
     await page.getByRole('searchbox').fill('ORCHARD');
     await hostile.waitFor({ state: 'detached' });
@@ -134,7 +147,7 @@ describe('captures that change', () => {
     await words.waitFor();
     await page.getByRole('img', { name: /^Where the pictures differ: 0\.\d% of the area/ }).waitFor();
     expect(await page.getByRole('img', { name: /The page (before|after) the refresh/ }).count()).toBe(2);
-    expect(await seriousProblems(page)).toEqual([]);
+    await expectAccessible(page);
 
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
@@ -166,12 +179,12 @@ describe('captures that change', () => {
     await page.route('**/captures?*', async (route) => {
       const cursor = new URL(route.request().url()).searchParams.get('cursor');
       const start = cursor === null ? 0 : ids.indexOf(cursor) + 1;
-      const items = ids.slice(start, start + 50).map((id) => ({ ...template, uuid: id }));
-      const data = { items, nextCursor: start + 50 < ids.length ? items.at(-1)?.uuid : null };
+      const items = ids.slice(start, start + 100).map((id) => ({ ...template, uuid: id }));
+      const data = { items, nextCursor: start + 100 < ids.length ? items.at(-1)?.uuid : null };
       await route.fulfill({ json: { success: true, error: null, data } });
     });
     await page.route('**/thumbnail?*', (route) => route.fulfill({ status: 404, json: {} }));
-    await page.getByRole('link', { name: 'Captures' }).click();
+    await page.getByRole('link', { name: 'Captures', exact: true }).click();
     await page.locator('.capture-row').first().waitFor();
     const longest = await page.evaluate(async () => {
       let longestMs = 0;
@@ -185,7 +198,40 @@ describe('captures that change', () => {
     });
     expect(longest).toBeLessThan(1500);
     expect(await page.locator('.capture-row').count()).toBeLessThan(60);
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
     await page.locator(`a[href$="${ids.at(-1)}"]`).waitFor();
+  });
+});
+
+describe('webhooks', () => {
+  test('the secret is hidden until asked for, and a test event arrives', async () => {
+    const page = await open('/webhooks');
+    const secret = await call<{ secret: string }>('GET', '/webhooks/secret');
+    await page.getByText('It is hidden until you ask for it.').waitFor();
+    expect(await page.content()).not.toContain(secret.secret);
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByText(secret.secret).waitFor();
+    await page.getByLabel('Address of the receiver').fill(receiver.url);
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    const row = page.getByRole('row').filter({ hasText: 'webhook.test' });
+    await row.getByText('delivered').waitFor();
+    expect(receiver.notices.map(({ type }) => type)).toContain('webhook.test');
+    await expectAccessible(page);
+    await looksRight('/webhooks', { key: fleet().key }, (other) => other.getByText('webhook.test').first().waitFor());
+  });
+
+  test('the deliveries of a capture are on its page, and can be sent again', async () => {
+    const body = { url: `${site}/told`, background: true, webhook: { url: receiver.url } };
+    const { uuid } = await call<CaptureState>('POST', '/capture', body);
+    await until('the event', () => receiver.about(uuid).length === 1);
+    const page = await open(`/captures/${uuid}`);
+    const deliveries = page.getByRole('region', { name: 'Webhook deliveries' }).getByRole('row');
+    await deliveries.filter({ hasText: 'capture.completed' }).getByText('delivered').waitFor();
+    await page.getByRole('button', { name: 'Redeliver' }).click();
+    await until('the event again', () => receiver.about(uuid).length === 2);
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await page.getByRole('region', { name: 'Refreshes' }).getByText('completed').waitFor();
+    await expectAccessible(page);
   });
 });
 
@@ -200,7 +246,7 @@ describe('keys', () => {
     expect(key).toMatch(/^wc_live_/);
     await page.keyboard.press('Escape');
     expect(await shown()).toBe(key);
-    expect(await seriousProblems(page)).toEqual([]);
+    await expectAccessible(page);
     await page.getByRole('button', { name: 'I have stored it' }).click();
     await call('GET', '/usage', undefined, key);
 
@@ -227,7 +273,7 @@ describe('keys', () => {
     const { id, key } = await call<{ id: string; key: string }>('POST', '/keys', { name: 'Reader', scopes: ['read'] });
     const page = await open('/keys', { key });
     await page.getByText('Your key may not manage keys').waitFor();
-    await page.getByRole('link', { name: 'Captures' }).click();
+    await page.getByRole('link', { name: 'Captures', exact: true }).click();
     await live(page);
     await call('DELETE', `/keys/${id}`);
     await page.getByText(/The API key was revoked/).waitFor();
@@ -265,7 +311,7 @@ describe('operator', () => {
         () => true,
       ),
     );
-    expect(await seriousProblems(page)).toEqual([]);
+    await expectAccessible(page);
     await looksRight('/operator', { adminToken }, (other) => other.getByText('of 2 slots busy').waitFor());
   });
 });

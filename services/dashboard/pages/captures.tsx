@@ -1,4 +1,5 @@
 import type { Capture, CaptureStatus } from '@webcapture/client';
+import { effect } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { formatBytes, formatDuration, formatNumber } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
@@ -17,7 +18,7 @@ import { useEvents } from '../shell/events.ts';
 import { Ago } from '../widgets/time.tsx';
 
 const statuses: readonly CaptureStatus[] = ['queued', 'rendering', 'completed', 'failed', 'expired', 'deleted'];
-const pageSize = 50;
+const pageSize = 100;
 const rowHeightRem = 5.5;
 /** While there are no events. */
 const pollMs = 10_000;
@@ -26,6 +27,11 @@ const pagesPerSearch = 10;
 
 /** What was loaded is there again when one comes back from a capture. */
 let kept: { readonly key: string; readonly store: CaptureStore; readonly scrollY: number } | undefined;
+
+// Nothing of one account is kept for whoever signs in next.
+effect(() => {
+  if (sessions.key.value === undefined) kept = undefined;
+});
 
 function storeFor(status: CaptureStatus | undefined): { store: CaptureStore; scrollY: number } {
   const key = `${sessions.key.peek()?.secret} ${status}`;

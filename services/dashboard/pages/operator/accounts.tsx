@@ -172,7 +172,7 @@ async function changeSuspension({ id, name, suspended }: Account): Promise<void>
 const limits = [
   { name: 'tokenQuota', title: 'Tokens a month', min: 0, max: 1e12 },
   { name: 'ratePerMinute', title: 'Captures a minute', min: 1, max: 1e6 },
-  { name: 'burst', title: 'At once, before the rate applies', min: 1, max: 1e6 },
+  { name: 'burst', title: 'At once (burst)', min: 1, max: 1e6 },
   { name: 'maxInFlight', title: 'Waited for at a time', min: 1, max: 1e6 },
   { name: 'maxQueued', title: 'Queued in the background', min: 0, max: 1e7 },
 ] as const;
