@@ -1,5 +1,5 @@
 import { Admin } from './admin.ts';
-import { errorOf, errorOfResponse, RequestTimeoutError } from './errors.ts';
+import { CaptureFailedError, errorOfResponse, RequestTimeoutError } from './errors.ts';
 import {
   bodyOf,
   createRawClient,
@@ -90,7 +90,7 @@ export class Webcapture {
   readonly admin: Admin;
   readonly #transport: TransportOptions;
 
-  /** @throws TypeError if `url` is no http or https address */
+  /** @throws TypeError if `url` is no http or https address, or `apiKey` cannot be in a header */
   constructor({ url, apiKey, fetch, maxRetries, timeoutMs, userAgent }: WebcaptureOptions) {
     this.#transport = {
       fetch: fetch ?? ((input, init) => globalThis.fetch(input, init)),
@@ -98,6 +98,10 @@ export class Webcapture {
       timeoutMs: timeoutMs ?? defaultTimeoutMs,
     };
     const headers: Record<string, string> = {};
+    // fetch would put the key into its own message.
+    if (apiKey !== undefined && !/^[!-~]+$/.test(apiKey)) {
+      throw new TypeError('apiKey must be visible ASCII characters: look for spaces and line ends around it');
+    }
     if (apiKey !== undefined) headers['authorization'] = `Bearer ${apiKey}`;
     if (userAgent !== undefined) headers['user-agent'] = userAgent;
     this.raw = createRawClient(absoluteUrl(url), headers, this.#transport);
@@ -150,21 +154,26 @@ export class Webcapture {
    * as it was; `refresh.error` says why.
    *
    * @returns the capture as it ended: completed, expired or deleted
-   * @throws CaptureFailedError, or another error by its code, when the capture failed
+   * @throws CaptureFailedError when the capture failed, with the code of its error
    */
   async waitFor(uuid: string, { signal, timeoutMs, onState }: WaitOptions = {}): Promise<EndedCapture> {
-    const deadline = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs;
-    for (let pollMs = firstPollMs; ; pollMs = Math.min(maxPollMs, 1.5 * pollMs)) {
-      const state = await this.getCapture(uuid, { signal });
-      onState?.(state);
-      if ('error' in state) throw errorOf(state.error.code, state.error.message, { captureUuid: uuid });
-      if (hasEnded(state)) return state;
-      const leftMs = deadline - Date.now();
-      if (leftMs <= 0) {
-        const message = `The capture ${uuid} has not ended within ${timeoutMs} ms; it is ${state.status}.`;
-        throw new RequestTimeoutError('TIMEOUT', message, { captureUuid: uuid });
+    const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
+    const stop = AbortSignal.any([signal, deadline].filter((each) => each instanceof AbortSignal));
+    try {
+      for (let pollMs = firstPollMs; ; pollMs = Math.min(maxPollMs, 1.5 * pollMs)) {
+        const state = await this.getCapture(uuid, { signal: stop });
+        onState?.(state);
+        if (state.status === 'failed') {
+          const { code, message } = state.error;
+          throw new CaptureFailedError(code, message, { captureUuid: uuid });
+        }
+        if (hasEnded(state)) return state;
+        await sleep(pollMs, stop);
       }
-      await sleep(Math.min(pollMs, leftMs), signal);
+    } catch (error) {
+      if (deadline?.aborted !== true || error !== deadline.reason) throw error;
+      const message = `The capture ${uuid} has not ended within ${timeoutMs} ms.`;
+      throw new RequestTimeoutError('TIMEOUT', message, { captureUuid: uuid });
     }
   }
 

@@ -149,12 +149,6 @@ const retryableCodes: ReadonlySet<string> = new Set<ErrorCode | ClientErrorCode>
   'TIMEOUT',
 ]);
 
-/** The error for a code of the service; a code that this version does not know is a plain WebcaptureError. */
-export function errorOf(code: ErrorCode, message: string, details: ErrorDetails): WebcaptureError {
-  const Class = Object.hasOwn(classes, code) ? classes[code] : WebcaptureError;
-  return new Class(code, message, details);
-}
-
 /** The error that an answer stands for. `body` is what its JSON was parsed to, or its text. */
 export function errorOfResponse({ status, headers }: Response, body: unknown): WebcaptureError {
   const details = {
@@ -164,7 +158,11 @@ export function errorOfResponse({ status, headers }: Response, body: unknown): W
     captureUuid: headers.get('x-capture-uuid'),
   };
   const failure = failureOf(body);
-  if (failure !== null) return errorOf(failure.code, failure.message, details);
+  if (failure !== null) {
+    // A later version of the service may have codes that this one does not know.
+    const Class = Object.hasOwn(classes, failure.code) ? classes[failure.code] : WebcaptureError;
+    return new Class(failure.code, failure.message, details);
+  }
   const message = `The server answered with the status ${status}, but not with an error of webcapture. Check the url of the client.`;
   if (gatewayStatuses.has(status)) {
     return new ServiceUnavailableError('UNEXPECTED_RESPONSE', message, { ...details, retryable: true });

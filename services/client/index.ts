@@ -1,7 +1,22 @@
-export { Webcapture, type CaptureCallOptions, type WaitOptions, type WebcaptureOptions } from './client.ts';
 export type { Admin } from './admin.ts';
-export type { CallOptions, RawClient } from './requests.ts';
-export * from './errors.ts';
-export type * from './types.ts';
+export { Webcapture, type CaptureCallOptions, type WaitOptions, type WebcaptureOptions } from './client.ts';
+export {
+  AuthenticationError,
+  CaptureFailedError,
+  type ClientErrorCode,
+  ConflictError,
+  type ErrorCode,
+  NetworkError,
+  NotFoundError,
+  PermissionError,
+  QuotaExceededError,
+  RateLimitError,
+  RequestTimeoutError,
+  ServiceUnavailableError,
+  ValidationError,
+  WebcaptureError,
+} from './errors.ts';
 export type { paths } from './openapi.ts';
-export * from './webhooks.ts';
+export type { CallOptions, RawClient } from './requests.ts';
+export type * from './types.ts';
+export { verifyWebhook, type VerifyWebhookOptions, type WebhookHeaders, WebhookVerificationError } from './webhooks.ts';

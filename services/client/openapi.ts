@@ -268,7 +268,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List all accounts, newest first */
+        /**
+         * List all accounts, newest first
+         * @description Includes suspended accounts. The list ends when nextCursor is null.
+         */
         get: operations["listAccounts"];
         put?: never;
         /**
@@ -349,7 +352,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the status of the service */
+        /**
+         * Get the status of the service
+         * @description For status pages and monitoring: the worst status of all components, and each component. Needs no API key and has no envelope. Responds with 503 unless the service is operational.
+         */
         get: operations["getStatus"];
         put?: never;
         post?: never;
@@ -366,7 +372,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the status of the screenshot engine */
+        /**
+         * Get the status of the screenshot engine
+         * @description The component engine of GET /status: the renderers of all regions. Needs no API key and has no envelope. Responds with 503 unless the engine is operational.
+         */
         get: operations["getEngineStatus"];
         put?: never;
         post?: never;
@@ -403,7 +412,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get this OpenAPI document */
+        /**
+         * Get this OpenAPI document
+         * @description OpenAPI 3.1, for generators of clients and for tools. GET /docs shows it to people.
+         */
         get: operations["getOpenapi"];
         put?: never;
         post?: never;
@@ -572,9 +584,13 @@ export interface operations {
                 selector?: string;
                 /** @description CSS pixels of the page to show around the element of selector, as far as the page goes. */
                 elementPadding?: number;
+                /** @description CSS pixels from the top left corner of the page. */
                 "clip.x"?: number;
+                /** @description CSS pixels from the top left corner of the page. */
                 "clip.y"?: number;
+                /** @description CSS pixels. */
                 "clip.width"?: number;
+                /** @description CSS pixels. */
                 "clip.height"?: number;
                 /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
                 hide?: string[];
@@ -1120,9 +1136,13 @@ export interface operations {
                     elementPadding?: number;
                     /** @description Capture this rectangle in place of the viewport, in CSS pixels from the top left corner of the page. The capture fails if it reaches beyond the page. */
                     clip?: {
+                        /** @description CSS pixels from the top left corner of the page. */
                         x: number;
+                        /** @description CSS pixels from the top left corner of the page. */
                         y: number;
+                        /** @description CSS pixels. */
                         width: number;
+                        /** @description CSS pixels. */
                         height: number;
                     };
                     /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
@@ -1266,7 +1286,7 @@ export interface operations {
                              */
                             uuid: string;
                             /** @enum {string} */
-                            status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                            status: "completed" | "expired" | "deleted";
                             /** @description URL of the file. */
                             fileUrl: string;
                             /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
@@ -1737,9 +1757,13 @@ export interface operations {
                 selector?: string;
                 /** @description CSS pixels of the page to show around the element of selector, as far as the page goes. */
                 elementPadding?: number;
+                /** @description CSS pixels from the top left corner of the page. */
                 "clip.x"?: number;
+                /** @description CSS pixels from the top left corner of the page. */
                 "clip.y"?: number;
+                /** @description CSS pixels. */
                 "clip.width"?: number;
+                /** @description CSS pixels. */
                 "clip.height"?: number;
                 /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
                 hide?: string[];
@@ -1953,7 +1977,7 @@ export interface operations {
                                  */
                                 uuid: string;
                                 /** @enum {string} */
-                                status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                                status: "completed" | "expired" | "deleted";
                                 /** @description URL of the file. */
                                 fileUrl: string;
                                 /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
@@ -2425,7 +2449,7 @@ export interface operations {
                              */
                             uuid: string;
                             /** @enum {string} */
-                            status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                            status: "completed" | "expired" | "deleted";
                             /** @description URL of the file. */
                             fileUrl: string;
                             /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
@@ -2894,7 +2918,7 @@ export interface operations {
                              */
                             uuid: string;
                             /** @enum {string} */
-                            status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                            status: "completed" | "expired" | "deleted";
                             /** @description URL of the file. */
                             fileUrl: string;
                             /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
@@ -3384,7 +3408,7 @@ export interface operations {
                              */
                             uuid: string;
                             /** @enum {string} */
-                            status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                            status: "completed" | "expired" | "deleted";
                             /** @description URL of the file. */
                             fileUrl: string;
                             /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
@@ -6492,7 +6516,7 @@ export interface operations {
                          */
                         uuid: string;
                         /** @enum {string} */
-                        status: "queued" | "rendering" | "completed" | "failed" | "expired" | "deleted";
+                        status: "completed" | "expired" | "deleted";
                         /** @description URL of the file. */
                         fileUrl: string;
                         /** @description Whether the response is an equal capture that had completed earlier or was in progress. */

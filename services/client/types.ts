@@ -25,7 +25,7 @@ export type DeletedCapture = Exclude<Capture, CaptureResult | PendingCapture | F
 /** A capture that has ended, other than by a failure. */
 export type EndedCapture = CaptureResult | DeletedCapture;
 /** The states of a capture. */
-export type CaptureStatus = CaptureResult['status'];
+export type CaptureStatus = Capture['status'];
 
 /** One page of a list, newest first. The list ends when `nextCursor` is null. */
 export interface Page<T> {

@@ -3,7 +3,7 @@ import { defineConfig } from 'vite';
 /** Relative addresses, so that the dashboard works under any path that a proxy puts in front of it. */
 export default defineConfig({
   base: './',
-  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
   build: {
     target: 'es2023',
     // All that the first page needs is in one file; a polyfill for browsers that cannot preload modules is not worth its bytes.

@@ -72,7 +72,7 @@ export async function signIn(kind: Kind, given: string): Promise<void> {
   const secret = given.trim();
   const candidate = new Webcapture({ url: serviceUrl, apiKey: secret, maxRetries: 0 });
   try {
-    await (kind === 'key' ? candidate.getUsage() : candidate.admin.listAccounts());
+    await (kind === 'key' ? candidate.getUsage() : candidate.admin.listAccountsPage({ limit: 1 }));
   } catch (error) {
     // A key that may only capture is a key.
     const isForbidden = error instanceof WebcaptureError && error.status === 403;

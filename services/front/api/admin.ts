@@ -72,6 +72,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
       tags,
       security,
       summary: 'List all accounts, newest first',
+      description: 'Includes suspended accounts. The list ends when nextCursor is null.',
       querystring: pageQuerySchema,
       response: {
         200: successAnswer('One page of the list.', pageSchema(accountSchema), {

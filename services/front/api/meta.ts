@@ -61,6 +61,7 @@ export async function metaRoutes(app: FastifyInstance): Promise<void> {
       operationId: 'getOpenapi',
       tags: ['meta'],
       summary: 'Get this OpenAPI document',
+      description: 'OpenAPI 3.1, for generators of clients and for tools. GET /docs shows it to people.',
       response: { 200: plainAnswer('The OpenAPI 3.1 document of the API.', { type: 'object' }, documentExample) },
     },
     handler: async (_request, reply) =>
@@ -97,7 +98,9 @@ export function documentOptions(publicUrl: string): FastifyDynamicSwaggerOptions
         version: interfaceVersion,
         description:
           'Renders a web page, or supplied HTML, in a headless browser and returns a PNG, JPEG, WebP or PDF. Every JSON response, except those of the status endpoints and this document, is an envelope with the fields success, error and data.',
-        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+        // Of this installation: the software is the same elsewhere.
+        contact: { name: 'Operator of this service', url: `${publicUrl}/docs` },
+        license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
       },
       servers: [{ url: publicUrl }],
       tags: [

@@ -15,6 +15,8 @@ export function statusRoutes(app: FastifyInstance, status: { readonly view: () =
       operationId: 'getStatus',
       tags: ['status'],
       summary: 'Get the status of the service',
+      description:
+        'For status pages and monitoring: the worst status of all components, and each component. Needs no API key and has no envelope. Responds with 503 unless the service is operational.',
       response: {
         200: plainAnswer('The service is operational.', overallStatusSchema, {
           operational: example('Operational', statusExamples.operational),
@@ -31,6 +33,8 @@ export function statusRoutes(app: FastifyInstance, status: { readonly view: () =
       operationId: 'getEngineStatus',
       tags: ['status'],
       summary: 'Get the status of the screenshot engine',
+      description:
+        'The component engine of GET /status: the renderers of all regions. Needs no API key and has no envelope. Responds with 503 unless the engine is operational.',
       response: {
         200: plainAnswer('The engine is operational.', componentStatusSchema, {
           operational: example('Operational', engineUp),

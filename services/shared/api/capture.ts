@@ -123,7 +123,8 @@ export type CaptureStatus = (typeof captureStatuses)[number];
 /** The `data` of a completed capture: shapes A and B of the interface at once. */
 export const captureResultSchema = Type.Object({
   uuid: Type.String({ format: 'uuid', description: 'Identifier of the capture (UUIDv7).' }),
-  status: enumOf(captureStatuses),
+  // None of the other shapes has one of these, but for `deleted`: clients tell the shapes apart by it.
+  status: enumOf(['completed', 'expired', 'deleted']),
   fileUrl: Type.String({ description: 'URL of the file.' }),
   fromCache: Type.Boolean({
     description: 'Whether the response is an equal capture that had completed earlier or was in progress.',

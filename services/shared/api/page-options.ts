@@ -43,8 +43,12 @@ export type WaitFor = Static<typeof waitForSchema>;
 
 /** No picture has more pixels on a side. */
 const maxClipSide = 100_000;
-const position = Type.Integer({ minimum: 0, maximum: maxClipSide });
-const side = Type.Integer({ minimum: 1, maximum: maxClipSide });
+const position = Type.Integer({
+  minimum: 0,
+  maximum: maxClipSide,
+  description: 'CSS pixels from the top left corner of the page.',
+});
+const side = Type.Integer({ minimum: 1, maximum: maxClipSide, description: 'CSS pixels.' });
 
 const clipSchema = closed(
   { x: position, y: position, width: side, height: side },

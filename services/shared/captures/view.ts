@@ -46,9 +46,10 @@ export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: 
   const { outcome } = record;
   if (outcome === undefined) throw new TypeError(`the record of ${record.uuid} has no outcome`);
   const { mimeType, fileSizeBytes, width, height, capturedAt } = outcome;
+  const status = statusOf(record, now);
   return {
     uuid: record.uuid,
-    status: statusOf(record, now),
+    status: status === 'expired' || status === 'deleted' ? status : 'completed',
     fileUrl: fileUrl(record, cdnUrl),
     fromCache: fromCacheMs !== undefined,
     tokenCost: fromCacheMs === undefined ? record.tokenCost : 0,

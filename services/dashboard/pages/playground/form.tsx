@@ -6,7 +6,8 @@ import { FormContext } from './field-parts.tsx';
 import { Field } from './fields.tsx';
 import { PresetBar } from './presets.tsx';
 import { body, forgetRefusal, html, refusals, setOption, source, url } from './request.ts';
-import { type CaptureDocument, type Group, groupFields, isFound, valueAt } from './schema.ts';
+import type { CaptureDocument } from './document.ts';
+import { type Group, groupFields, isFound, valueAt } from './schema.ts';
 
 /** Every option of POST /capture, as the OpenAPI document has them. */
 export function RequestForm({

@@ -10,7 +10,8 @@ import { body, html, refusals, source, url, wholeRequest } from './request.ts';
 import { ResultPanel } from './result.tsx';
 import { run, start } from './run.ts';
 import { Samples } from './samples.tsx';
-import { type CaptureDocument, loadDocument, messagesByField } from './schema.ts';
+import { type CaptureDocument, loadDocument } from './document.ts';
+import { messagesByField } from './schema.ts';
 
 /** Fill in, run, look, copy. */
 export function PlaygroundPage() {

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { confirm, Dialog } from '../../widgets/dialog.tsx';
 import { toast } from '../../widgets/toast.tsx';
 import { body, keepPreset, presets, removePreset, replaceRequest } from './request.ts';
-import type { CaptureDocument } from './schema.ts';
+import type { CaptureDocument } from './document.ts';
 
 /** Examples of the document, presets of this browser, and a button that clears all options. */
 export function PresetBar({ document: { examples, schema } }: { readonly document: CaptureDocument }) {

@@ -1,5 +1,4 @@
 import { Validator, type Schema } from '@cfworker/json-schema';
-import { serviceUrl } from '../../shell/session.ts';
 
 /** What the form reads of a JSON schema of the OpenAPI document. */
 export interface OptionSchema {
@@ -29,38 +28,6 @@ export type Body = Readonly<Record<string, unknown>>;
 export type Path = readonly (string | number)[];
 
 export const pathKey = (path: Path) => path.join('.');
-
-export interface Example {
-  readonly summary: string;
-  readonly value: Body;
-}
-
-/** What the document says of POST /capture. */
-export interface CaptureDocument {
-  readonly schema: OptionSchema;
-  readonly examples: readonly Example[];
-  readonly validate: (body: Body) => ReadonlyMap<string, string>;
-}
-
-/** Reads the OpenAPI document of the service that this dashboard belongs to. */
-export async function loadDocument(signal: AbortSignal): Promise<CaptureDocument> {
-  const response = await fetch(`${serviceUrl}/openapi.json`, { signal });
-  if (!response.ok) throw new Error(`The description of the API could not be loaded (status ${response.status}).`);
-  const document = (await response.json()) as {
-    paths: Record<
-      string,
-      {
-        post?: {
-          requestBody?: { content?: Record<string, { schema: OptionSchema; examples?: Record<string, Example> }> };
-        };
-      }
-    >;
-  };
-  const content = document.paths['/capture']?.post?.requestBody?.content?.['application/json'];
-  if (content === undefined) throw new Error('The description of the API has no POST /capture.');
-  const { schema, examples } = content;
-  return { schema, examples: Object.values(examples ?? {}), validate: validatorOf(schema) };
-}
 
 /** Groups of the form, in order, by the names of the fields in them. A field that none names stands in the last group. */
 const groups: readonly (readonly [title: string, fields: readonly string[]])[] = [
@@ -146,7 +113,7 @@ export function rule(schema: OptionSchema): string {
 }
 
 /** Checks a body by the schema that the service validates with; the messages stand under the keys of their paths. */
-function validatorOf(schema: OptionSchema): (body: Body) => ReadonlyMap<string, string> {
+export function validatorOf(schema: OptionSchema): (body: Body) => ReadonlyMap<string, string> {
   // It interprets the schema: the policy of the page allows no code that is made of text.
   const validator = new Validator(schema as Schema, '2020-12', false);
   return (body) => {

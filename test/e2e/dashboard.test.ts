@@ -1,0 +1,271 @@
+import { createServer, request as httpRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { NewKeyView } from '@webcapture/shared/api/api-key.ts';
+import { expectAccessible, useDashboard } from '../harness/dashboard.ts';
+import { useFleet, useSite } from '../harness/use.ts';
+
+const adminToken = 'the-admin-token-of-this-fleet';
+const fleet = useFleet({ slots: 2, env: { WEBCAPTURE_ADMIN_TOKEN: adminToken } });
+const site = useSite();
+const open = useDashboard(fleet);
+
+/** As the holder of the fleet's account. */
+async function call<T>(method: string, path: string, body?: object): Promise<T> {
+  const response = await fetch(fleet().url + path, {
+    method,
+    headers: { authorization: `Bearer ${fleet().key}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return ((await response.json()) as { data: T }).data;
+}
+
+const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name });
+const report = (page: Page) => page.getByRole('region', { name: 'Report' });
+
+async function writeHtml(page: Page, html: string): Promise<void> {
+  await page.getByRole('button', { name: 'HTML' }).click();
+  await page.getByRole('textbox', { name: 'HTML' }).fill(html);
+}
+
+describe('signing in', () => {
+  test('an unknown key is refused in words, a good one opens the playground and stays out of every address', async () => {
+    const { page, troubles } = await open();
+    const addresses: string[] = [];
+    page.on('request', (request) => addresses.push(request.url()));
+    await page.getByLabel('API key').fill('wc_live_this-key-does-not-exist');
+    await page.keyboard.press('Enter');
+    await page.getByText('This key does not exist.').waitFor();
+
+    await page.getByLabel('API key').fill(fleet().key);
+    await page.keyboard.press('Enter');
+    await heading(page, 'Playground').waitFor();
+    await page.getByLabel('Address', { exact: true }).waitFor();
+    expect([page.url(), ...addresses].filter((address) => address.includes(fleet().key))).toEqual([]);
+    expect(await page.evaluate(() => Object.values(localStorage).join())).not.toContain(fleet().key);
+    // Another origin would be a third party.
+    expect(addresses.filter((address) => !address.startsWith(fleet().url))).toEqual([]);
+
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await heading(page, 'Sign in').waitFor();
+    expect(await page.evaluate(() => Object.values(sessionStorage).join())).not.toContain(fleet().key);
+    expect(troubles).toEqual([]);
+  });
+
+  test('a key that is revoked while the page is open leads back, with the reason', async () => {
+    const { id, key } = await call<NewKeyView>('POST', '/keys', { name: 'short-lived', scopes: ['capture', 'read'] });
+    const { page } = await open({ key });
+    await writeHtml(page, '<h1>Hello</h1>');
+    await call('DELETE', `/keys/${id}`);
+    await page.keyboard.press('Control+Enter');
+    await page.getByText(/You were signed out\. .*revoked/).waitFor();
+    expect(await heading(page, 'Sign in').isVisible()).toBe(true);
+    // The next one to sign in does not find what this one has written.
+    await page.getByLabel('API key').fill(fleet().key);
+    await page.keyboard.press('Enter');
+    expect(await page.getByLabel('Address', { exact: true }).inputValue()).toBe('');
+  });
+
+  test('the operator signs in apart from that', async () => {
+    const { page } = await open({ route: '#/operator' });
+    await page.getByLabel('Admin token').fill('not-the-admin-token');
+    await page.keyboard.press('Enter');
+    await page.getByText('This is not the admin token.').waitFor();
+    await page.getByLabel('Admin token').fill(adminToken);
+    await page.keyboard.press('Enter');
+    await heading(page, 'Operator').waitFor();
+    await page.getByRole('link', { name: 'Playground' }).click();
+    await heading(page, 'Sign in').waitFor();
+  });
+});
+
+describe('the playground', () => {
+  test('makes a picture, says how it went, and shows the request without the key', async () => {
+    const { page, troubles } = await open({ key: fleet().key });
+    await page.getByLabel('Address', { exact: true }).fill(site().url('/colour', { c: '00ff00' }));
+    await page.keyboard.press('Control+Enter');
+    await report(page).getByText('The page answered with status 200.').waitFor();
+    const picture = page.getByRole('img', { name: /^Capture of/ });
+    await expect.poll(() => picture.evaluate((image) => Number(Reflect.get(image, 'naturalWidth')))).toBe(1280);
+    await page.getByRole('button', { name: '1:1' }).click();
+    expect((await picture.boundingBox())?.width).toBe(1280);
+
+    for (const language of ['curl', 'TypeScript', 'Python', 'Command line']) {
+      await page.getByRole('tab', { name: language }).click();
+      const code = await page.getByRole('tabpanel').textContent();
+      expect(code).toContain('c=00ff00');
+      expect(code).toContain('WEBCAPTURE_API_KEY');
+      expect(code).not.toContain(fleet().key);
+    }
+    const file = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download' }).click();
+    expect((await file).suggestedFilename()).toMatch(/\.png$/);
+    expect(troubles).toEqual([]);
+  });
+
+  test('follows a capture in the background, and signs a link that works', async () => {
+    const { page, troubles } = await open({ key: fleet().key });
+    await page.getByLabel('Address', { exact: true }).fill(site().url('/text'));
+    await page.getByLabel('Search the options').fill('queue the capture');
+    await page.getByRole('checkbox', { name: 'Background' }).check();
+    await page.keyboard.press('Control+Enter');
+    await report(page).waitFor();
+
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await page.getByRole('tab', { name: 'Link' }).click();
+    await page.getByRole('button', { name: 'Make a key for links' }).click();
+    await page.getByRole('button', { name: 'Make', exact: true }).click();
+    const link = (await page.getByRole('tabpanel').locator('pre').textContent()) ?? '';
+    const answer = await fetch(link);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png']);
+    expect(troubles).toEqual([]);
+  });
+
+  test('says at the field what is wrong with it: by the schema at once, else in the words of the service', async () => {
+    const { page, troubles } = await open({ key: fleet().key });
+    await writeHtml(page, '<h1>Hello</h1>');
+    let captures = 0;
+    page.on('request', (request) => (captures += Number(request.url().endsWith('/capture'))));
+    await page.getByLabel('Search the options').fill('viewport');
+    const width = page.getByRole('group', { name: 'Viewport' }).getByLabel('Width');
+    await width.fill('3');
+    await expect.poll(() => width.getAttribute('aria-invalid')).toBe('true');
+    await page.getByText('must be a whole number from 16 to 7680').waitFor();
+    await page.keyboard.press('Control+Enter');
+    expect(captures).toBe(0);
+
+    await width.fill('');
+    await page.getByLabel('Search the options').fill('locale');
+    await page.getByLabel('Locale').fill('no-such-language-tag');
+    await page.keyboard.press('Control+Enter');
+    await page.locator('.field-error', { hasText: /must be a language tag/ }).waitFor();
+    expect(captures).toBe(1);
+    // Nothing that was not touched is sent.
+    expect(await page.getByRole('tabpanel').textContent()).not.toContain('viewport');
+    expect(troubles).toEqual([]);
+  });
+
+  test('shows hostile titles and addresses as the text that they are', async () => {
+    const { page, troubles } = await open({ key: fleet().key });
+    const title = '<img src=x onerror=alert(1)>\u202Egnp.exe</title><script>alert(2)</script>';
+    await writeHtml(
+      page,
+      `<script>document.title = ${JSON.stringify(title).replaceAll('<', String.raw`\u003c`)}</script>`,
+    );
+    await page.keyboard.press('Control+Enter');
+    await report(page).getByText('<img src=x onerror=alert(1)>').waitFor();
+    expect(await page.locator('main img[src="x"], main script').count()).toBe(0);
+    // Code that is copied has no marks that show it in another order.
+    await page.getByRole('button', { name: 'Address' }).click();
+    await page.getByLabel('Address', { exact: true }).fill("https://example.com/'\u202Egnp");
+    expect(await page.getByRole('tabpanel').textContent()).toContain(String.raw`\u202egnp`);
+    expect(troubles).toEqual([]);
+  });
+
+  test('recovers by itself when the service does not answer', async () => {
+    const { page } = await open({ key: fleet().key, route: '#/keys' });
+    await heading(page, 'Keys').waitFor();
+    await page.context().setOffline(true);
+    await page.getByRole('link', { name: 'Playground' }).click();
+    await page.getByRole('alert').waitFor();
+    await page.context().setOffline(false);
+    await page.getByLabel('Address', { exact: true }).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+});
+
+describe('for everybody', () => {
+  test('all of it works by keyboard alone', async () => {
+    const { page } = await open();
+    await page.keyboard.type(fleet().key);
+    await page.keyboard.press('Enter');
+    await heading(page, 'Playground').waitFor();
+    const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '');
+    const tabTo = async (text: string) => {
+      for (let count = 0; count < 40 && (await focused()) !== text; count++) await page.keyboard.press('Tab');
+      expect(await focused()).toBe(text);
+    };
+    await page.evaluate(() => (document.activeElement as { blur?: () => void } | null)?.blur?.());
+    await tabTo('Usage');
+    await page.keyboard.press('Enter');
+    await heading(page, 'Usage').waitFor();
+    // What is read out next is the new page.
+    await expect.poll(focused).toBe('Usage');
+
+    await page.goto(`${fleet().url}/dashboard/#/playground`);
+    await writeHtml(page, '<p>Hello');
+    const editor = page.getByRole('textbox', { name: 'HTML' });
+    await editor.press('End');
+    await editor.press('Tab');
+    expect(await editor.inputValue()).toBe('<p>Hello  ');
+    // Escape lets the Tab key leave again.
+    await editor.press('Escape');
+    await editor.press('Tab');
+    expect(await editor.evaluate((element) => element === document.activeElement)).toBe(false);
+  });
+
+  test.each(['playground', 'captures', 'usage', 'keys', 'webhooks', 'operator'])(
+    'axe finds nothing serious on #/%s, light and dark',
+    async (name) => {
+      for (const isDark of [false, true]) {
+        const { page } = await open({ key: fleet().key, adminToken, route: `#/${name}`, isDark });
+        await heading(page, name.charAt(0).toUpperCase() + name.slice(1)).waitFor();
+        await page.waitForLoadState('networkidle');
+        if (name === 'playground') {
+          await writeHtml(page, '<h1>Hello</h1>');
+          await page.keyboard.press('Control+Enter');
+          await report(page).waitFor();
+          await page
+            .locator('.option-group')
+            .evaluateAll((all) => all.forEach((each) => each.setAttribute('open', '')));
+        }
+        await expectAccessible(page);
+        await page.context().close();
+      }
+    },
+  );
+
+  test('the sign-in page is accessible, too, and fits a phone', async () => {
+    const { page } = await open({ isPhone: true });
+    await heading(page, 'Sign in').waitFor();
+    await expectAccessible(page);
+    const { page: signedIn } = await open({ key: fleet().key, isPhone: true });
+    await signedIn.getByRole('button', { name: 'Menu' }).click();
+    await signedIn.getByRole('link', { name: 'Captures' }).click();
+    await heading(signedIn, 'Captures').waitFor();
+    for (const each of [page, signedIn]) {
+      expect(await each.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+    }
+  });
+});
+
+describe('behind a proxy that adds a path', () => {
+  let proxy: Server;
+  beforeAll(async () => {
+    const prefix = '/tools/webcapture';
+    proxy = createServer((incoming, outgoing) => {
+      const { url = '', method, headers } = incoming;
+      if (!url.startsWith(`${prefix}/`)) return void outgoing.writeHead(404).end();
+      const inner = httpRequest(fleet().url + url.slice(prefix.length), { method, headers }, (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(outgoing);
+      });
+      incoming.pipe(inner);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(() => new Promise((resolve) => proxy.close(resolve)));
+
+  test('it is found without the slash, and asks the service under that path', async () => {
+    const base = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/tools/webcapture`;
+    const { page, troubles } = await open({ key: fleet().key, base });
+    await page.goto(`${base}/dashboard`);
+    await writeHtml(page, '<h1>Hello</h1>');
+    await page.keyboard.press('Control+Enter');
+    await report(page).waitFor();
+    expect(page.url()).toBe(`${base}/dashboard/`);
+    expect(await page.getByRole('tabpanel').textContent()).toContain(`${base}/capture`);
+    expect(troubles).toEqual([]);
+  });
+});

@@ -1,0 +1,27 @@
+// A program of a user: package.test.ts runs it with the published package in a project of its own.
+import { type Capture, ValidationError, Webcapture } from '@webcapture/client';
+
+// An empty project has no types of Node.
+declare const process: { argv: string[]; stdout: { write(text: string): void } };
+
+const [url = '', apiKey = ''] = process.argv.slice(2);
+const client = new Webcapture({ url, apiKey });
+
+/** The states are told apart by their status. */
+function describe(capture: Capture): string {
+  switch (capture.status) {
+    case 'failed':
+      return capture.error.code;
+    case 'queued':
+    case 'rendering':
+      return `accepted at ${capture.acceptedAt}`;
+    default:
+      return `${capture.status} ${capture.metadata.format}`;
+  }
+}
+
+const { uuid } = await client.capture({ url: 'https://example.com/', format: 'webp' });
+// @ts-expect-error: there is no such format
+const refused: unknown = await client.capture({ url: 'https://example.com/', format: 'gif' }).catch((error) => error);
+const isRefused = refused instanceof ValidationError && refused.code === 'VALIDATION_ERROR';
+process.stdout.write(JSON.stringify([describe(await client.getCapture(uuid)), isRefused]));

@@ -1,0 +1,75 @@
+import { gzipSync } from 'node:zlib';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { builtDashboard } from '../../../services/front/api/dashboard.ts';
+import { buildAppAlone } from './app-alone.ts';
+
+let app: FastifyInstance;
+beforeAll(async () => {
+  app = await buildAppAlone({ dashboardFolder: builtDashboard });
+});
+afterAll(() => app.close());
+
+const get = (url: string, headers: Record<string, string> = {}) => app.inject({ method: 'GET', url, headers });
+
+/** The files that the page loads at once. */
+async function assetsOf(): Promise<string[]> {
+  const { body } = await get('/dashboard/');
+  return [...body.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, path]) => `/dashboard/${path}`);
+}
+
+test('the page is sent fresh, its assets for ever, under a policy that lets it load nothing else', async () => {
+  const page = await get('/dashboard/');
+  expect(page.statusCode).toBe(200);
+  expect(page.headers).toMatchObject({
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-cache',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy':
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data: https://cdn.test; connect-src 'self' https://cdn.test; frame-ancestors 'none'; form-action 'none'; base-uri 'none'",
+  });
+  const assets = (await assetsOf()).filter((path) => path.includes('/assets/'));
+  expect(assets.map((path) => path.replace(/^.*\./, '')).toSorted()).toEqual(['css', 'js']);
+  for (const path of assets) {
+    const answer = await get(path, { 'accept-encoding': 'br' });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers).toMatchObject({
+      'cache-control': 'public, max-age=31536000, immutable',
+      'content-encoding': 'br',
+      vary: 'accept-encoding',
+    });
+  }
+});
+
+test('without the slash it leads there by a relative address, so that a proxy may add a path', async () => {
+  const { statusCode, headers } = await get('/dashboard');
+  expect([statusCode, headers.location]).toEqual([302, 'dashboard/']);
+});
+
+test('what is not there is not found, outside of the folder as inside', async () => {
+  for (const path of [
+    '/dashboard/nothing.js',
+    '/dashboard/assets/',
+    '/dashboard/..%2f..%2fpackage.json',
+    '/dashboard/%00',
+  ]) {
+    expect((await get(path)).statusCode, path).toBeGreaterThanOrEqual(400);
+    expect((await get(path)).statusCode, path).toBeLessThan(500);
+  }
+  expect((await app.inject({ method: 'POST', url: '/dashboard/' })).statusCode).toBe(405);
+});
+
+test('all that the first page loads has less than 150 KB compressed', async () => {
+  const files = await Promise.all(['/dashboard/', ...(await assetsOf())].map((path) => get(path)));
+  expect(files.map(({ statusCode }) => statusCode)).toEqual(files.map(() => 200));
+  const bytes = files.reduce((sum, { rawPayload }) => sum + gzipSync(rawPayload).length, 0);
+  expect(bytes).toBeLessThan(150_000);
+});
+
+test('where nobody has built it, a page says how', async () => {
+  await using empty = await buildAppAlone();
+  const { statusCode, headers, body } = await empty.inject('/dashboard/');
+  expect([statusCode, headers['content-type']]).toEqual([404, 'text/plain; charset=utf-8']);
+  expect(body).toContain('npm run dashboard');
+});
