@@ -40,7 +40,8 @@ afterEach(async () => {
   const all = opened;
   opened = [];
   await Promise.all(all.map(({ page }) => page.context().close()));
-  expect(all.flatMap(({ troubles }) => troubles)).toEqual([]);
+  const troubles = all.flatMap((dashboard) => dashboard.troubles);
+  if (troubles.length > 0) throw new Error(`the dashboard had troubles:\n${troubles.join('\n')}`);
 });
 
 async function open(route: string, visitor: OpenOptions = { key: fleet().key }): Promise<Page> {

@@ -12,7 +12,7 @@ import { SecretDialog } from '../widgets/secret-dialog.tsx';
 import { Empty, Loaded } from '../widgets/states.tsx';
 import { Ago, Time } from '../widgets/time.tsx';
 import { toast } from '../widgets/toast.tsx';
-import { KeyFields, keyBodyOf } from './key-fields.tsx';
+import { KeyFields, keyBodyOf } from './keys/key-fields.tsx';
 
 type Step =
   | { readonly kind: 'create' }

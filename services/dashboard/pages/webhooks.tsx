@@ -6,7 +6,7 @@ import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
 import { client } from '../shell/session.ts';
 import { CopyButton } from '../widgets/copy-button.tsx';
-import { FormDialog, GraceField, graceSecondsOf } from '../widgets/form-dialog.tsx';
+import { FormDialog, GraceField, graceSecondsOf, textOf } from '../widgets/form-dialog.tsx';
 import { ErrorState, Loaded } from '../widgets/states.tsx';
 import { Time } from '../widgets/time.tsx';
 import { toast } from '../widgets/toast.tsx';
@@ -146,7 +146,7 @@ function TestCard({ onSent }: { readonly onSent: () => void }) {
         class="card-body test-form"
         onSubmit={(event) => {
           event.preventDefault();
-          void send(String(new FormData(event.currentTarget).get('url')));
+          void send(textOf(new FormData(event.currentTarget), 'url'));
         }}
       >
         <label class="field">

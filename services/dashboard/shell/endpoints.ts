@@ -1,4 +1,4 @@
-import { errorOfResponse } from '@webcapture/client';
+import { type ErrorCode, WebcaptureError } from '@webcapture/client';
 import { client, type Kind, serviceUrl, sessions } from './session.ts';
 
 interface Latencies {
@@ -143,7 +143,7 @@ export async function getThumbnail(uuid: string, width: number, signal: AbortSig
     const response = await fetch(url, { headers, cache: 'no-cache', signal });
     if (response.ok) return response.blob();
     if (response.status === 404) return null;
-    if (response.status !== 429 || attempt === 2) throw errorOfResponse(response, await response.json());
+    if (response.status !== 429 || attempt === 2) throw errorOf(response, await response.json().catch(() => null));
     await new Promise((resolve) => setTimeout(resolve, 1000 * Number(response.headers.get('retry-after') ?? 1)));
   }
 }
@@ -160,6 +160,19 @@ async function data<T>(kind: Kind, method: 'GET' | 'POST', path: string, call: C
   return envelope.data;
 }
 
+function errorOf({ status, headers }: Response, body: unknown): WebcaptureError {
+  const { error } = (body ?? {}) as { error?: { code?: ErrorCode; message?: string } };
+  const seconds = Number(headers.get('retry-after'));
+  const details = {
+    status,
+    requestId: headers.get('x-request-id'),
+    retryAfterMs: seconds > 0 ? seconds * 1000 : null,
+  };
+  if (error?.code !== undefined) return new WebcaptureError(error.code, error.message ?? '', details);
+  const message = `A proxy answered with the status ${status} in place of the service.`;
+  return new WebcaptureError('UNEXPECTED_RESPONSE', message, { ...details, retryable: status >= 500 });
+}
+
 /** Endpoints that the types of the client do not have yet. */
 async function answer(kind: Kind, method: 'GET' | 'POST', path: string, call: Call): Promise<unknown> {
   const raw = client(kind).raw as unknown as Record<
@@ -167,6 +180,6 @@ async function answer(kind: Kind, method: 'GET' | 'POST', path: string, call: Ca
     (path: string, call: Call) => Promise<{ data?: unknown; error?: unknown; response: Response }>
   >;
   const { data: found, error, response } = await raw[method](path, call);
-  if (found === undefined) throw errorOfResponse(response, error);
+  if (found === undefined) throw errorOf(response, error);
   return found;
 }

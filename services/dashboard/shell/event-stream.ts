@@ -9,7 +9,7 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-export interface StreamProblem {
+interface StreamProblem {
   readonly code: string;
   readonly message: string;
 }

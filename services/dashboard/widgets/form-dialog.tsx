@@ -56,7 +56,7 @@ export function FormDialog({
   );
 }
 
-export interface Choice {
+interface Choice {
   readonly value: string;
   readonly title: string;
 }
@@ -85,3 +85,9 @@ export function GraceField({ label, initial }: { readonly label: string; readonl
 }
 
 export const graceSecondsOf = (data: FormData) => Number(data.get('graceSeconds'));
+
+/** What was typed into a field, without the spaces around it. */
+export function textOf(data: FormData, name: string): string {
+  const value = data.get(name);
+  return typeof value === 'string' ? value.trim() : '';
+}

@@ -18,7 +18,8 @@ function picture(width: number, height: number, colorAt: (x: number, y: number) 
   return { width, height, data };
 }
 
-const pixel = ({ data, width }: Pixels, x: number, y: number) => [...data.subarray((y * width + x) * 4).slice(0, 3)];
+const pixel = ({ data, width }: Pixels, x: number, y: number) =>
+  Array.from(data.subarray((y * width + x) * 4).slice(0, 3));
 
 test('equal pictures do not differ', () => {
   expect(differenceOf(picture(10, 10), picture(10, 10), 0.1)).toMatchObject({ changedPixels: 0, changedShare: 0 });

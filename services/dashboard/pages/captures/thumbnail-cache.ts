@@ -1,5 +1,5 @@
 /** Loads a picture; null when there is none and never will be. */
-export type LoadPicture = (uuid: string, signal: AbortSignal) => Promise<Blob | null>;
+type LoadPicture = (uuid: string, signal: AbortSignal) => Promise<Blob | null>;
 
 export interface ThumbnailCacheOptions {
   readonly load: LoadPicture;

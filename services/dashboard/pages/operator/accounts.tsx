@@ -7,13 +7,13 @@ import { type Column, DataTable } from '../../widgets/data-table.tsx';
 import { confirm } from '../../widgets/dialog.tsx';
 import { Badge } from '../../widgets/figures.tsx';
 import { ForeignText } from '../../widgets/foreign-text.tsx';
-import { FormDialog } from '../../widgets/form-dialog.tsx';
+import { FormDialog, textOf } from '../../widgets/form-dialog.tsx';
 import { SecretDialog } from '../../widgets/secret-dialog.tsx';
 import { Loaded } from '../../widgets/states.tsx';
 import { Ago } from '../../widgets/time.tsx';
 import { toast } from '../../widgets/toast.tsx';
 import { errorInWords } from '../../shell/errors.ts';
-import { KeyFields, keyBodyOf } from '../key-fields.tsx';
+import { KeyFields, keyBodyOf } from '../keys/key-fields.tsx';
 
 type Step =
   | { readonly kind: 'create' | 'revoke' }
@@ -219,11 +219,11 @@ function AccountFields({ account }: { readonly account?: Account }) {
 /** What the fields hold; limits that were left empty are the operator's defaults. */
 function accountBodyOf(data: FormData): CreateAccount {
   const given = limits.flatMap(({ name }) => {
-    const value = String(data.get(name) ?? '').trim();
+    const value = textOf(data, name);
     return value === '' ? [] : [[name, Number(value)] as const];
   });
   return {
-    name: String(data.get('name')).trim(),
+    name: textOf(data, 'name'),
     isolation: data.get('isolation') === 'browser' ? 'browser' : 'context',
     ...Object.fromEntries(given),
   };
@@ -300,7 +300,7 @@ function StepDialog({
           isDangerous
           onClose={close}
           onSubmit={async (data) => {
-            await admin().revokeKey(String(data.get('id')).trim(), { cascade: data.has('cascade') });
+            await admin().revokeKey(textOf(data, 'id'), { cascade: data.has('cascade') });
             toast('The key was revoked.');
             onDone();
           }}

@@ -1,4 +1,5 @@
 import type { CreateKey } from '@webcapture/client';
+import { textOf } from '../../widgets/form-dialog.tsx';
 
 type Scope = NonNullable<CreateKey['scopes']>[number];
 
@@ -42,10 +43,10 @@ const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString().slice(0, 
 
 /** What the fields hold, as the body of the request. */
 export function keyBodyOf(data: FormData): CreateKey {
-  const chosen = data.getAll('scopes').map(String);
-  const expires = String(data.get('expires') ?? '');
+  const chosen = data.getAll('scopes');
+  const expires = textOf(data, 'expires');
   return {
-    name: String(data.get('name')).trim(),
+    name: textOf(data, 'name'),
     scopes: scopes.map(({ name }) => name).filter((name) => chosen.includes(name)),
     ...(expires === '' ? {} : { expiresAt: `${expires}T23:59:59Z` }),
   };
