@@ -62,9 +62,8 @@ export function Deliveries({
 function Answer({ status, error, durationMs }: Delivery) {
   return (
     <>
-      {status !== null && <span>HTTP {status} </span>}
-      {error !== null && <ForeignText text={error} max={80} />}
-      {durationMs !== null && <span class="muted"> {formatDuration(durationMs)}</span>}
+      {status === null ? <ForeignText text={error ?? ''} max={80} /> : `HTTP ${status}`}
+      {durationMs !== null && <span class="muted no-wrap"> {formatDuration(durationMs)}</span>}
     </>
   );
 }

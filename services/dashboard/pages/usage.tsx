@@ -202,7 +202,12 @@ const counts = [
 ];
 
 const dayColumns: readonly Column<UsageDay>[] = [
-  { key: 'date', title: 'Day (UTC)', sortBy: ({ date }) => date, render: ({ date }) => date },
+  {
+    key: 'date',
+    title: 'Day (UTC)',
+    sortBy: ({ date }) => date,
+    render: ({ date }) => <time dateTime={date}>{date}</time>,
+  },
   ...counts,
   {
     key: 'latency',

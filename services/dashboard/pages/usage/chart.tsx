@@ -83,7 +83,11 @@ function optionsFor(Plot: typeof uPlot, { series, kind, format, width }: Look): 
     height,
     tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     cursor: { drag: { x: false, y: false } },
-    scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    // Half a day on both sides, or the first and the last bar are cut.
+    scales: {
+      x: { range: (_, min, max) => [min - 43_200, max + 43_200] },
+      y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
+    },
     axes: [
       { stroke: text, grid: { show: false }, ticks: grid, space: 60, values: (_, splits) => splits.map(formatDay) },
       { stroke: text, grid, ticks: grid, size: 64, values: (_, splits) => splits.map(format) },
