@@ -1,5 +1,386 @@
+import type { Capture, CaptureResult } from '@webcapture/client';
+import { useEffect, useState } from 'preact/hooks';
+import { errorInWords } from '../shell/errors.ts';
+import { formatBytes, formatDuration } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
+import { type Query, useQuery } from '../shell/query.ts';
+import { linkTo } from '../shell/routes.ts';
+import { client } from '../shell/session.ts';
+import { DataTable, type Column } from '../widgets/data-table.tsx';
+import { confirm } from '../widgets/dialog.tsx';
+import { Badge, Bar } from '../widgets/figures.tsx';
+import { Findings } from '../widgets/findings.tsx';
+import { Empty, Loaded, Loading } from '../widgets/states.tsx';
+import { toast } from '../widgets/toast.tsx';
+import { type CaptureHistory, getCaptureHistory, type Refresh } from '../shell/endpoints.ts';
+import './captures/captures.css';
+import { BlobImage } from './captures/blob-image.tsx';
+import { Comparison } from './captures/comparison.tsx';
+import { Facts } from './captures/facts.tsx';
+import { type Pictures, usePictures } from './captures/picture.ts';
+import { StatusBadge } from './captures/status-badge.tsx';
+import { Deliveries, Redeliver } from './deliveries.tsx';
+import { findingsOf, timingsOf } from './playground/report.ts';
+import { neutralText, truncated } from '../widgets/foreign.ts';
+import { ForeignText } from '../widgets/foreign-text.tsx';
+import { LiveMark } from '../widgets/live-mark.tsx';
+import { useEvents } from '../shell/events.ts';
+import { Ago } from '../widgets/time.tsx';
 
+/** While there are no events and something is under way. */
+const pollMs = 3000;
+
+/** One capture: its picture, what is known of it, and what has become of it. */
 export function CapturePage({ uuid }: { readonly uuid: string }) {
-  return <Page title="Capture" lead={uuid} />;
+  const [isPolling, setPolling] = useState(false);
+  const capture = useQuery(async (signal) => client().getCapture(uuid, { signal }), [uuid], {
+    everyMs: isPolling ? pollMs : undefined,
+  });
+  const history = useQuery((signal) => getCaptureHistory(uuid, signal), [uuid]);
+  const reload = () => {
+    capture.reload();
+    history.reload();
+  };
+  const state = useEvents('key', (_, data) => {
+    if ((data as { uuid: string }).uuid === uuid) reload();
+  });
+  const isLive = state.kind === 'live';
+  const isUnderWay = capture.data !== undefined && isPending(capture.data);
+  useEffect(() => setPolling(!isLive && isUnderWay), [isLive, isUnderWay]);
+  useEffect(() => {
+    if (!isUnderWay) history.reload();
+  }, [isUnderWay]);
+
+  const result = capture.data !== undefined && 'report' in capture.data ? capture.data : undefined;
+  const hasPicture = result?.status === 'completed' && result.metadata.format !== 'pdf';
+  const pictures = usePictures(hasPicture ? result : undefined);
+  return (
+    <Page
+      title={titleOf(capture.data)}
+      actions={
+        <>
+          <LiveMark state={state} />
+          {capture.data !== undefined && (
+            <Actions capture={capture.data} isPictureLoading={hasPicture && pictures.isLoading} onChanged={reload} />
+          )}
+        </>
+      }
+    >
+      <nav class="back" aria-label="Breadcrumb">
+        <a href={linkTo('captures')}>← All captures</a>
+      </nav>
+      <Loaded query={capture} label="Loading the capture…">
+        {(data) => <Details capture={data} pictures={pictures} history={history} onChanged={reload} />}
+      </Loaded>
+    </Page>
+  );
 }
+
+function titleOf(capture: Capture | undefined): string {
+  if (capture === undefined) return 'Capture';
+  const title = 'report' in capture ? neutralText(capture.report.title) : '';
+  const { url } = capture.metadata;
+  const text = title || (url === 'about:blank' ? 'Supplied HTML' : neutralText(url));
+  return truncated(text, 100) ?? text;
+}
+
+function isPending(capture: Capture): boolean {
+  const refresh = 'refresh' in capture ? capture.refresh?.state : undefined;
+  const isRefreshing = capture.status === 'completed' && (refresh === 'queued' || refresh === 'rendering');
+  return capture.status === 'queued' || capture.status === 'rendering' || isRefreshing;
+}
+
+function Actions({
+  capture,
+  isPictureLoading,
+  onChanged,
+}: {
+  readonly capture: Capture;
+  /** A refresh has to wait until the picture that it replaces is here. */
+  readonly isPictureLoading: boolean;
+  readonly onChanged: () => void;
+}) {
+  const [isBusy, setBusy] = useState(false);
+  const { uuid, status } = capture;
+  const run = async (call: () => Promise<unknown>, done: string) => {
+    setBusy(true);
+    try {
+      await call();
+      toast(done);
+    } catch (error) {
+      toast(errorInWords(error).message, 'error');
+    } finally {
+      setBusy(false);
+      onChanged();
+    }
+  };
+  const remove = async () => {
+    const isQueued = status === 'queued';
+    const isSure = await confirm({
+      title: isQueued ? 'Cancel this capture?' : 'Delete this capture?',
+      body: isQueued
+        ? 'It is taken out of the queue, and costs nothing.'
+        : 'Its file is removed at once and its address stops working. Its tokens stay charged. This cannot be undone.',
+      action: isQueued ? 'Cancel the capture' : 'Delete',
+      isDangerous: true,
+    });
+    if (isSure)
+      await run(
+        () => client().deleteCapture(uuid),
+        isQueued ? 'The capture was cancelled.' : 'The capture was deleted.',
+      );
+  };
+  return (
+    <>
+      {status === 'completed' && 'fileUrl' in capture && (
+        <a class="button" href={capture.fileUrl} target="_blank" rel="noopener noreferrer">
+          Open file
+        </a>
+      )}
+      {status === 'completed' && (
+        <button
+          type="button"
+          class="button"
+          disabled={isBusy || isPictureLoading || isPending(capture)}
+          onClick={() => void run(() => client().refreshCapture(uuid), 'The page is being captured again.')}
+        >
+          Refresh
+        </button>
+      )}
+      {status !== 'deleted' && status !== 'rendering' && (
+        <button type="button" class="button is-danger" disabled={isBusy} onClick={() => void remove()}>
+          {status === 'queued' ? 'Cancel' : 'Delete'}
+        </button>
+      )}
+    </>
+  );
+}
+
+function Details({
+  capture,
+  pictures,
+  history,
+  onChanged,
+}: {
+  readonly capture: Capture;
+  readonly pictures: Pictures;
+  readonly history: Query<CaptureHistory>;
+  readonly onChanged: () => void;
+}) {
+  const { before, current } = pictures;
+  return (
+    <>
+      <Standing capture={capture} />
+      <div class="capture-columns">
+        <PictureCard capture={capture} pictures={pictures} />
+        <section class="card" aria-labelledby="facts">
+          <div class="card-head">
+            <h2 id="facts">Facts</h2>
+          </div>
+          <div class="card-body">
+            <Facts capture={capture} />
+          </div>
+        </section>
+      </div>
+      {before !== undefined && current !== undefined && capture.status === 'completed' && (
+        <Comparison before={before} after={current} />
+      )}
+      {'report' in capture && <Report capture={capture} />}
+      <History capture={capture} history={history} onChanged={onChanged} />
+    </>
+  );
+}
+
+/** How the capture stands, in a sentence. */
+function Standing({ capture }: { readonly capture: Capture }) {
+  const refreshError = 'refresh' in capture ? capture.refresh?.error : undefined;
+  return (
+    <>
+      <p class="standing" role="status">
+        <StatusBadge capture={capture} /> {standingInWords(capture)}
+      </p>
+      {'error' in capture && (
+        <div class="notice is-danger">
+          <p>
+            <ForeignText text={capture.error.message} />
+          </p>
+          <p class="notice-detail">
+            <code>{capture.error.code}</code> Failed captures cost nothing.
+          </p>
+        </div>
+      )}
+      {refreshError !== undefined && refreshError !== null && (
+        <div class="notice is-warning">
+          <p>
+            The last refresh failed, and the picture stayed as it was: <ForeignText text={refreshError.message} />
+          </p>
+          <p class="notice-detail">
+            <code>{refreshError.code}</code>
+          </p>
+        </div>
+      )}
+    </>
+  );
+}
+
+function standingInWords(capture: Capture): string {
+  switch (capture.status) {
+    case 'queued':
+      return `It waits for a free renderer in ${capture.region}.`;
+    case 'rendering':
+      return `It is being rendered in ${capture.region}.`;
+    case 'completed':
+      return isPending(capture) ? 'It is being captured again; the picture is still the former one.' : '';
+    case 'failed':
+      return 'There is no file.';
+    case 'expired':
+      return 'Its file has expired and was removed.';
+    case 'deleted':
+      return 'It was deleted. The record stays for 90 days.';
+  }
+}
+
+function PictureCard({ capture, pictures }: { readonly capture: Capture; readonly pictures: Pictures }) {
+  return (
+    <section class="card picture-card" aria-labelledby="picture">
+      <div class="card-head">
+        <h2 id="picture">Picture</h2>
+        {pictures.current?.isFile === false && capture.status === 'completed' && (
+          <span class="muted">A preview, which may show the top only. Open the file to see all.</span>
+        )}
+      </div>
+      <PictureBody capture={capture} pictures={pictures} />
+    </section>
+  );
+}
+
+function PictureBody({ capture, pictures }: { readonly capture: Capture; readonly pictures: Pictures }) {
+  if (isPending(capture) && !('report' in capture)) return <Loading label="Not there yet" />;
+  if (capture.status !== 'completed' || !('report' in capture)) return <Empty title="No picture" />;
+  if (capture.metadata.format === 'pdf') return <PdfFile capture={capture} />;
+  if (pictures.current === undefined) {
+    return pictures.isLoading ? (
+      <Loading label="Loading the picture…" />
+    ) : (
+      <Empty title="The picture cannot be shown here" />
+    );
+  }
+  const { width, height } = capture.metadata;
+  return (
+    // Tall pictures scroll by themselves; the keyboard needs to reach them for that.
+    <div class="picture-frame" role="region" aria-label="Picture" tabIndex={0}>
+      <BlobImage
+        blob={pictures.current.blob}
+        alt={`Picture of ${titleOf(capture)}`}
+        {...(pictures.current.isFile && { width, height })}
+      />
+    </div>
+  );
+}
+
+function PdfFile({ capture: { fileUrl, metadata } }: { readonly capture: CaptureResult }) {
+  return (
+    <Empty title="PDF document">
+      <a href={fileUrl} target="_blank" rel="noopener noreferrer">
+        Open the PDF
+      </a>{' '}
+      ({formatBytes(metadata.fileSizeBytes)})
+    </Empty>
+  );
+}
+
+function Report({ capture }: { readonly capture: CaptureResult }) {
+  return (
+    <section class="card" aria-labelledby="report">
+      <div class="card-head">
+        <h2 id="report">Report</h2>
+      </div>
+      <div class="card-body">
+        <Findings findings={findingsOf(capture)} />
+        <h3 class="timing-title">Time: {formatDuration(capture.processingTimeMs)}</h3>
+        <Bar label="Time by steps" parts={timingsOf(capture)} />
+      </div>
+    </section>
+  );
+}
+
+function History({
+  capture,
+  history,
+  onChanged,
+}: {
+  readonly capture: Capture;
+  readonly history: Query<CaptureHistory>;
+  readonly onChanged: () => void;
+}) {
+  const webhook = 'webhook' in capture ? capture.webhook : undefined;
+  const isDeliverable = webhook !== undefined && webhook.event !== null && webhook.state !== 'pending';
+  return (
+    <Loaded query={history} label="Loading the history…">
+      {({ refreshes, deliveries }) => (
+        <>
+          <section class="card" aria-labelledby="refreshes">
+            <div class="card-head">
+              <h2 id="refreshes">Refreshes</h2>
+            </div>
+            <DataTable
+              caption="Refreshes"
+              columns={refreshColumns}
+              rows={refreshes}
+              rowKey={({ number }) => String(number)}
+              empty={<p class="card-body muted">It has not been refreshed.</p>}
+            />
+          </section>
+          <section class="card" aria-labelledby="deliveries">
+            <div class="card-head">
+              <h2 id="deliveries">Webhook deliveries</h2>
+              {isDeliverable && <Redeliver uuid={capture.uuid} onDone={onChanged} />}
+            </div>
+            <Deliveries
+              deliveries={deliveries}
+              onRedeliver={onChanged}
+              empty={
+                <p class="card-body muted">
+                  {webhook === undefined ? 'It was made without a webhook.' : 'Nothing has been delivered yet.'}
+                </p>
+              }
+            />
+          </section>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+const refreshColumns: readonly Column<Refresh>[] = [
+  { key: 'number', title: 'Refresh', render: ({ number }) => `#${number}` },
+  {
+    key: 'state',
+    title: 'State',
+    render: ({ state, error }) => (
+      <>
+        <Badge tone={state === 'completed' ? 'good' : state === 'failed' ? 'bad' : 'busy'}>{state}</Badge>{' '}
+        {error !== null && <ForeignText text={error.message} max={120} />}
+      </>
+    ),
+  },
+  { key: 'by', title: 'Asked by', render: ({ by }) => by, isMinor: true },
+  { key: 'accepted', title: 'Accepted', render: ({ acceptedAt }) => <Ago at={acceptedAt} /> },
+  {
+    key: 'took',
+    title: 'Took',
+    align: 'end',
+    isMinor: true,
+    render: ({ acceptedAt, endedAt }) =>
+      endedAt === null ? '–' : formatDuration(Math.max(0, Date.parse(endedAt) - Date.parse(acceptedAt))),
+  },
+  {
+    key: 'file',
+    title: 'File',
+    align: 'end',
+    render: ({ width, height, fileSizeBytes }) =>
+      width === null || height === null || fileSizeBytes === null
+        ? '–'
+        : `${width} × ${height}, ${formatBytes(fileSizeBytes)}`,
+  },
+];

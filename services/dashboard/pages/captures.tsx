@@ -1,5 +1,257 @@
+import type { Capture, CaptureStatus } from '@webcapture/client';
+import { effect } from '@preact/signals';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { formatBytes, formatDuration, formatNumber } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
+import { linkTo, routeQuery } from '../shell/routes.ts';
+import { client, sessions } from '../shell/session.ts';
+import { Empty, ErrorState, Loading } from '../widgets/states.tsx';
+import './captures/captures.css';
+import { matches } from './captures/capture-list.ts';
+import { type CaptureEvent, CaptureStore } from './captures/capture-store.ts';
+import { StatusBadge } from './captures/status-badge.tsx';
+import { Thumbnail } from './captures/thumbnail.tsx';
+import { VirtualList } from './captures/virtual-list.tsx';
+import { ForeignLine } from '../widgets/foreign-text.tsx';
+import { LiveMark } from '../widgets/live-mark.tsx';
+import { useEvents } from '../shell/events.ts';
+import { Ago } from '../widgets/time.tsx';
 
-export function CapturesPage() {
-  return <Page title="Captures" />;
+const statuses: readonly CaptureStatus[] = ['queued', 'rendering', 'completed', 'failed', 'expired', 'deleted'];
+const pageSize = 100;
+const rowHeightRem = 5.5;
+/** While there are no events. */
+const pollMs = 10_000;
+/** Pages that one press of the button searches. */
+const pagesPerSearch = 10;
+
+/** What was loaded is there again when one comes back from a capture. */
+let kept: { readonly key: string; readonly store: CaptureStore; readonly scrollY: number } | undefined;
+
+// Nothing of one account is kept for whoever signs in next.
+effect(() => {
+  if (sessions.key.value === undefined) kept = undefined;
+});
+
+function storeFor(status: CaptureStatus | undefined): { store: CaptureStore; scrollY: number } {
+  const key = `${sessions.key.peek()?.secret} ${status}`;
+  if (kept?.key === key) return kept;
+  const api = client();
+  const store = new CaptureStore(
+    {
+      page: (cursor) => api.listCapturesPage({ limit: pageSize, cursor, status }),
+      one: (uuid) => api.getCapture(uuid),
+    },
+    status,
+  );
+  kept = { key, store, scrollY: 0 };
+  return kept;
 }
+
+/** All captures of the account, newest first. */
+export function CapturesPage() {
+  const [status, setStatus] = useState(() => statuses.find((each) => each === routeQuery.peek().get('status')));
+  const [search, setSearch] = useState(() => routeQuery.peek().get('search') ?? '');
+  const state = useEvents('key', (event, data) => {
+    if (event === 'capture') storeFor(status).store.noteEvent(data as CaptureEvent);
+  });
+  useEffect(() => {
+    const query = new URLSearchParams({ ...(status && { status }), ...(search && { search }) }).toString();
+    // No entry in the history for each letter that is typed.
+    history.replaceState(null, '', linkTo('captures') + (query && `?${query}`));
+  }, [status, search]);
+
+  return (
+    <Page title="Captures" actions={<LiveMark state={state} />}>
+      <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+        <label>
+          <span class="visually-hidden">Search</span>
+          <input
+            class="input"
+            type="search"
+            placeholder="Search address, title, error"
+            value={search}
+            onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+          />
+        </label>
+        <label>
+          <span class="visually-hidden">Status</span>
+          <select
+            class="input"
+            value={status ?? ''}
+            onChange={({ currentTarget }) => setStatus(statuses.find((each) => each === currentTarget.value))}
+          >
+            <option value="">All statuses</option>
+            {statuses.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+      </form>
+      <Captures key={status ?? ''} status={status} search={search} isLive={state.kind === 'live'} />
+    </Page>
+  );
+}
+
+function Captures({
+  status,
+  search,
+  isLive,
+}: {
+  readonly status: CaptureStatus | undefined;
+  readonly search: string;
+  readonly isLive: boolean;
+}) {
+  const { store, scrollY: formerScrollY } = useMemo(() => storeFor(status), [status]);
+  const { items, nextCursor } = store.list.value;
+  const found = useMemo(() => items.filter((capture) => matches(capture, search)), [items, search]);
+  const isSearch = search.trim() !== '';
+  const announced = useAnnouncedEnds(items);
+
+  useEffect(() => {
+    scrollTo(0, formerScrollY);
+    return () => {
+      store.rest();
+      if (kept?.store === store) kept = { ...kept, scrollY };
+    };
+  }, [store]);
+  // Also when the stream is there again: meanwhile there were no events.
+  useEffect(() => {
+    void store.loadNewest();
+    if (isLive) return undefined;
+    const timer = setInterval(() => {
+      if (!document.hidden) void store.loadNewest();
+    }, pollMs);
+    return () => clearInterval(timer);
+  }, [store, isLive]);
+
+  const searchOlder = async () => {
+    for (let page = 0; page < pagesPerSearch && store.problem.peek() === undefined; page++) await store.loadOlder();
+  };
+  return (
+    <>
+      <div class="visually-hidden" role="status">
+        {announced}
+      </div>
+      {store.problem.value !== undefined && (
+        <ErrorState error={store.problem.value} retryAt={store.retryAt.value} onRetry={() => store.retry()} />
+      )}
+      {found.length > 0 && (
+        <VirtualList
+          items={found}
+          itemKey={({ uuid }) => uuid}
+          rowHeightRem={rowHeightRem}
+          label="Captures, newest first"
+          onNearEnd={() => {
+            if (!isSearch && store.problem.peek() === undefined) void store.loadOlder();
+          }}
+        >
+          {(capture) => <CaptureRow capture={capture} />}
+        </VirtualList>
+      )}
+      {!store.isReady.value && store.isLoading.value && <Loading label="Loading captures…" />}
+      {store.isReady.value && found.length === 0 && nextCursor === null && (
+        <Nothing isFiltered={isSearch || status !== undefined} />
+      )}
+      {store.isReady.value && (
+        <div class="list-end">
+          {store.isLoading.value && items.length > 0 && nextCursor !== null ? (
+            <Loading label="Loading older captures…" />
+          ) : (
+            <EndOfList
+              found={found.length}
+              loaded={items.length}
+              isAll={nextCursor === null}
+              isSearch={isSearch}
+              onOlder={() => void searchOlder()}
+            />
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+function EndOfList({
+  found,
+  loaded,
+  isAll,
+  isSearch,
+  onOlder,
+}: {
+  readonly found: number;
+  readonly loaded: number;
+  readonly isAll: boolean;
+  readonly isSearch: boolean;
+  readonly onOlder: () => void;
+}) {
+  if (loaded === 0 && isAll) return null;
+  const scope = isAll ? `all ${formatNumber(loaded)} captures` : `the newest ${formatNumber(loaded)} captures`;
+  return (
+    <>
+      <span>{isSearch ? `${formatNumber(found)} of ${scope} match` : isAll ? `These are ${scope}.` : ''}</span>
+      {!isAll && (
+        <button type="button" class="button is-small" onClick={onOlder}>
+          {isSearch ? 'Search older captures' : 'Load older captures'}
+        </button>
+      )}
+    </>
+  );
+}
+
+function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (isFiltered) return <Empty title="No captures match">Change the search or the status.</Empty>;
+  return (
+    <Empty title="No captures yet">
+      Make the first one in the <a href={linkTo('playground')}>playground</a>, or with the API.
+    </Empty>
+  );
+}
+
+function CaptureRow({ capture }: { readonly capture: Capture }) {
+  const { uuid, region, metadata } = capture;
+  const title = 'report' in capture ? capture.report.title : '';
+  const address = metadata.url === 'about:blank' ? 'Supplied HTML' : metadata.url;
+  return (
+    <a class="capture-row" href={linkTo('captures', uuid)}>
+      <Thumbnail capture={capture} />
+      <span class="capture-words">
+        <ForeignLine text={title.trim() || address} className="capture-title" />
+        <span class="capture-address muted">
+          {title.trim() !== '' && <ForeignLine text={address} />}
+          {'error' in capture && <ForeignLine text={`${capture.error.code}: ${capture.error.message}`} />}
+        </span>
+        <span class="capture-facts muted">
+          <StatusBadge capture={capture} />
+          <Ago at={'capturedAt' in metadata ? metadata.capturedAt : acceptedAt(capture)} />
+          <span class="is-minor">{factsOf(capture)}</span>
+          <span class="is-minor">{region}</span>
+        </span>
+      </span>
+    </a>
+  );
+}
+
+const acceptedAt = (capture: Capture) => ('acceptedAt' in capture ? capture.acceptedAt : '');
+
+function factsOf(capture: Capture): string {
+  const { metadata } = capture;
+  const format = metadata.format.toUpperCase();
+  if (!('width' in metadata)) return format;
+  const took = 'processingTimeMs' in capture ? ` · ${formatDuration(capture.processingTimeMs)}` : '';
+  return `${format} · ${metadata.width} × ${metadata.height} · ${formatBytes(metadata.fileSizeBytes)}${took}`;
+}
+
+/** For screen readers: the last capture that has ended while one was looking at the list. */
+function useAnnouncedEnds(items: readonly Capture[]): string {
+  const [announced, setAnnounced] = useState('');
+  const pending = useRef<ReadonlySet<string>>(new Set());
+  useEffect(() => {
+    const ended = items.find(({ uuid, status }) => pending.current.has(uuid) && !isPending(status));
+    pending.current = new Set(items.filter(({ status }) => isPending(status)).map(({ uuid }) => uuid));
+    if (ended !== undefined) setAnnounced(`The capture of ${ended.metadata.url} is ${ended.status}.`);
+  }, [items]);
+  return announced;
+}
+
+const isPending = (status: CaptureStatus) => status === 'queued' || status === 'rendering';

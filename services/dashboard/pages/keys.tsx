@@ -1,5 +1,275 @@
+import { type ApiKey, type NewApiKey, PermissionError, type SigningSecret } from '@webcapture/client';
+import { useState } from 'preact/hooks';
 import { Page } from '../shell/page.tsx';
+import { useQuery } from '../shell/query.ts';
+import { linkTo } from '../shell/routes.ts';
+import { client, keepSecret } from '../shell/session.ts';
+import { type Column, DataTable } from '../widgets/data-table.tsx';
+import { Badge } from '../widgets/figures.tsx';
+import { ForeignText } from '../widgets/foreign-text.tsx';
+import { FormDialog, GraceField, graceSecondsOf } from '../widgets/form-dialog.tsx';
+import { SecretDialog } from '../widgets/secret-dialog.tsx';
+import { Empty, Loaded } from '../widgets/states.tsx';
+import { Ago, Time } from '../widgets/time.tsx';
+import { toast } from '../widgets/toast.tsx';
+import { KeyFields, keyBodyOf } from './keys/key-fields.tsx';
 
+type Step =
+  | { readonly kind: 'create' }
+  | { readonly kind: 'rotate' | 'revoke' | 'sign'; readonly key: ApiKey }
+  | { readonly kind: 'made'; readonly key: NewApiKey; readonly isRotated: boolean }
+  | { readonly kind: 'signed'; readonly secret: SigningSecret };
+
+/** The API keys of the account. */
 export function KeysPage() {
-  return <Page title="Keys" />;
+  const keys = useQuery(async (signal) => {
+    const found: ApiKey[] = [];
+    for await (const key of client().listKeys({ limit: 100, signal })) found.push(key);
+    return found;
+  }, []);
+  const [step, setStep] = useState<Step>();
+  const done = () => {
+    setStep(undefined);
+    keys.reload();
+  };
+  const isForbidden = keys.error instanceof PermissionError;
+  return (
+    <Page
+      title="Keys"
+      lead="Whoever holds a key captures on this account, within the scopes of the key."
+      actions={
+        !isForbidden && (
+          <button type="button" class="button is-primary" onClick={() => setStep({ kind: 'create' })}>
+            New key
+          </button>
+        )
+      }
+    >
+      {isForbidden ? (
+        <MayNotManage />
+      ) : (
+        <Loaded query={keys} label="Loading keys…">
+          {(rows) => (
+            <DataTable
+              caption="API keys"
+              columns={columns((next) => setStep(next))}
+              rows={rows}
+              rowKey={({ id }) => id}
+              empty={<Empty title="No keys" />}
+            />
+          )}
+        </Loaded>
+      )}
+      {step !== undefined && <StepDialog step={step} onStep={setStep} onDone={done} />}
+    </Page>
+  );
+}
+
+function MayNotManage() {
+  return (
+    <Empty title="Your key may not manage keys">
+      <p>
+        It lacks the scope <code>manage</code>. Sign in with a key that has it, or ask whoever gave you this one. What
+        it may see is under <a href={linkTo('captures')}>captures</a> and <a href={linkTo('usage')}>usage</a>.
+      </p>
+    </Empty>
+  );
+}
+
+const columns = (onStep: (step: Step) => void): readonly Column<ApiKey>[] => [
+  {
+    key: 'name',
+    title: 'Name',
+    sortBy: ({ name }) => name,
+    render: ({ id, name }) => (
+      <>
+        <b>
+          <ForeignText text={name} max={80} />
+        </b>
+        <br />
+        <code class="muted">{id}</code>
+      </>
+    ),
+  },
+  {
+    key: 'status',
+    title: 'Status',
+    sortBy: ({ status }) => status,
+    render: ({ status }) => <Badge tone={status === 'active' ? 'good' : 'plain'}>{status}</Badge>,
+  },
+  { key: 'scopes', title: 'Scopes', render: ({ scopes }) => scopes.join(', ') },
+  {
+    key: 'created',
+    title: 'Created',
+    isMinor: true,
+    sortBy: ({ createdAt }) => createdAt,
+    render: ({ createdAt }) => <Ago at={createdAt} />,
+  },
+  { key: 'ends', title: 'Expires', sortBy: ({ expiresAt }) => expiresAt, render: (key) => <End {...key} /> },
+  {
+    key: 'actions',
+    title: 'Actions',
+    render: (key) =>
+      key.status === 'active' && (
+        <span class="row-actions">
+          <RowButton title="Rotate" row={key.name} onClick={() => onStep({ kind: 'rotate', key })} />
+          <RowButton title="Signing secret" row={key.name} onClick={() => onStep({ kind: 'sign', key })} />
+          <RowButton title="Revoke" row={key.name} isDangerous onClick={() => onStep({ kind: 'revoke', key })} />
+        </span>
+      ),
+  },
+];
+
+function End({ status, expiresAt, revokedAt }: ApiKey) {
+  if (status === 'revoked') {
+    return (
+      <>
+        revoked <Time at={revokedAt} />
+      </>
+    );
+  }
+  return expiresAt === null ? <>never</> : <Time at={expiresAt} />;
+}
+
+function RowButton({
+  title,
+  row,
+  isDangerous = false,
+  onClick,
+}: {
+  readonly title: string;
+  readonly row: string;
+  readonly isDangerous?: boolean;
+  readonly onClick: () => void;
+}) {
+  return (
+    <button
+      type="button"
+      class={isDangerous ? 'button is-small is-danger' : 'button is-small'}
+      aria-label={`${title}: ${row}`}
+      onClick={onClick}
+    >
+      {title}
+    </button>
+  );
+}
+
+function StepDialog({
+  step,
+  onStep,
+  onDone,
+}: {
+  readonly step: Step;
+  readonly onStep: (step: Step | undefined) => void;
+  readonly onDone: () => void;
+}) {
+  const close = () => onStep(undefined);
+  switch (step.kind) {
+    case 'create':
+      return (
+        <FormDialog
+          title="New key"
+          action="Create"
+          onClose={close}
+          onSubmit={async (data) => {
+            onStep({ kind: 'made', key: await client().createKey(keyBodyOf(data)), isRotated: false });
+          }}
+        >
+          <KeyFields />
+        </FormDialog>
+      );
+    case 'rotate':
+      return (
+        <FormDialog
+          title="Rotate this key?"
+          action="Rotate"
+          onClose={close}
+          onSubmit={async (data) => {
+            const key = await client().rotateKey(step.key.id, { graceSeconds: graceSecondsOf(data) });
+            onStep({ kind: 'made', key, isRotated: true });
+          }}
+        >
+          <p>
+            A new key takes the place of “<ForeignText text={step.key.name} max={80} />
+            ”, with the same scopes. A key that has leaked should end at once.
+          </p>
+          <GraceField label="The old key" initial="3600" />
+        </FormDialog>
+      );
+    case 'sign':
+      return (
+        <FormDialog
+          title="Make a signing secret?"
+          action="Make the secret"
+          onClose={close}
+          onSubmit={async (data) => {
+            const graceSeconds = graceSecondsOf(data);
+            onStep({ kind: 'signed', secret: await client().rotateSigningSecret(step.key.id, { graceSeconds }) });
+          }}
+        >
+          <p>
+            It signs links that capture in the name of “<ForeignText text={step.key.name} max={80} />
+            ”, for pictures on web pages. It replaces the secret before, if there is one.
+          </p>
+          <GraceField label="The secret before" initial="86400" />
+        </FormDialog>
+      );
+    case 'revoke':
+      return (
+        <FormDialog
+          title="Revoke this key?"
+          action="Revoke"
+          isDangerous
+          onClose={close}
+          onSubmit={async (data) => {
+            const { alsoRevoked = [] } = await client().revokeKey(step.key.id, { cascade: data.has('cascade') });
+            toast(alsoRevoked.length === 0 ? 'The key was revoked.' : `${alsoRevoked.length + 1} keys were revoked.`);
+            onDone();
+          }}
+        >
+          <p>
+            “<ForeignText text={step.key.name} max={80} />” stops working within a second, and its signed links with it.
+            This cannot be undone. If it is the key that you are signed in with, you are signed out.
+          </p>
+          <label class="check">
+            <input type="checkbox" name="cascade" />
+            <span>Also the keys that were created with it</span>
+          </label>
+        </FormDialog>
+      );
+    case 'made':
+      return (
+        <SecretDialog title="The new key" secret={step.key.key} what="the key" onClose={onDone}>
+          {step.isRotated && (
+            <p>
+              Was it the key that you are signed in with?{' '}
+              <button
+                type="button"
+                class="button is-small"
+                onClick={() => {
+                  keepSecret('key', step.key.key);
+                  toast('You are signed in with the new key.');
+                }}
+              >
+                Sign in with the new key
+              </button>
+            </p>
+          )}
+        </SecretDialog>
+      );
+    case 'signed':
+      return (
+        <SecretDialog title="The signing secret" secret={step.secret.secret} what="the signing secret" onClose={onDone}>
+          <p>
+            Links name the key by its ID, <code>{step.secret.keyId}</code>.
+            {step.secret.previousUntil !== null && (
+              <>
+                {' '}
+                Earlier links work until <Time at={step.secret.previousUntil} />.
+              </>
+            )}
+          </p>
+        </SecretDialog>
+      );
+  }
 }

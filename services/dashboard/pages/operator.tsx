@@ -1,5 +1,173 @@
+import { useState } from 'preact/hooks';
+import {
+  type AdminCapture,
+  type DeadLetter,
+  getAdminCaptures,
+  getDeadLetters,
+  getOverview,
+  type Overview,
+} from '../shell/endpoints.ts';
+import { useEvents } from '../shell/events.ts';
+import { formatDuration } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
+import { useQuery } from '../shell/query.ts';
+import { type Column, DataTable } from '../widgets/data-table.tsx';
+import { ForeignText } from '../widgets/foreign-text.tsx';
+import { LiveMark } from '../widgets/live-mark.tsx';
+import { ErrorState, Loaded, Loading } from '../widgets/states.tsx';
+import { Ago } from '../widgets/time.tsx';
+import { Accounts } from './operator/accounts.tsx';
+import { Fleet, StatusWord } from './operator/fleet.tsx';
+import './operator/operator.css';
 
+const refreshMs = 30_000;
+/** While there are no events. */
+const pollMs = 10_000;
+
+/** The service for its operator: fleet, accounts, and what went wrong. */
 export function OperatorPage() {
-  return <Page title="Operator" />;
+  const [latest, setLatest] = useState<Overview>();
+  const state = useEvents('admin', (event, data) => {
+    if (event === 'overview') setLatest(data as Overview);
+  });
+  const isLive = state.kind === 'live';
+  const polled = useQuery(getOverview, [isLive], { everyMs: isLive ? undefined : pollMs });
+  const overview = [latest, polled.data].reduce((a, b) =>
+    a === undefined || (b !== undefined && b.at > a.at) ? b : a,
+  );
+  return (
+    <Page
+      title="Operator"
+      actions={
+        <>
+          {overview !== undefined && <StatusWord status={overview.status} />}
+          <LiveMark state={state} />
+        </>
+      }
+    >
+      <h2 class="visually-hidden">Regions</h2>
+      {!isLive && polled.error !== undefined && (
+        <ErrorState error={polled.error} retryAt={polled.retryAt} onRetry={polled.reload} />
+      )}
+      {overview !== undefined ? (
+        <Fleet overview={overview} />
+      ) : (
+        polled.error === undefined && <Loading label="Loading the fleet…" />
+      )}
+      <Accounts />
+      <Captures
+        sort="failed"
+        title="Failed captures of the last 24 hours"
+        empty="No capture has failed in the last 24 hours."
+      />
+      <Captures sort="slowest" title="Slowest captures of the last 24 hours" empty="There were none." />
+      <DeadLetters />
+    </Page>
+  );
 }
+
+function Captures({
+  sort,
+  title,
+  empty,
+}: {
+  readonly sort: 'slowest' | 'failed';
+  readonly title: string;
+  readonly empty: string;
+}) {
+  const captures = useQuery((signal) => getAdminCaptures(sort, signal), [sort], { everyMs: refreshMs });
+  return (
+    <section class="card" aria-labelledby={sort}>
+      <div class="card-head">
+        <h2 id={sort}>{title}</h2>
+      </div>
+      <Loaded query={captures}>
+        {(data) => (
+          <DataTable
+            caption={title}
+            columns={sort === 'failed' ? failedColumns : slowestColumns}
+            rows={data.captures}
+            rowKey={({ uuid, endedAt }) => `${uuid} ${endedAt}`}
+            pageSize={10}
+            empty={<p class="card-body muted">{empty}</p>}
+          />
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+const host: Column<AdminCapture> = {
+  key: 'host',
+  title: 'Host',
+  sortBy: (capture) => capture.host,
+  render: (capture) => (
+    <>
+      <ForeignText text={capture.host === 'about:blank' ? 'Supplied HTML' : capture.host} max={60} />
+      <br />
+      <code class="muted">{capture.uuid}</code>
+    </>
+  ),
+};
+const took: Column<AdminCapture> = {
+  key: 'took',
+  title: 'Took',
+  align: 'end',
+  sortBy: ({ durationMs }) => durationMs,
+  render: ({ durationMs }) => formatDuration(durationMs),
+};
+const where: readonly Column<AdminCapture>[] = [
+  { key: 'region', title: 'Region', sortBy: ({ region }) => region, render: ({ region }) => region },
+  { key: 'account', title: 'Account', isMinor: true, render: ({ account }) => <code>{account}</code> },
+  { key: 'ended', title: 'Ended', sortBy: ({ endedAt }) => endedAt, render: ({ endedAt }) => <Ago at={endedAt} /> },
+];
+const slowestColumns: readonly Column<AdminCapture>[] = [host, took, ...where];
+const failedColumns: readonly Column<AdminCapture>[] = [
+  host,
+  {
+    key: 'error',
+    title: 'Error',
+    sortBy: ({ code }) => code,
+    render: ({ code, message }) => (
+      <>
+        <code>{code}</code>
+        <br />
+        <ForeignText text={message ?? ''} max={120} />
+      </>
+    ),
+  },
+  took,
+  ...where,
+];
+
+function DeadLetters() {
+  const letters = useQuery(getDeadLetters, [], { everyMs: refreshMs });
+  return (
+    <section class="card" aria-labelledby="dead-letters">
+      <div class="card-head">
+        <h2 id="dead-letters">Dead letters</h2>
+      </div>
+      <Loaded query={letters}>
+        {({ deadLetters }) => (
+          <DataTable
+            caption="Dead letters"
+            columns={letterColumns}
+            rows={deadLetters}
+            rowKey={({ at, uuid }) => `${at} ${uuid}`}
+            pageSize={10}
+            empty={<p class="card-body muted">No job was given up.</p>}
+          />
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+const letterColumns: readonly Column<DeadLetter>[] = [
+  { key: 'at', title: 'Given up', sortBy: ({ at }) => at, render: ({ at }) => <Ago at={at} /> },
+  { key: 'uuid', title: 'Capture', render: ({ uuid }) => <code>{uuid}</code> },
+  { key: 'reason', title: 'Reason', render: ({ reason }) => reason.replaceAll('_', ' ') },
+  { key: 'deliveries', title: 'Deliveries', align: 'end', render: ({ deliveries }) => deliveries },
+  { key: 'region', title: 'Region', render: ({ region }) => region },
+  { key: 'account', title: 'Account', isMinor: true, render: ({ account }) => <code>{account}</code> },
+];

@@ -1,5 +1,169 @@
+import { PermissionError, type WebhookSecret } from '@webcapture/client';
+import { useState } from 'preact/hooks';
+import { getDeliveries, sendTestEvent } from '../shell/endpoints.ts';
+import { errorInWords } from '../shell/errors.ts';
 import { Page } from '../shell/page.tsx';
+import { useQuery } from '../shell/query.ts';
+import { client } from '../shell/session.ts';
+import { CopyButton } from '../widgets/copy-button.tsx';
+import { FormDialog, GraceField, graceSecondsOf, textOf } from '../widgets/form-dialog.tsx';
+import { ErrorState, Loaded } from '../widgets/states.tsx';
+import { Time } from '../widgets/time.tsx';
+import { toast } from '../widgets/toast.tsx';
+import { Deliveries } from './deliveries.tsx';
 
+const refreshMs = 5000;
+
+/** Events to webhooks: what they are signed with, how they fared, and a test. */
 export function WebhooksPage() {
-  return <Page title="Webhooks" />;
+  const deliveries = useQuery(getDeliveries, [], { everyMs: refreshMs });
+  return (
+    <Page
+      title="Webhooks"
+      lead="Background captures that name a webhook tell it when they have ended, in a signed request."
+    >
+      <SecretCard />
+      <TestCard onSent={deliveries.reload} />
+      <section class="card" aria-labelledby="deliveries">
+        <div class="card-head">
+          <h2 id="deliveries">Recent deliveries</h2>
+        </div>
+        <Loaded query={deliveries} label="Loading deliveries…">
+          {(data) => (
+            <Deliveries
+              deliveries={data.deliveries}
+              hasCapture
+              onRedeliver={deliveries.reload}
+              empty={<p class="card-body muted">Nothing has been delivered yet.</p>}
+            />
+          )}
+        </Loaded>
+      </section>
+    </Page>
+  );
+}
+
+function SecretCard() {
+  const [secret, setSecret] = useState<WebhookSecret>();
+  const [error, setError] = useState<unknown>();
+  const [isRotating, setRotating] = useState(false);
+  const show = async () => {
+    try {
+      setSecret(await client().getWebhookSecret());
+      setError(undefined);
+    } catch (thrown) {
+      setError(thrown);
+    }
+  };
+  return (
+    <section class="card" aria-labelledby="secret">
+      <div class="card-head">
+        <h2 id="secret">Secret</h2>
+        <span class="row-actions">
+          <button
+            type="button"
+            class="button is-small"
+            aria-expanded={secret !== undefined}
+            onClick={() => (secret === undefined ? void show() : setSecret(undefined))}
+          >
+            {secret === undefined ? 'Show' : 'Hide'}
+          </button>
+          <button type="button" class="button is-small" onClick={() => setRotating(true)}>
+            Rotate
+          </button>
+        </span>
+      </div>
+      <div class="card-body">
+        {error instanceof PermissionError ? (
+          <p>
+            Your key lacks the scope <code>manage</code>, which the secret needs.
+          </p>
+        ) : (
+          error !== undefined && <ErrorState error={error} onRetry={() => void show()} />
+        )}
+        {secret === undefined ? (
+          <p class="muted">
+            Receivers verify events with it, as Standard Webhooks describes. It is hidden until you ask for it.
+          </p>
+        ) : (
+          <Secrets secret={secret} />
+        )}
+      </div>
+      {isRotating && (
+        <FormDialog
+          title="Rotate the webhook secret?"
+          action="Rotate"
+          onClose={() => setRotating(false)}
+          onSubmit={async (data) => {
+            setSecret(await client().rotateWebhookSecret({ graceSeconds: graceSecondsOf(data) }));
+            setRotating(false);
+            toast('Events are signed with the new secret.');
+          }}
+        >
+          <p>While the old secret works, events carry both signatures, so that receivers can change over in peace.</p>
+          <GraceField label="The old secret" initial="86400" />
+        </FormDialog>
+      )}
+    </section>
+  );
+}
+
+function Secrets({ secret: { secret, previous } }: { readonly secret: WebhookSecret }) {
+  return (
+    <>
+      <p class="secret-value">
+        <code>{secret}</code> <CopyButton text={secret} what="the secret" />
+      </p>
+      {previous.map((old) => (
+        <p key={old.secret} class="muted">
+          Signs until <Time at={old.signsUntil} />: <code>{old.secret}</code>
+        </p>
+      ))}
+    </>
+  );
+}
+
+function TestCard({ onSent }: { readonly onSent: () => void }) {
+  const [isBusy, setBusy] = useState(false);
+  const send = async (url: string) => {
+    setBusy(true);
+    try {
+      await sendTestEvent(url);
+      toast('The test event is on its way. Its result appears among the deliveries.');
+    } catch (error) {
+      toast(errorInWords(error).message, 'error');
+    } finally {
+      setBusy(false);
+      onSent();
+    }
+  };
+  return (
+    <section class="card" aria-labelledby="test">
+      <div class="card-head">
+        <h2 id="test">Test event</h2>
+      </div>
+      <form
+        class="card-body test-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void send(textOf(new FormData(event.currentTarget), 'url'));
+        }}
+      >
+        <label class="field">
+          <span class="field-label">Address of the receiver</span>
+          <input
+            class="input"
+            type="url"
+            name="url"
+            required
+            maxLength={2048}
+            placeholder="https://example.com/hooks"
+          />
+        </label>
+        <button type="submit" class="button" disabled={isBusy}>
+          Send a test event
+        </button>
+      </form>
+    </section>
+  );
 }

@@ -1,14 +1,8 @@
 import type { CaptureResult } from '@webcapture/client';
-import type { BarPart, Tone } from '../../widgets/figures.tsx';
+import type { BarPart } from '../../widgets/figures.tsx';
+import type { Finding } from '../../widgets/findings.tsx';
 import { formatDuration, formatNumber } from '../../shell/format.ts';
 import type { Body } from './schema.ts';
-
-export interface Finding {
-  readonly tone: Extract<Tone, 'good' | 'warning' | 'bad' | 'plain'>;
-  readonly text: string;
-  /** Text of the captured page, which is nobody's word but its own. */
-  readonly quote?: string;
-}
 
 const softTimeouts: Readonly<Record<string, string>> = {
   load: 'The load event did not come in time; the page was captured as it stood.',
@@ -21,10 +15,10 @@ const softTimeouts: Readonly<Record<string, string>> = {
   extract: 'Not all parts of the page could be extracted in time.',
 };
 
-/** What a report says, in sentences: first what went wrong. */
+/** What a report says, in sentences: first what went wrong. Without the request it does not say what was waited for. */
 export function findingsOf(
   { report, metadata, fromCache, tokenCost, region }: CaptureResult,
-  request: Body,
+  request?: Body,
 ): Finding[] {
   const { httpStatus, finalUrl, title, images, blockedRequests, truncated, blank, challenge, scriptError } = report;
   const findings: Finding[] = [];
@@ -42,7 +36,11 @@ export function findingsOf(
   if (images.failed > 0) add('warning', `${count(images.failed, 'image')} failed to load.`);
   if (images.pending > 0) add('warning', `${count(images.pending, 'image')} had not loaded yet.`);
   if (images.loaded > 0) add('good', `${count(images.loaded, 'image')} loaded.`);
-  if (report.softTimeouts.length === 0 && !fromCache) add('good', `All that was waited for came: ${waits(request)}.`);
+  if (report.softTimeouts.length === 0 && !fromCache)
+    add(
+      'good',
+      request === undefined ? 'All that was waited for came.' : `All that was waited for came: ${waits(request)}.`,
+    );
   if (blockedRequests > 0) add('plain', `${count(blockedRequests, 'request')} blocked.`);
   if (title !== '') add('plain', 'Title:', title);
   if (metadata.url !== finalUrl) add('plain', 'The page redirected to:', finalUrl);

@@ -4,6 +4,7 @@ import { formatAgo, formatBytes, formatDuration, formatNumber } from '../../shel
 import { linkTo } from '../../shell/routes.ts';
 import { client, serviceUrl, sessions } from '../../shell/session.ts';
 import { Bar } from '../../widgets/figures.tsx';
+import { Findings } from '../../widgets/findings.tsx';
 import { Empty, ErrorState } from '../../widgets/states.tsx';
 import { toast } from '../../widgets/toast.tsx';
 import { errorInWords } from '../../shell/errors.ts';
@@ -146,20 +147,7 @@ function Result({
           <a href={linkTo('captures', uuid)}>Details of the capture</a>
         </div>
         <div class="card-body">
-          <ul class="findings">
-            {findingsOf(result, request).map(({ tone, text, quote }) => (
-              <li key={text} class={`finding is-${tone}`}>
-                <span class="finding-mark" aria-hidden="true">
-                  {{ good: '✓', warning: '!', bad: '✕', plain: '·' }[tone]}
-                </span>
-                <span>
-                  {tone === 'warning' && <span class="visually-hidden">Warning: </span>}
-                  {tone === 'bad' && <span class="visually-hidden">Problem: </span>}
-                  {text} {quote !== undefined && <span class="foreign mono">{quote}</span>}
-                </span>
-              </li>
-            ))}
-          </ul>
+          <Findings findings={findingsOf(result, request)} />
           <h3 class="timing-title">Time: {formatDuration(result.processingTimeMs)}</h3>
           <Bar label="Time by steps" parts={timingsOf(result)} />
           {report.originalSize !== undefined && (

@@ -1,0 +1,91 @@
+import type { Capture } from '@webcapture/client';
+import type { ComponentChildren } from 'preact';
+import { formatBytes, formatDuration, formatNumber } from '../../shell/format.ts';
+import { CopyButton } from '../../widgets/copy-button.tsx';
+import { ForeignText } from '../../widgets/foreign-text.tsx';
+import { Ago, Time } from '../../widgets/time.tsx';
+
+/** What is known of a capture, as a list of names and values. */
+export function Facts({ capture }: { readonly capture: Capture }) {
+  const { uuid, metadata, region } = capture;
+  const { viewport, secrets } = metadata;
+  return (
+    <dl class="facts">
+      <Fact name="UUID">
+        <code>{uuid}</code> <CopyButton text={uuid} what="the UUID" />
+      </Fact>
+      <Fact name="Address">
+        <ForeignText text={metadata.url === 'about:blank' ? 'Supplied HTML' : metadata.url} max={200} />
+      </Fact>
+      <Fact name="Format">
+        {metadata.format.toUpperCase()}
+        {'width' in metadata && (
+          <>
+            , {formatNumber(metadata.width)} × {formatNumber(metadata.height)} px, {formatBytes(metadata.fileSizeBytes)}
+          </>
+        )}
+      </Fact>
+      <Fact name="Viewport">
+        {viewport.width} × {viewport.height}
+        {viewport.deviceScaleFactor !== 1 && ` at ${viewport.deviceScaleFactor}×`}
+        {metadata.fullPage && ', full page'}
+      </Fact>
+      <Fact name="Region">{region}</Fact>
+      {'acceptedAt' in capture && (
+        <Fact name="Accepted">
+          <Time at={capture.acceptedAt} />
+        </Fact>
+      )}
+      {'capturedAt' in metadata && (
+        <Fact name="Captured">
+          <Time at={metadata.capturedAt} />
+        </Fact>
+      )}
+      {'processingTimeMs' in capture && <Fact name="Took">{formatDuration(capture.processingTimeMs)}</Fact>}
+      <Fact name="Tokens">
+        {capture.tokenCost}
+        {'refresh' in capture && capture.refresh !== undefined && capture.refresh.tokensCharged > 0 && (
+          <> and {formatNumber(capture.refresh.tokensCharged)} for refreshes</>
+        )}
+      </Fact>
+      {'expiresAt' in metadata && capture.status === 'completed' && (
+        <Fact name="Expires">
+          <Ago at={metadata.expiresAt} />
+        </Fact>
+      )}
+      {'refresh' in capture && typeof capture.refresh?.nextAt === 'string' && (
+        <Fact name="Next refresh">
+          <Ago at={capture.refresh.nextAt} />
+        </Fact>
+      )}
+      {secrets !== undefined && <Fact name="Sent with">{secretsInWords(secrets)}</Fact>}
+      {'webhook' in capture && capture.webhook !== undefined && (
+        <Fact name="Webhook">
+          <ForeignText text={capture.webhook.url} max={120} /> ({capture.webhook.state})
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+type Secrets = NonNullable<Capture['metadata']['secrets']>;
+
+function secretsInWords({ headers, cookies, auth, css, script }: Secrets): string {
+  const parts = [
+    headers.length > 0 && `headers ${headers.join(', ')}`,
+    cookies.length > 0 && `cookies ${cookies.join(', ')}`,
+    auth && 'a login',
+    css && 'CSS',
+    script && 'a script',
+  ];
+  return parts.filter(Boolean).join('; ');
+}

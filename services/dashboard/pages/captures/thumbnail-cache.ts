@@ -1,0 +1,111 @@
+/** Loads a picture; null when there is none and never will be. */
+type LoadPicture = (uuid: string, signal: AbortSignal) => Promise<Blob | null>;
+
+export interface ThumbnailCacheOptions {
+  readonly load: LoadPicture;
+  /** Requests at a time. */
+  readonly concurrency?: number;
+  /** Pictures that are kept beside those on the screen. */
+  readonly maxIdle?: number;
+  readonly urls?: Pick<typeof URL, 'createObjectURL' | 'revokeObjectURL'>;
+}
+
+interface Entry {
+  readonly uuid: string;
+  readonly listeners: Set<(url: string | null) => void>;
+  /** Undefined until it is loaded. */
+  url: string | null | undefined;
+  loading: AbortController | undefined;
+}
+
+/**
+ * Thumbnails as object URLs. What scrolls by is not loaded, what is shown is, the latest first; what nobody shows any more
+ * is kept for a while and then revoked.
+ */
+export class ThumbnailCache {
+  readonly #options: Required<ThumbnailCacheOptions>;
+  /** By key, least recently used first. */
+  readonly #entries = new Map<string, Entry>();
+  /** Keys that wait for their turn. */
+  #waiting: string[] = [];
+  #running = 0;
+
+  constructor(options: ThumbnailCacheOptions) {
+    this.#options = { concurrency: 4, maxIdle: 200, urls: URL, ...options };
+  }
+
+  /**
+   * Shows the thumbnail of a capture until the function that is returned is called.
+   *
+   * @param version changes with the picture
+   * @param listener is told the URL, or null when there is no picture; at once when it is known
+   */
+  show(uuid: string, version: string, listener: (url: string | null) => void): () => void {
+    const key = `${uuid} ${version}`;
+    const entry = this.#entries.get(key) ?? { uuid, listeners: new Set(), url: undefined, loading: undefined };
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    entry.listeners.add(listener);
+    if (entry.url !== undefined) listener(entry.url);
+    else if (entry.loading === undefined && !this.#waiting.includes(key)) this.#waiting.push(key);
+    this.#start();
+    return () => {
+      entry.listeners.delete(listener);
+      if (entry.listeners.size === 0) this.#release(key, entry);
+    };
+  }
+
+  /** Forgets everything, as when another key signs in. */
+  clear(): void {
+    for (const [key, entry] of this.#entries) this.#drop(key, entry);
+    this.#waiting = [];
+  }
+
+  #release(key: string, entry: Entry): void {
+    if (entry.url === undefined) this.#drop(key, entry);
+    let idle = [...this.#entries.values()].filter(({ listeners }) => listeners.size === 0).length;
+    for (const [oldKey, old] of this.#entries) {
+      if (idle <= this.#options.maxIdle) return;
+      if (old.listeners.size > 0) continue;
+      this.#drop(oldKey, old);
+      idle--;
+    }
+  }
+
+  #drop(key: string, entry: Entry): void {
+    this.#entries.delete(key);
+    this.#waiting = this.#waiting.filter((other) => other !== key);
+    entry.loading?.abort();
+    if (typeof entry.url === 'string') this.#options.urls.revokeObjectURL(entry.url);
+  }
+
+  #start(): void {
+    while (this.#running < this.#options.concurrency) {
+      const key = this.#waiting.pop();
+      if (key === undefined) return;
+      const entry = this.#entries.get(key);
+      if (entry !== undefined) void this.#load(key, entry);
+    }
+  }
+
+  async #load(key: string, entry: Entry): Promise<void> {
+    this.#running++;
+    entry.loading = new AbortController();
+    const { signal } = entry.loading;
+    try {
+      const picture = await this.#options.load(entry.uuid, signal);
+      if (signal.aborted) return;
+      entry.url = picture === null ? null : this.#options.urls.createObjectURL(picture);
+      for (const listener of entry.listeners) listener(entry.url);
+    } catch {
+      // Shown as missing, and asked for again when it comes on the screen the next time.
+      if (signal.aborted) return;
+      for (const listener of entry.listeners) listener(null);
+      this.#entries.delete(key);
+    } finally {
+      entry.loading = undefined;
+      this.#running--;
+      this.#start();
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import type { Capture } from '@webcapture/client';
+import { effect } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+import { sessions } from '../../shell/session.ts';
+import { getThumbnail } from '../../shell/endpoints.ts';
+import { ThumbnailCache } from './thumbnail-cache.ts';
+
+const thumbnails = new ThumbnailCache({ load: (uuid, signal) => getThumbnail(uuid, 320, signal) });
+
+// Nothing of one account is kept for whoever signs in next.
+effect(() => {
+  if (sessions.key.value === undefined) thumbnails.clear();
+});
+
+/** The small picture of a capture, or what stands for it: decoration beside the text that says the same. */
+export function Thumbnail({ capture }: { readonly capture: Capture }) {
+  const { uuid, status, metadata } = capture;
+  const version = 'capturedAt' in metadata ? metadata.capturedAt : '';
+  const hasPicture = status === 'completed' && metadata.format !== 'pdf';
+  const [url, setUrl] = useState<string | null>(null);
+  useEffect(() => {
+    setUrl(null);
+    return hasPicture ? thumbnails.show(uuid, version, setUrl) : undefined;
+  }, [uuid, version, hasPicture]);
+  return (
+    <span class="thumbnail" aria-hidden="true">
+      {url === null ? <span>{stateMark(capture)}</span> : <img src={url} alt="" decoding="async" />}
+    </span>
+  );
+}
+
+function stateMark({ status, metadata }: Capture): string {
+  if (status === 'queued' || status === 'rendering') return '…';
+  if (status === 'failed') return '!';
+  return status === 'completed' ? metadata.format.toUpperCase() : '–';
+}

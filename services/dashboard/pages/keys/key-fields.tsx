@@ -1,0 +1,53 @@
+import type { CreateKey } from '@webcapture/client';
+import { textOf } from '../../widgets/form-dialog.tsx';
+
+type Scope = NonNullable<CreateKey['scopes']>[number];
+
+const scopes: readonly { readonly name: Scope; readonly title: string; readonly help: string }[] = [
+  { name: 'capture', title: 'capture', help: 'make, refresh and delete captures' },
+  { name: 'read', title: 'read', help: 'see captures and usage' },
+  { name: 'manage', title: 'manage', help: 'make, rotate and revoke keys; webhook secrets' },
+];
+
+/** Name, scopes and expiry of a new key. */
+export function KeyFields({ initialScopes = ['capture', 'read'] }: { readonly initialScopes?: readonly Scope[] }) {
+  return (
+    <>
+      <label class="field">
+        <span class="field-label">Name</span>
+        <input class="input" name="name" required maxLength={200} placeholder="Build server" autofocus />
+      </label>
+      <fieldset class="field">
+        <legend class="field-label">Scopes</legend>
+        {scopes.map(({ name, title, help }) => (
+          <label key={name} class="check">
+            <input type="checkbox" name="scopes" value={name} defaultChecked={initialScopes.includes(name)} />
+            <span>
+              <b>{title}</b> <span class="muted">{help}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <label class="field">
+        <span class="field-label">Expires</span>
+        <input class="input" type="date" name="expires" min={tomorrow()} />
+        <span class="field-help">
+          At the end of this day, UTC. Left empty, it expires with the key that creates it, if at all.
+        </span>
+      </label>
+    </>
+  );
+}
+
+const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+
+/** What the fields hold, as the body of the request. */
+export function keyBodyOf(data: FormData): CreateKey {
+  const chosen = data.getAll('scopes');
+  const expires = textOf(data, 'expires');
+  return {
+    name: textOf(data, 'name'),
+    scopes: scopes.map(({ name }) => name).filter((name) => chosen.includes(name)),
+    ...(expires === '' ? {} : { expiresAt: `${expires}T23:59:59Z` }),
+  };
+}

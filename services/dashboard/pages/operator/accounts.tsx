@@ -1,0 +1,320 @@
+import type { Account, CreateAccount, NewApiKey } from '@webcapture/client';
+import { useState } from 'preact/hooks';
+import { formatNumber } from '../../shell/format.ts';
+import { useQuery } from '../../shell/query.ts';
+import { client } from '../../shell/session.ts';
+import { type Column, DataTable } from '../../widgets/data-table.tsx';
+import { confirm } from '../../widgets/dialog.tsx';
+import { Badge } from '../../widgets/figures.tsx';
+import { ForeignText } from '../../widgets/foreign-text.tsx';
+import { FormDialog, textOf } from '../../widgets/form-dialog.tsx';
+import { SecretDialog } from '../../widgets/secret-dialog.tsx';
+import { Loaded } from '../../widgets/states.tsx';
+import { Ago } from '../../widgets/time.tsx';
+import { toast } from '../../widgets/toast.tsx';
+import { errorInWords } from '../../shell/errors.ts';
+import { KeyFields, keyBodyOf } from '../keys/key-fields.tsx';
+
+type Step =
+  | { readonly kind: 'create' | 'revoke' }
+  | { readonly kind: 'change' | 'key'; readonly account: Account }
+  | { readonly kind: 'made'; readonly key: NewApiKey };
+
+const admin = () => client('admin').admin;
+
+/** The accounts of the service and their limits. */
+export function Accounts() {
+  const [step, setStep] = useState<Step>();
+  const accounts = useQuery(async (signal) => {
+    const found: Account[] = [];
+    for await (const account of admin().listAccounts({ limit: 100, signal })) found.push(account);
+    return found;
+  }, []);
+  const done = () => {
+    setStep(undefined);
+    accounts.reload();
+  };
+  return (
+    <section class="card" aria-labelledby="accounts">
+      <div class="card-head">
+        <h2 id="accounts">Accounts</h2>
+        <span class="row-actions">
+          <button type="button" class="button is-small" onClick={() => setStep({ kind: 'revoke' })}>
+            Revoke a key
+          </button>
+          <button type="button" class="button is-small is-primary" onClick={() => setStep({ kind: 'create' })}>
+            New account
+          </button>
+        </span>
+      </div>
+      <Loaded query={accounts} label="Loading accounts…">
+        {(rows) => (
+          <DataTable
+            caption="Accounts"
+            columns={columns(setStep, () => accounts.reload())}
+            rows={rows}
+            rowKey={({ id }) => id}
+            pageSize={20}
+            empty={<p class="card-body muted">There are no accounts yet.</p>}
+          />
+        )}
+      </Loaded>
+      {step !== undefined && <StepDialog step={step} onStep={setStep} onDone={done} />}
+    </section>
+  );
+}
+
+const columns = (onStep: (step: Step) => void, onChanged: () => void): readonly Column<Account>[] => [
+  {
+    key: 'name',
+    title: 'Name',
+    sortBy: ({ name }) => name,
+    render: ({ id, name }) => (
+      <>
+        <b>
+          <ForeignText text={name} max={80} />
+        </b>
+        <br />
+        <code class="muted">{id}</code>
+      </>
+    ),
+  },
+  {
+    key: 'state',
+    title: 'State',
+    sortBy: ({ suspended }) => Number(suspended),
+    render: ({ suspended }) => <Badge tone={suspended ? 'bad' : 'good'}>{suspended ? 'suspended' : 'active'}</Badge>,
+  },
+  {
+    key: 'quota',
+    title: 'Tokens a month',
+    align: 'end',
+    sortBy: ({ tokenQuota }) => tokenQuota,
+    render: ({ tokenQuota }) => formatNumber(tokenQuota),
+  },
+  {
+    key: 'rate',
+    title: 'A minute',
+    align: 'end',
+    sortBy: ({ ratePerMinute }) => ratePerMinute,
+    render: ({ ratePerMinute, burst }) => `${formatNumber(ratePerMinute)}, at once ${formatNumber(burst)}`,
+  },
+  {
+    key: 'flight',
+    title: 'At a time',
+    align: 'end',
+    isMinor: true,
+    render: ({ maxInFlight, maxQueued }) => `${formatNumber(maxInFlight)}, queued ${formatNumber(maxQueued)}`,
+  },
+  {
+    key: 'created',
+    title: 'Created',
+    isMinor: true,
+    sortBy: ({ createdAt }) => createdAt,
+    render: ({ createdAt }) => <Ago at={createdAt} />,
+  },
+  {
+    key: 'actions',
+    title: 'Actions',
+    render: (account) => (
+      <span class="row-actions">
+        <button
+          type="button"
+          class="button is-small"
+          aria-label={`Change: ${account.name}`}
+          onClick={() => onStep({ kind: 'change', account })}
+        >
+          Change
+        </button>
+        <button
+          type="button"
+          class="button is-small"
+          aria-label={`New key: ${account.name}`}
+          onClick={() => onStep({ kind: 'key', account })}
+        >
+          New key
+        </button>
+        <button
+          type="button"
+          class={account.suspended ? 'button is-small' : 'button is-small is-danger'}
+          aria-label={`${account.suspended ? 'Resume' : 'Suspend'}: ${account.name}`}
+          onClick={() => void changeSuspension(account).then(onChanged)}
+        >
+          {account.suspended ? 'Resume' : 'Suspend'}
+        </button>
+      </span>
+    ),
+  },
+];
+
+async function changeSuspension({ id, name, suspended }: Account): Promise<void> {
+  const isSure =
+    suspended ||
+    (await confirm({
+      title: 'Suspend this account?',
+      body: (
+        <>
+          All keys of “<ForeignText text={name} max={80} />” are refused until you resume it.
+        </>
+      ),
+      action: 'Suspend',
+      isDangerous: true,
+    }));
+  if (!isSure) return;
+  try {
+    await admin().changeAccount(id, { suspended: !suspended });
+    toast(suspended ? 'The account works again.' : 'The account was suspended.');
+  } catch (error) {
+    toast(errorInWords(error).message, 'error');
+  }
+}
+
+const limits = [
+  { name: 'tokenQuota', title: 'Tokens a month', min: 0, max: 1e12 },
+  { name: 'ratePerMinute', title: 'Captures a minute', min: 1, max: 1e6 },
+  { name: 'burst', title: 'At once (burst)', min: 1, max: 1e6 },
+  { name: 'maxInFlight', title: 'Waited for at a time', min: 1, max: 1e6 },
+  { name: 'maxQueued', title: 'Queued in the background', min: 0, max: 1e7 },
+] as const;
+
+function AccountFields({ account }: { readonly account?: Account }) {
+  return (
+    <>
+      <label class="field">
+        <span class="field-label">Name</span>
+        <input class="input" name="name" required maxLength={200} defaultValue={account?.name ?? ''} autofocus />
+      </label>
+      <div class="field-grid">
+        {limits.map(({ name, title, min, max }) => (
+          <label key={name} class="field">
+            <span class="field-label">{title}</span>
+            <input
+              class="input"
+              type="number"
+              name={name}
+              min={min}
+              max={max}
+              required={account !== undefined}
+              placeholder="Default"
+              defaultValue={account === undefined ? '' : String(account[name])}
+            />
+          </label>
+        ))}
+        <label class="field">
+          <span class="field-label">Isolation</span>
+          <select class="input" name="isolation">
+            <option value="context" selected={account?.isolation !== 'browser'}>
+              Shares browsers
+            </option>
+            <option value="browser" selected={account?.isolation === 'browser'}>
+              A browser for each capture
+            </option>
+          </select>
+        </label>
+      </div>
+    </>
+  );
+}
+
+/** What the fields hold; limits that were left empty are the operator's defaults. */
+function accountBodyOf(data: FormData): CreateAccount {
+  const given = limits.flatMap(({ name }) => {
+    const value = textOf(data, name);
+    return value === '' ? [] : [[name, Number(value)] as const];
+  });
+  return {
+    name: textOf(data, 'name'),
+    isolation: data.get('isolation') === 'browser' ? 'browser' : 'context',
+    ...Object.fromEntries(given),
+  };
+}
+
+function StepDialog({
+  step,
+  onStep,
+  onDone,
+}: {
+  readonly step: Step;
+  readonly onStep: (step: Step | undefined) => void;
+  readonly onDone: () => void;
+}) {
+  const close = () => onStep(undefined);
+  switch (step.kind) {
+    case 'create':
+      return (
+        <FormDialog
+          title="New account"
+          action="Create"
+          onClose={close}
+          onSubmit={async (data) => {
+            const account = await admin().createAccount(accountBodyOf(data));
+            toast('The account was created. Now give it a key.');
+            onDone();
+            onStep({ kind: 'key', account });
+          }}
+        >
+          <AccountFields />
+        </FormDialog>
+      );
+    case 'change':
+      return (
+        <FormDialog
+          title="Change the account"
+          action="Save"
+          onClose={close}
+          onSubmit={async (data) => {
+            await admin().changeAccount(step.account.id, accountBodyOf(data));
+            toast('The account was changed.');
+            onDone();
+          }}
+        >
+          <AccountFields account={step.account} />
+        </FormDialog>
+      );
+    case 'key':
+      return (
+        <FormDialog
+          key="key"
+          title="New key for the account"
+          action="Create"
+          onClose={close}
+          onSubmit={async (data) => {
+            const body = { ...keyBodyOf(data), accountId: step.account.id };
+            onStep({ kind: 'made', key: await admin().createKey(body) });
+          }}
+        >
+          <p>
+            For “<ForeignText text={step.account.name} max={80} />
+            ”.
+          </p>
+          <KeyFields initialScopes={['capture', 'read', 'manage']} />
+        </FormDialog>
+      );
+    case 'made':
+      return <SecretDialog title="The new key" secret={step.key.key} what="the key" onClose={onDone} />;
+    case 'revoke':
+      return (
+        <FormDialog
+          title="Revoke a key of any account"
+          action="Revoke"
+          isDangerous
+          onClose={close}
+          onSubmit={async (data) => {
+            await admin().revokeKey(textOf(data, 'id'), { cascade: data.has('cascade') });
+            toast('The key was revoked.');
+            onDone();
+          }}
+        >
+          <label class="field">
+            <span class="field-label">ID of the key</span>
+            <input class="input" name="id" required maxLength={64} autofocus />
+            <span class="field-help">It stops working within a second. This cannot be undone.</span>
+          </label>
+          <label class="check">
+            <input type="checkbox" name="cascade" />
+            <span>Also the keys that were created with it</span>
+          </label>
+        </FormDialog>
+      );
+  }
+}

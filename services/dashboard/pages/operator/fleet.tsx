@@ -1,0 +1,93 @@
+import type { Overview, RegionOverview } from '../../shell/endpoints.ts';
+import { formatDuration, formatNumber } from '../../shell/format.ts';
+import { type Column, DataTable } from '../../widgets/data-table.tsx';
+import { Badge, type Tone } from '../../widgets/figures.tsx';
+
+const tones: Readonly<Record<string, Tone>> = {
+  operational: 'good',
+  degraded_performance: 'warning',
+  partial_outage: 'bad',
+  major_outage: 'bad',
+};
+
+export function StatusWord({ status }: { readonly status: string }) {
+  return <Badge tone={tones[status] ?? 'plain'}>{status.replaceAll('_', ' ')}</Badge>;
+}
+
+/** Regions with their renderers, slots and queues. */
+export function Fleet({ overview: { regions } }: { readonly overview: Overview }) {
+  return (
+    <div class="regions">
+      {regions.map((region) => (
+        <Region key={region.region} region={region} />
+      ))}
+    </div>
+  );
+}
+
+function Region({ region }: { readonly region: RegionOverview }) {
+  const { region: name, renderers, slots, busy, queued, status, meanRenderMs, pods } = region;
+  return (
+    <section class="card" aria-label={name}>
+      <div class="card-head">
+        <h3>{name}</h3>
+        <StatusWord status={status} />
+      </div>
+      <div class="card-body">
+        <div class="slots">
+          <progress max={Math.max(1, slots)} value={busy} aria-label={`Slots in use in ${name}`} />
+          <span>
+            {formatNumber(busy)} of {formatNumber(slots)} slots busy
+          </span>
+        </div>
+        <dl class="facts">
+          <div>
+            <dt>Renderers</dt>
+            <dd>{formatNumber(renderers)}</dd>
+          </div>
+          <div>
+            <dt>Waiting</dt>
+            <dd>
+              {formatNumber(queued.interactive)} interactive, {formatNumber(queued.background)} background
+            </dd>
+          </div>
+          <div>
+            <dt>Mean time</dt>
+            <dd>{meanRenderMs === null ? '–' : formatDuration(meanRenderMs)}</dd>
+          </div>
+        </dl>
+        {pods.length > 0 && (
+          <details>
+            <summary>{pods.length === 1 ? '1 renderer' : `${formatNumber(pods.length)} renderers`}</summary>
+            <DataTable
+              caption={`Renderers of ${name}`}
+              columns={podColumns}
+              rows={pods}
+              rowKey={({ pod }) => pod}
+              pageSize={20}
+            />
+          </details>
+        )}
+      </div>
+    </section>
+  );
+}
+
+const podColumns: readonly Column<RegionOverview['pods'][number]>[] = [
+  { key: 'pod', title: 'Renderer', sortBy: ({ pod }) => pod, render: ({ pod }) => <code>{pod}</code> },
+  {
+    key: 'slots',
+    title: 'Busy',
+    align: 'end',
+    sortBy: ({ busy }) => busy,
+    render: ({ busy, slots }) => `${busy} of ${slots}`,
+  },
+  { key: 'version', title: 'Version', isMinor: true, render: ({ version }) => version },
+  {
+    key: 'age',
+    title: 'Heartbeat',
+    align: 'end',
+    sortBy: ({ ageMs }) => ageMs,
+    render: ({ ageMs }) => formatDuration(ageMs),
+  },
+];

@@ -1,0 +1,43 @@
+import { useId, useState } from 'preact/hooks';
+import { neutralText, truncated } from './foreign.ts';
+
+/** A text that somebody else wrote, such as the title of a page: never markup, isolated, and cut with the rest one click away. */
+export function ForeignText({ text, max = 300 }: { readonly text: string; readonly max?: number }) {
+  const [isWhole, setWhole] = useState(false);
+  const id = useId();
+  const neutral = neutralText(text);
+  const beginning = truncated(neutral, max);
+  if (beginning === null) {
+    return (
+      <bdi class="foreign" dir="auto">
+        {neutral}
+      </bdi>
+    );
+  }
+  return (
+    <>
+      <bdi class="foreign" dir="auto" id={id}>
+        {isWhole ? neutral : beginning}
+      </bdi>{' '}
+      <button
+        type="button"
+        class="button is-small"
+        aria-expanded={isWhole}
+        aria-controls={id}
+        onClick={() => setWhole(!isWhole)}
+      >
+        {isWhole ? 'Show less' : 'Show all'}
+      </button>
+    </>
+  );
+}
+
+/** The same on one line of a list, cut where the line ends. */
+export function ForeignLine({ text, className = '' }: { readonly text: string; readonly className?: string }) {
+  const neutral = neutralText(text);
+  return (
+    <bdi class={`foreign one-line ${className}`} dir="auto">
+      {truncated(neutral, 200) ?? neutral}
+    </bdi>
+  );
+}

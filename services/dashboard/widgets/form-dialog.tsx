@@ -1,0 +1,93 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { Dialog } from './dialog.tsx';
+import { ErrorState } from './states.tsx';
+
+/** A dialog with a form, which stays open with the error when what it does fails. */
+export function FormDialog({
+  title,
+  action,
+  isDangerous = false,
+  onSubmit,
+  onClose,
+  children,
+}: {
+  readonly title: string;
+  /** What the button does, as a verb. */
+  readonly action: string;
+  readonly isDangerous?: boolean;
+  readonly onSubmit: (data: FormData) => Promise<void>;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}) {
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(undefined);
+  const submit = async (form: HTMLFormElement) => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await onSubmit(new FormData(form));
+    } catch (thrown) {
+      setError(thrown);
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit(event.currentTarget);
+        }}
+      >
+        {error !== undefined && <ErrorState error={error} />}
+        {children}
+        <div class="dialog-actions">
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class={isDangerous ? 'button is-danger' : 'button is-primary'} disabled={isBusy}>
+            {action}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface Choice {
+  readonly value: string;
+  readonly title: string;
+}
+
+const graceChoices: readonly Choice[] = [
+  { value: '0', title: 'It ends at once' },
+  { value: '3600', title: 'It works for another hour' },
+  { value: '86400', title: 'It works for another day' },
+  { value: '604800', title: 'It works for another week' },
+];
+
+/** For how long a secret that is replaced keeps working; `graceSeconds` in the data of the form. */
+export function GraceField({ label, initial }: { readonly label: string; readonly initial: '3600' | '86400' }) {
+  return (
+    <label class="field">
+      <span class="field-label">{label}</span>
+      <select class="input" name="graceSeconds">
+        {graceChoices.map(({ value, title }) => (
+          <option key={value} value={value} selected={value === initial}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+export const graceSecondsOf = (data: FormData) => Number(data.get('graceSeconds'));
+
+/** What was typed into a field, without the spaces around it. */
+export function textOf(data: FormData, name: string): string {
+  const value = data.get(name);
+  return typeof value === 'string' ? value.trim() : '';
+}

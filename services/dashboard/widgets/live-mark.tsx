@@ -1,0 +1,12 @@
+import type { StreamState } from '../shell/event-stream.ts';
+
+/** Whether what is shown changes by itself, and if not, why. */
+export function LiveMark({ state }: { readonly state: StreamState }) {
+  const isLive = state.kind === 'live';
+  return (
+    <span class={isLive ? 'live-mark is-live' : 'live-mark'} role="status">
+      <span class="live-dot" aria-hidden="true" />
+      {isLive ? 'Live' : state.kind === 'ended' ? 'Not live' : 'Connecting…'}
+    </span>
+  );
+}

@@ -1,0 +1,331 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { CaptureState } from '@webcapture/shared/api/capture.ts';
+import { expectAccessible, type OpenedDashboard, type OpenOptions, useDashboard } from '../harness/dashboard.ts';
+import { until } from '../harness/until.ts';
+import { useFleet } from '../harness/use.ts';
+import { WebhookReceiver } from '../harness/webhook-receiver.ts';
+
+const adminToken = 'the-admin-token-of-this-fleet';
+const fleet = useFleet({ slots: 2, env: { WEBCAPTURE_ADMIN_TOKEN: adminToken } });
+const openDashboard = useDashboard(fleet);
+
+const hostileTitle = `<img src=x onerror=alert(1)> \u202Etxt.exe\u2066 ${'W'.repeat(10_000)}`;
+let readings = 0;
+let server: Server;
+let site: string;
+let receiver: WebhookReceiver;
+
+beforeAll(async () => {
+  receiver = await WebhookReceiver.start();
+  server = createServer(({ url = '' }, response) => {
+    response.setHeader('content-type', 'text/html; charset=utf-8');
+    const title = url === '/hostile' ? hostileTitle.replaceAll('<', '&lt;') : `Page ${url.slice(1)}`;
+    if (url === '/reading') readings++;
+    response.end(`<title>${title}</title><h1>${url === '/reading' ? `Reading ${readings}` : 'Hello'}</h1>`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  server.close();
+  await receiver[Symbol.asyncDispose]();
+});
+
+/** Those of a test: each follows events, of which a key has few streams. */
+let opened: OpenedDashboard[] = [];
+afterEach(async () => {
+  const all = opened;
+  opened = [];
+  await Promise.all(all.map(({ page }) => page.context().close()));
+  const troubles = all.flatMap((dashboard) => dashboard.troubles);
+  if (troubles.length > 0) throw new Error(`the dashboard had troubles:\n${troubles.join('\n')}`);
+});
+
+async function open(route: string, visitor: OpenOptions = { key: fleet().key }): Promise<Page> {
+  const dashboard = await openDashboard({ ...visitor, route: `#${route}` });
+  opened.push(dashboard);
+  dashboard.page.setDefaultTimeout(90_000);
+  return dashboard.page;
+}
+
+/** Any other call of the API, with the key of the fleet unless told. */
+async function call<T>(method: string, path: string, body?: object, token = fleet().key): Promise<T> {
+  const response = await fetch(fleet().url + path, {
+    method,
+    headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const { data, error } = (await response.json()) as { data: T; error: { message: string } | null };
+  if (error !== null) throw new Error(`${method} ${path}: ${error.message}`);
+  return data;
+}
+
+async function ended(uuid: string): Promise<CaptureState> {
+  return until(`${uuid} to end`, async () => {
+    const state = await call<CaptureState>('GET', `/captures/${uuid}`);
+    return state.status === 'queued' || state.status === 'rendering' ? undefined : state;
+  });
+}
+
+const live = (page: Page) => page.getByText('Live', { exact: true }).waitFor();
+
+/** A page as it is read by axe in both themes, and on a phone. */
+async function looksRight(route: string, visitor: OpenOptions, isThere: (page: Page) => Promise<void>): Promise<void> {
+  for (const look of [{ isDark: true }, { isPhone: true }] as const) {
+    const page = await open(route, { ...visitor, ...look });
+    await isThere(page);
+    await expectAccessible(page);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
+  }
+}
+
+describe('captures', () => {
+  test('the list shows what there is, finds it, and leads to it by keyboard', async () => {
+    await fleet().api.captured({ url: `${site}/hostile` });
+    await fleet().api.captured({ url: `${site}/orchard` });
+    const page = await open('/captures');
+    const rows = page.getByRole('list', { name: 'Captures, newest first' }).getByRole('listitem');
+    await rows.filter({ hasText: 'Page orchard' }).waitFor();
+    const hostile = rows.filter({ hasText: '<img src=x onerror=alert(1)> \uFFFDtxt.exe\uFFFD WWW' });
+    await hostile.waitFor();
+    expect((await hostile.boundingBox())?.height).toBeLessThan(120);
+    const drawn = (page: Page) =>
+      page.evaluate(() => {
+        const images = [...document.querySelectorAll<HTMLImageElement>('.thumbnail img')];
+        return images.filter(({ naturalWidth }) => naturalWidth > 0).length;
+      });
+    await until('the thumbnails', async () => (await drawn(page)) >= 2);
+    await expectAccessible(page);
+
+    await page.getByRole('searchbox').fill('ORCHARD');
+    await hostile.waitFor({ state: 'detached' });
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Page orchard' }).waitFor();
+    await page.goBack();
+    await rows.first().waitFor();
+    expect(await page.getByRole('searchbox').inputValue()).toBe('ORCHARD');
+    await looksRight('/captures', { key: fleet().key }, (other) => other.getByText('Page orchard').first().waitFor());
+  });
+});
+
+describe('captures that change', () => {
+  test('a background capture is followed to its end, also after the stream was cut', async () => {
+    const page = await open('/captures');
+    await live(page);
+    const first = await call<CaptureState>('POST', '/capture', { url: `${site}/followed`, background: true });
+    const row = page.locator(`a[href$="${first.uuid}"]`);
+    await row.getByText('completed').waitFor();
+
+    const front = fleet().fronts[0];
+    await front?.kill();
+    await page.getByText('Connecting…').waitFor();
+    await page.getByText('The service does not answer.').waitFor();
+    expect(await row.isVisible()).toBe(true);
+    await front?.start();
+    await live(page);
+    await page.getByText('The service does not answer.').waitFor({ state: 'detached' });
+    const second = await call<CaptureState>('POST', '/capture', { url: `${site}/after`, background: true });
+    await page.locator(`a[href$="${second.uuid}"]`).getByText('completed').waitFor();
+  });
+
+  test('a refresh is shown beside what it replaced, and a deleted capture says so', async () => {
+    const { uuid } = await fleet().api.captured({
+      url: `${site}/reading`,
+      viewport: { width: 400, height: 200 },
+      persistence: { enabled: true },
+    });
+    const page = await open(`/captures/${uuid}`);
+    await page.getByRole('img', { name: 'Picture of Page reading' }).waitFor();
+    await live(page);
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await page.getByRole('heading', { name: 'Before and after the refresh' }).waitFor();
+    const words = page.getByText(/% changed: \d+ pixels\./);
+    await words.waitFor();
+    await page.getByRole('img', { name: /^Where the pictures differ: 0\.\d% of the area/ }).waitFor();
+    expect(await page.getByRole('img', { name: /The page (before|after) the refresh/ }).count()).toBe(2);
+    await expectAccessible(page);
+
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    expect((await ended(uuid)).status).toBe('completed');
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('It was deleted.').waitFor();
+    expect((await ended(uuid)).status).toBe('deleted');
+  });
+
+  test('a hostile title stays text, and all of it can be read', async () => {
+    const { uuid, report } = await fleet().api.captured({ url: `${site}/hostile` });
+    const isThere = (page: Page) =>
+      page.getByRole('heading', { name: '<img src=x onerror=alert(1)> \uFFFDtxt' }).waitFor();
+    const page = await open(`/captures/${uuid}`);
+    await isThere(page);
+    expect(await page.title()).not.toMatch(/\u202E/);
+    const title = page.locator('.finding').filter({ hasText: 'Title' });
+    await title.getByRole('button', { name: 'Show all' }).click();
+    expect((await title.innerText()).match(/W/g)?.length).toBe(report.title.match(/W/g)?.length);
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+    await looksRight(`/captures/${uuid}`, { key: fleet().key }, isThere);
+  });
+
+  test('ten thousand are scrolled through without freezing', async () => {
+    const { uuid, ...template } = await fleet().api.captured({ url: `${site}/many` });
+    const ids = Array.from({ length: 10_000 }, (_, index) => `${uuid.slice(0, -5)}${String(99_999 - index)}`);
+    const page = await open('/usage');
+    await page.route('**/captures?*', async (route) => {
+      const cursor = new URL(route.request().url()).searchParams.get('cursor');
+      const start = cursor === null ? 0 : ids.indexOf(cursor) + 1;
+      const items = ids.slice(start, start + 100).map((id) => ({ ...template, uuid: id }));
+      const data = { items, nextCursor: start + 100 < ids.length ? items.at(-1)?.uuid : null };
+      await route.fulfill({ json: { success: true, error: null, data } });
+    });
+    await page.route('**/thumbnail?*', (route) => route.fulfill({ status: 404, json: {} }));
+    await page.getByRole('link', { name: 'Captures', exact: true }).click();
+    await page.locator('.capture-row').first().waitFor();
+    const longest = await page.evaluate(async () => {
+      let longestMs = 0;
+      while (document.querySelector('.list-end')?.textContent !== 'These are all 10,000 captures.') {
+        const start = performance.now();
+        scrollTo(0, document.body.scrollHeight);
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+        longestMs = Math.max(longestMs, performance.now() - start);
+      }
+      return longestMs;
+    });
+    expect(longest).toBeLessThan(1500);
+    expect(await page.locator('.capture-row').count()).toBeLessThan(60);
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    await page.locator(`a[href$="${ids.at(-1)}"]`).waitFor();
+  });
+});
+
+describe('webhooks', () => {
+  test('the secret is hidden until asked for, and a test event arrives', async () => {
+    const page = await open('/webhooks');
+    const secret = await call<{ secret: string }>('GET', '/webhooks/secret');
+    await page.getByText('It is hidden until you ask for it.').waitFor();
+    expect(await page.content()).not.toContain(secret.secret);
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByText(secret.secret).waitFor();
+    await page.getByLabel('Address of the receiver').fill(receiver.url);
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    const row = page.getByRole('row').filter({ hasText: 'webhook.test' });
+    await row.getByText('delivered').waitFor();
+    expect(receiver.notices.map(({ type }) => type)).toContain('webhook.test');
+    await expectAccessible(page);
+    await looksRight('/webhooks', { key: fleet().key }, (other) => other.getByText('webhook.test').first().waitFor());
+  });
+
+  test('the deliveries of a capture are on its page, and can be sent again', async () => {
+    const body = { url: `${site}/told`, background: true, webhook: { url: receiver.url } };
+    const { uuid } = await call<CaptureState>('POST', '/capture', body);
+    await until('the event', () => receiver.about(uuid).length === 1);
+    const page = await open(`/captures/${uuid}`);
+    const deliveries = page.getByRole('region', { name: 'Webhook deliveries' }).getByRole('row');
+    await deliveries.filter({ hasText: 'capture.completed' }).getByText('delivered').waitFor();
+    await page.getByRole('button', { name: 'Redeliver' }).click();
+    await until('the event again', () => receiver.about(uuid).length === 2);
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await page.getByRole('region', { name: 'Refreshes' }).getByText('completed').waitFor();
+    await expectAccessible(page);
+  });
+});
+
+describe('keys', () => {
+  test('one is made, shown once, used, rotated and revoked', async () => {
+    const page = await open('/keys');
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Build <b>server</b>');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    const shown = async () => (await page.getByRole('dialog').locator('.secret-value code').innerText()).trim();
+    const key = await shown();
+    expect(key).toMatch(/^wc_live_/);
+    await page.keyboard.press('Escape');
+    expect(await shown()).toBe(key);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await call('GET', '/usage', undefined, key);
+
+    const row = page.getByRole('row').filter({ hasText: 'Build <b>server</b>' });
+    await row.getByRole('button', { name: /^Rotate/ }).click();
+    await page.getByRole('dialog').getByLabel('The old key').selectOption('0');
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+    await page.getByRole('heading', { name: 'The new key' }).waitFor();
+    const rotated = await shown();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await expect(call('GET', '/usage', undefined, key)).rejects.toThrow(/revoked|expired/);
+
+    await row
+      .filter({ hasText: 'active' })
+      .getByRole('button', { name: /^Revoke/ })
+      .click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await row.filter({ hasText: 'active' }).waitFor({ state: 'detached' });
+    await expect(call('GET', '/usage', undefined, rotated)).rejects.toThrow(/revoked/);
+    await looksRight('/keys', { key: fleet().key }, (other) => other.getByRole('row').nth(1).waitFor());
+  });
+
+  test('a key without the scope manage is told so, and one that is revoked is signed out with the reason', async () => {
+    const { id, key } = await call<{ id: string; key: string }>('POST', '/keys', { name: 'Reader', scopes: ['read'] });
+    const page = await open('/keys', { key });
+    await page.getByText('Your key may not manage keys').waitFor();
+    await page.getByRole('link', { name: 'Captures', exact: true }).click();
+    await live(page);
+    await call('DELETE', `/keys/${id}`);
+    await page.getByText(/The API key was revoked/).waitFor();
+    expect(await page.evaluate(() => sessionStorage.getItem('webcapture.key'))).toBe(null);
+  });
+});
+
+describe('operator', () => {
+  test('sees the fleet live, and makes, limits and suspends accounts', async () => {
+    const page = await open('/operator', { adminToken });
+    await page.getByText('of 2 slots busy').waitFor();
+    await live(page);
+    await page.getByRole('button', { name: 'New account' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Example <i>Ltd</i>');
+    await page.getByRole('dialog').getByLabel('Tokens a month').fill('5');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'New key for the account' }).waitFor();
+    await page.getByRole('dialog').getByLabel('Name').fill('First');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    const key = (await page.getByRole('dialog').locator('.secret-value code').innerText()).trim();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    expect(await call('GET', '/usage', undefined, key)).toMatchObject({ tokenQuota: 5 });
+
+    const row = page.getByRole('row').filter({ hasText: 'Example <i>Ltd</i>' });
+    await row.getByRole('button', { name: /^Change/ }).click();
+    await page.getByRole('dialog').getByLabel('Tokens a month').fill('7');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await row.getByText('7', { exact: true }).waitFor();
+    await row.getByRole('button', { name: /^Suspend/ }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
+    await row.getByText('suspended').waitFor();
+    await until('the key to be refused', () =>
+      call('GET', '/usage', undefined, key).then(
+        () => false,
+        () => true,
+      ),
+    );
+    await expectAccessible(page);
+    await looksRight('/operator', { adminToken }, (other) => other.getByText('of 2 slots busy').waitFor());
+  });
+});
+
+/** Last, since it hurts the fleet. */
+test('without NATS a page says so, keeps what it has, and recovers by itself', async () => {
+  const page = await open('/captures');
+  await page.locator('.capture-row').first().waitFor();
+  await live(page);
+  await fleet().nats.kill();
+  await page.getByRole('alert').waitFor();
+  expect(await page.locator('.capture-row').first().isVisible()).toBe(true);
+  await fleet().nats.start();
+  await page.getByRole('alert').waitFor({ state: 'detached' });
+  await live(page);
+});
