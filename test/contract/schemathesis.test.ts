@@ -1,0 +1,32 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { startStand } from '../parts/front/stand.ts';
+import { pythonTool, runLoudly } from './tools.ts';
+
+const adminToken = 'the-admin-token-of-the-contract';
+
+test('a front answers whatever Schemathesis sends as its OpenAPI document says', async () => {
+  const bin = await pythonTool('schemathesis==4.32.5');
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'schemathesis-'));
+  await using stand = await startStand({ WEBCAPTURE_ADMIN_TOKEN: adminToken });
+  // Not the preset key: what is tried revokes the key that is used, too.
+  const env = { ...process.env, API_KEY: await stand.makeKey(), ADMIN_TOKEN: adminToken };
+  const config = fileURLToPath(new URL('schemathesis.toml', import.meta.url));
+  const more = (process.env['SCHEMATHESIS_ARGS'] ?? '').split(' ').filter((arg) => arg !== '');
+  const args = [
+    '--config-file',
+    config,
+    'run',
+    `${stand.url}/openapi.json`,
+    '--url',
+    stand.url,
+    '--checks',
+    'all',
+    ...more,
+  ];
+  expect(await runLoudly(join(bin, 'schemathesis'), args, { cwd: folder.path, env })).toBe(0);
+});
