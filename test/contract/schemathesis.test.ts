@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { regions } from '@webcapture/shared/runtime/regions.ts';
 import { startStand } from '../parts/front/stand.ts';
 import { pythonTool, runLoudly } from './tools.ts';
 
@@ -12,7 +13,9 @@ const adminToken = 'the-admin-token-of-the-contract';
 test('a front answers whatever Schemathesis sends as its OpenAPI document says', async () => {
   const bin = await pythonTool('schemathesis==4.32.5');
   await using folder = await mkdtempDisposable(join(tmpdir(), 'schemathesis-'));
-  await using stand = await startStand({ WEBCAPTURE_ADMIN_TOKEN: adminToken });
+  const installed = regions.map((region) => `${region}:1`).join();
+  await using stand = await startStand({ WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_REGIONS: installed });
+  for (const region of regions.filter((each) => each !== 'us-east')) await (await stand.addRenderer(region)).start();
   // Not the preset key: what is tried revokes the key that is used, too.
   const env = { ...process.env, API_KEY: await stand.makeKey(), ADMIN_TOKEN: adminToken };
   const config = fileURLToPath(new URL('schemathesis.toml', import.meta.url));
