@@ -183,7 +183,7 @@ test.concurrent.each([
   ['a page', 200, (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>')],
   ['JSON of something else', 200, json(200, { hello: 'world' })],
 ])('%s is no answer of webcapture', async (_, status, answer) => {
-  const { client } = await clientOf([(response) => void answer(response)]);
+  const { client } = await clientOf([answer]);
   const told = { code: 'UNEXPECTED_RESPONSE', status };
   expect(await failureOf(client.getUsage())).toMatchObject(told);
   expect(await failureOf(client.getStatus())).toMatchObject(told);
