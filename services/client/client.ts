@@ -1,7 +1,6 @@
 import { Admin } from './admin.ts';
 import { CaptureFailedError, errorOfResponse, RequestTimeoutError } from './errors.ts';
 import {
-  bodyOf,
   createRawClient,
   dataOf,
   given,
@@ -137,8 +136,9 @@ export class Webcapture {
     const params = idempotencyKey === undefined ? {} : { header: { 'idempotency-key': idempotencyKey } };
     const body = { ...options, responseType: 'file' as const };
     const { error, response } = await this.raw.POST('/capture', { params, body, signal, parseAs: 'stream' });
-    if (error !== undefined) throw errorOfResponse(response, error);
-    return { uuid: response.headers.get('x-capture-uuid') ?? '', ...fileOf(response) };
+    const uuid = response.headers.get('x-capture-uuid');
+    if (error !== undefined || uuid === null) throw errorOfResponse(response, error);
+    return { uuid, ...fileOf(response) };
   }
 
   /** The file of a capture, by its `fileUrl`. The API key is not sent: files are at the address of a CDN. */
@@ -158,7 +158,7 @@ export class Webcapture {
    */
   async waitFor(uuid: string, { signal, timeoutMs, onState }: WaitOptions = {}): Promise<EndedCapture> {
     const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
-    const stop = AbortSignal.any([signal, deadline].filter((each) => each instanceof AbortSignal));
+    const stop = AbortSignal.any([signal, deadline].filter((each) => each !== undefined && each !== null));
     try {
       for (let pollMs = firstPollMs; ; pollMs = Math.min(maxPollMs, 1.5 * pollMs)) {
         const state = await this.getCapture(uuid, { signal: stop });
@@ -221,8 +221,8 @@ export class Webcapture {
 
   /** The devices that a capture can name in `device`. */
   async listDevices({ signal = null }: CallOptions = {}): Promise<readonly Device[]> {
-    const { data } = await bodyOf(this.raw.GET('/devices', { signal }));
-    return data.devices;
+    const { devices } = await dataOf(this.raw.GET('/devices', { signal }));
+    return devices;
   }
 
   /** All API keys of the account, newest first; pages are fetched as needed. `limit` is the size of a page. */

@@ -163,7 +163,7 @@ export function errorOfResponse({ status, headers }: Response, body: unknown): W
     const Class = Object.hasOwn(classes, failure.code) ? classes[failure.code] : WebcaptureError;
     return new Class(failure.code, failure.message, details);
   }
-  const message = `The server answered with the status ${status}, but not with an error of webcapture. Check the url of the client.`;
+  const message = `The answer, of status ${status}, is not from a webcapture service. Check the url of the client.`;
   if (gatewayStatuses.has(status)) {
     return new ServiceUnavailableError('UNEXPECTED_RESPONSE', message, { ...details, retryable: true });
   }

@@ -14,7 +14,15 @@ export type RawClient = Client<paths>;
 
 /** The openapi-fetch client of all paths. Its requests are retried; POST /capture has an Idempotency-Key. */
 export function createRawClient(url: string, headers: Record<string, string>, transport: TransportOptions): RawClient {
-  const raw = createClient<paths>({ baseUrl: url, headers, fetch: (request) => send(request, transport) });
+  const fetch = async (request: Request) => {
+    const response = await send(request, transport);
+    // Many a website has a page for every address.
+    if (response.ok && response.headers.get('content-type')?.startsWith('text/html') === true) {
+      throw errorOfResponse(response, null);
+    }
+    return response;
+  };
+  const raw = createClient<paths>({ baseUrl: url, headers, fetch });
   raw.use({
     onRequest({ schemaPath, request }) {
       if (schemaPath !== '/capture' || request.method !== 'POST' || request.headers.has('idempotency-key')) return;
@@ -37,17 +45,12 @@ export interface RawAnswer<T> {
   readonly response: Response;
 }
 
-/** The body of a successful answer. Throws the error that any other answer stands for. */
-export async function bodyOf<T>(call: Promise<RawAnswer<T>>): Promise<T> {
-  const { data, error, response } = await call;
-  if (data === undefined) throw errorOfResponse(response, error);
-  return data;
-}
-
-/** The `data` of a successful answer's envelope. */
+/** The `data` of a successful answer's envelope. Throws the error that any other answer stands for. */
 export async function dataOf<T>(call: Promise<RawAnswer<{ readonly data: T }>>): Promise<T> {
-  const { data } = await bodyOf(call);
-  return data;
+  const { data, error, response } = await call;
+  // Another service may answer in JSON, too.
+  if (data?.data === undefined) throw errorOfResponse(response, error);
+  return data.data;
 }
 
 /** All items of a list, page by page, each page fetched when the one before it has been used up. */

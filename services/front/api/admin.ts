@@ -140,10 +140,6 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
     config: { requestExamples: bodyExamples.changeAccount },
     ...jsonBody(changeAccountSchema),
     handler: async (request, reply) => {
-      if (Object.keys(request.body).length === 0) {
-        const fields = Object.keys(changeAccountSchema.properties).join(', ');
-        throw new ServiceError('VALIDATION_ERROR', `the body must name at least one of ${fields}`);
-      }
       const { id } = request.params;
       // An account of an older version gets its limits written down here.
       const changed = await accounts.change(id, (record) =>

@@ -32,7 +32,7 @@ export interface CaptureRouteDeps {
 export function captureRoute(app: FastifyInstance, { pipeline, store, metrics }: CaptureRouteDeps): void {
   app.post<{ Body: CaptureRequest }>('/capture', {
     schema: { ...createCaptureDocument, body: captureRequestSchema },
-    config: { requestExamples, shedsLoad: true },
+    config: { requestExamples, headersDocument, shedsLoad: true },
     preValidation: async ({ body }) => fillInDevice(body),
     schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, captureRequestSchema)),
     handler: async (request, reply) => {
@@ -131,7 +131,20 @@ export const captureFailures = withRateLimitHeaders(
 
 const file = { schema: { type: 'string', format: 'binary' } };
 
-/** What the document says of POST /capture, but for its body. */
+/** For the document: the route itself can better say what is wrong with it. */
+const headersDocument = {
+  type: 'object',
+  properties: {
+    'idempotency-key': {
+      type: 'string',
+      pattern: '^[!-~]{1,255}$',
+      description:
+        'Makes retries safe. For 24 hours, a request with the same key and the same body returns the first response at no cost. While the first request is in progress, other requests with the same key wait for it. A request with the same key and another body is answered with 400. Errors that can be retried (402, 429, 5xx) are not kept. The key has 1 to 255 visible ASCII characters.',
+    },
+  },
+};
+
+/** What the document says of POST /capture, but for its body and headers. */
 const createCaptureDocument = {
   operationId: 'createCapture',
   tags: ['captures'],
@@ -139,17 +152,6 @@ const createCaptureDocument = {
   description:
     'Renders a page and responds when the capture has completed, with metadata, or with the file when responseType is "file". When background is true, the capture is queued and the response is sent immediately; use GET /captures/{uuid} or a webhook to get the result. A capture costs one token, or two with antiBot. Failed captures and responses from the cache (responseCache) cost nothing.',
   security: [{ apiKey: [] }],
-  // Checked by the route, which can say what is allowed.
-  headers: {
-    type: 'object',
-    properties: {
-      'idempotency-key': {
-        type: 'string',
-        description:
-          'Makes retries safe. For 24 hours, a request with the same key and the same body returns the first response at no cost. While the first request is in progress, other requests with the same key wait for it. A request with the same key and another body is answered with 400. Errors that can be retried (402, 429, 5xx) are not kept. The key has 1 to 255 visible ASCII characters.',
-      },
-    },
-  },
   response: {
     200: {
       description:

@@ -110,7 +110,7 @@ export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssue
         ...failureAnswers(['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', ...keyRefusals]),
       },
     },
-    config: { requestExamples: bodyExamples.rotateKey },
+    config: { requestExamples: bodyExamples.rotateKey, isBodyOptional: true },
     onRequest,
     ...jsonBody(rotateKeySchema, { optional: true }),
     handler: async (request, reply) => {

@@ -135,6 +135,7 @@ export function documentOptions(publicUrl: string): FastifyDynamicSwaggerOptions
       },
     },
     transform: ({ schema, url, route }) => ({ schema: withDocument(forDocument(schema), route.config), url }),
+    transformObject: withOptionalBodies,
   };
 }
 
@@ -144,14 +145,39 @@ declare module 'fastify' {
     readonly requestExamples?: object;
     /** The query, where it is not for the validator: a JSON schema of an object. */
     readonly queryDocument?: object;
+    /** The headers, where they are not for the validator: a JSON schema of an object. */
+    readonly headersDocument?: object;
+    /** The document asks for each body that has a schema, unless this is true. */
+    readonly isBodyOptional?: boolean;
   }
 }
 
+/** Marks an operation whose body may be left out, until the document is complete. */
+const optionalBody = 'x-optional-body';
+
 function withDocument<T extends { body?: unknown }>(schema: T, config: FastifyContextConfig = {}): T {
-  const { requestExamples, queryDocument } = config;
-  const document = queryDocument === undefined ? schema : { ...schema, querystring: queryDocument };
+  const { requestExamples, queryDocument, headersDocument, isBodyOptional } = config;
+  const document = {
+    ...schema,
+    ...(queryDocument === undefined ? {} : { querystring: queryDocument }),
+    ...(headersDocument === undefined ? {} : { headers: headersDocument }),
+    ...(isBodyOptional === true ? { [optionalBody]: true } : {}),
+  };
   if (requestExamples === undefined || typeof schema.body !== 'object') return document;
   return { ...document, body: { ...schema.body, 'x-examples': requestExamples } };
+}
+
+/** A route whose body has a schema asks for one, as far as Fastify knows. */
+function withOptionalBodies(document: Parameters<NonNullable<FastifyDynamicSwaggerOptions['transformObject']>>[0]) {
+  if (!('openapiObject' in document)) throw new TypeError('the document is not OpenAPI 3');
+  const { openapiObject } = document;
+  const operations = Object.values(openapiObject.paths ?? {}).flatMap((methods) => Object.values(methods ?? {}));
+  for (const operation of operations as { requestBody?: { required?: boolean }; [optionalBody]?: boolean }[]) {
+    if (operation[optionalBody] !== true || operation.requestBody === undefined) continue;
+    operation.requestBody.required = false;
+    delete operation[optionalBody];
+  }
+  return openapiObject;
 }
 
 /**

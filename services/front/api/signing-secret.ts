@@ -41,6 +41,7 @@ export function signingSecretRoute(app: FastifyInstance, { authenticator, keyIss
     },
     config: {
       requestExamples: { hour: example('Keep links of the old secret valid for an hour', { graceSeconds: 3600 }) },
+      isBodyOptional: true,
     },
     onRequest: authenticateFirst(authenticator, 'manage'),
     ...jsonBody(rotateSigningSecretSchema, { optional: true }),

@@ -66,7 +66,7 @@ export function webhooksRoutes(app: FastifyInstance, { authenticator, webhookSec
         ...failureAnswers(['VALIDATION_ERROR', ...keyRefusals]),
       },
     },
-    config: { requestExamples: bodyExamples.rotateWebhookSecret },
+    config: { requestExamples: bodyExamples.rotateWebhookSecret, isBodyOptional: true },
     onRequest,
     ...jsonBody(rotateWebhookSecretSchema, { optional: true }),
     handler: async (request, reply) => {

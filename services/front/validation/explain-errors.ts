@@ -46,6 +46,9 @@ function explain(error: SchemaError, root: JsonSchema): string {
     }
     case 'required':
       return `${[...path, String(error.params['missingProperty'])].join('.')} is required`;
+    // There is one schema of this kind: of a body that changes what it names.
+    case 'minProperties':
+      return `the body must name at least one of ${Object.keys(root.properties ?? {}).join(', ')}`;
     default: {
       const rule = describeSchema(error.parentSchema ?? {});
       if (path.length === 0) return `the body must be a JSON object, not ${describeValue(error.data)}`;

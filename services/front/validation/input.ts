@@ -17,7 +17,7 @@ export function jsonBody(schema: TSchema, options: { optional?: boolean } = {}) 
     schemaErrorFormatter: (errors: readonly object[]) =>
       new ServiceError('VALIDATION_ERROR', explainErrors(errors, schema)),
     preValidation: async (request: { body: unknown }) => {
-      if (options.optional === true) request.body ??= {};
+      if (options.optional === true && request.body === undefined) request.body = {};
     },
   };
 }

@@ -68,7 +68,7 @@ export const changeAccountSchema = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, minProperties: 1 },
 );
 
 export type ChangeAccount = Static<typeof changeAccountSchema>;

@@ -152,7 +152,8 @@ test.concurrent('an attempt without an answer is given up, and not repeated', as
   const error = await failureOf(client.capture(page));
   expect(error).toBeInstanceOf(RequestTimeoutError);
   expect(error).toMatchObject({ code: 'TIMEOUT', status: null });
-  expect(seen).toHaveLength(1);
+  // None, where the server was slower than the limit.
+  expect(seen.length).toBeLessThan(2);
 });
 
 test.concurrent('waiting for a capture has an end', async () => {
@@ -177,9 +178,16 @@ test.concurrent('an outage is an answer of the status', async () => {
   expect(seen).toHaveLength(1);
 });
 
-test.concurrent('what is not webcapture is named as that', async () => {
-  const { client } = await clientOf([(response) => response.writeHead(404).end('no')]);
-  expect(await failureOf(client.getUsage())).toMatchObject({ code: 'UNEXPECTED_RESPONSE', status: 404 });
+test.concurrent.each([
+  ['a page that is not found', 404, (response: ServerResponse) => response.writeHead(404).end('no')],
+  ['a page', 200, (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>')],
+  ['JSON of something else', 200, json(200, { hello: 'world' })],
+])('%s is no answer of webcapture', async (_, status, answer) => {
+  const { client } = await clientOf([answer]);
+  const told = { code: 'UNEXPECTED_RESPONSE', status };
+  expect(await failureOf(client.getUsage())).toMatchObject(told);
+  expect(await failureOf(client.getStatus())).toMatchObject(told);
+  expect(await failureOf(client.captureFile(page))).toMatchObject(told);
 });
 
 test('an address or a key that cannot be one is refused at once', () => {

@@ -384,6 +384,8 @@ describe('bad input', () => {
     ['POST', '/keys', { name: 'x', accountId: 'demo' }, 'accountId is not a field'],
     ['POST', '/keys/x/rotate', { graceSeconds: -1 }, 'graceSeconds must be an integer from 0 to 2592000'],
     ['POST', '/keys/x/rotate', { graceSeconds: 2_592_001 }, 'graceSeconds'],
+    ['POST', '/keys/x/rotate', null, 'the body must be a JSON object, not null'],
+    ['PATCH', '/admin/accounts/demo', {}, 'the body must name at least one of name, tokenQuota'],
     ['DELETE', '/keys/x?cascade=yes', undefined, 'cascade must be one of true, false'],
     ['DELETE', '/keys/x?casacde=true', undefined, 'casacde is not a field'],
     ['DELETE', '/admin/keys/x?cascade=1', undefined, 'cascade must be one of true, false'],

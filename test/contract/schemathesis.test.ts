@@ -1,0 +1,39 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { Webcapture } from '@webcapture/client';
+import { regions } from '@webcapture/shared/runtime/regions.ts';
+import { startStand } from '../parts/front/stand.ts';
+import { pythonTool, runLoudly } from './tools.ts';
+
+const adminToken = 'the-admin-token-of-the-contract';
+
+test('a front answers whatever Schemathesis sends as its OpenAPI document says', async () => {
+  const bin = await pythonTool('schemathesis==4.32.5');
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'schemathesis-'));
+  const installed = regions.map((region) => `${region}:1`).join();
+  await using stand = await startStand({ WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_REGIONS: installed });
+  for (const region of regions.filter((each) => each !== 'us-east')) await (await stand.addRenderer(region)).start();
+  // Not the preset key: what is tried revokes the key that is used, too.
+  const key = await stand.makeKey();
+  const { fileUrl } = await new Webcapture({ url: stand.url, apiKey: key }).capture({ url: 'https://example.com/' });
+  const [fileName] = fileUrl.split('/').slice(-1);
+  const env = { ...process.env, API_KEY: key, ADMIN_TOKEN: adminToken, FILE_NAME: fileName };
+  const config = fileURLToPath(new URL('schemathesis.toml', import.meta.url));
+  const more = (process.env['SCHEMATHESIS_ARGS'] ?? '').split(' ').filter((arg) => arg !== '');
+  const args = [
+    '--config-file',
+    config,
+    'run',
+    `${stand.url}/openapi.json`,
+    '--url',
+    stand.url,
+    '--checks',
+    'all',
+    ...more,
+  ];
+  expect(await runLoudly(join(bin, 'schemathesis'), args, { cwd: folder.path, env })).toBe(0);
+});
