@@ -6,7 +6,7 @@ import { type Command, Option } from 'commander';
 import type { Context } from './context.ts';
 import { CliError, fileError, isFileError } from './errors.ts';
 import { readUserFile, writeAtomically } from './files.ts';
-import { isObject } from './capture/options.ts';
+import { isObject, parseJson } from './json.ts';
 import packageJson from './package.json' with { type: 'json' };
 
 /** The flags of every command that asks the service. */
@@ -110,7 +110,7 @@ interface ConfigFile {
   readonly profiles: Readonly<Record<string, Profile>>;
 }
 
-export function configPath(env: NodeJS.ProcessEnv): string {
+function configPath(env: NodeJS.ProcessEnv): string {
   return join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'webcapture', 'config.json');
 }
 
@@ -147,16 +147,14 @@ async function readConfig(path: string): Promise<ConfigFile | undefined> {
 }
 
 function parseConfig(text: string): ConfigFile | undefined {
-  try {
-    const { current, profiles } = JSON.parse(text) as Record<string, unknown>;
-    if (typeof current !== 'string' || !isObject(profiles)) return undefined;
-    const areProfiles = Object.values(profiles).every(
-      (each) => isObject(each) && typeof each['url'] === 'string' && typeof each['apiKey'] === 'string',
-    );
-    return areProfiles ? { current, profiles: profiles as Record<string, Profile> } : undefined;
-  } catch {
-    return undefined;
-  }
+  const config = parseJson(text);
+  if (!isObject(config)) return undefined;
+  const { current, profiles } = config;
+  if (typeof current !== 'string' || !isObject(profiles)) return undefined;
+  const areProfiles = Object.values(profiles).every(
+    (each) => isObject(each) && typeof each['url'] === 'string' && typeof each['apiKey'] === 'string',
+  );
+  return areProfiles ? { current, profiles: profiles as Record<string, Profile> } : undefined;
 }
 
 /** Adds the profile, or replaces it, and makes it the current one. The file is readable for its owner only. */
