@@ -1,4 +1,4 @@
-import { chmod, mkdir, stat } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Webcapture } from '@webcapture/client';
@@ -70,7 +70,7 @@ export async function resolveConnection(env: NodeJS.ProcessEnv, flags: Connectio
   const name = flags.profile ?? (env['WEBCAPTURE_PROFILE'] || undefined);
   const givenUrl = flags.server ?? (env['WEBCAPTURE_URL'] || undefined);
   const givenKey = flags.apiKey ?? (env['WEBCAPTURE_API_KEY'] || undefined);
-  // Of nobody who named the service and the key is the file read.
+  // The file is not needed, and may be unreadable, where the service and the key are named.
   const isComplete = name === undefined && givenUrl !== undefined && givenKey !== undefined;
   const profile = isComplete ? undefined : await readProfile(env, name);
   const url = checkUrl(givenUrl ?? profile?.url ?? defaultUrl);
@@ -166,8 +166,6 @@ export async function saveProfile(env: NodeJS.ProcessEnv, name: string, profile:
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const changed: ConfigFile = { current: name, profiles: { ...config?.profiles, [name]: profile } };
     await writeAtomically(path, `${JSON.stringify(changed, null, 2)}\n`, { mode: 0o600 });
-    // The mask of the process can only take rights away; whether it does not take the owner's is made sure here.
-    await chmod(path, 0o600);
   } catch (error) {
     throw isFileError(error) ? fileError(error, path) : error;
   }
