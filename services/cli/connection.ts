@@ -51,11 +51,21 @@ export async function connect(
   flags: ConnectionFlags,
   options: { needsKey?: boolean; maxRetries?: number } = {},
 ): Promise<{ client: Webcapture; url: string }> {
-  const { url, apiKey } = await resolveConnection(env, flags);
-  if (apiKey === undefined && options.needsKey !== false) {
-    throw new CliError('authentication', 'There is no API key. Set WEBCAPTURE_API_KEY, or run "webcapture login".');
-  }
-  return { client: createClient({ url, apiKey }, options), url };
+  const connection = await (options.needsKey === false ? findConnection : requireConnection)(env, flags);
+  return { client: createClient(connection, options), url: connection.url };
+}
+
+/** @throws CliError `authentication` when there is no API key, `usage` */
+export async function requireConnection(
+  env: NodeJS.ProcessEnv,
+  flags: ConnectionFlags,
+): Promise<{ readonly url: string; readonly apiKey: string }> {
+  const { url, apiKey } = await findConnection(env, flags);
+  if (apiKey !== undefined) return { url, apiKey };
+  throw new CliError(
+    'authentication',
+    `There is no API key for ${url}. Set WEBCAPTURE_API_KEY, or run "webcapture login".`,
+  );
 }
 
 export function createClient(
@@ -66,7 +76,7 @@ export function createClient(
 }
 
 /** The profile's address goes only with its key: a key is not sent to an address that it was not given for. */
-export async function resolveConnection(env: NodeJS.ProcessEnv, flags: ConnectionFlags): Promise<Connection> {
+async function findConnection(env: NodeJS.ProcessEnv, flags: ConnectionFlags): Promise<Connection> {
   const name = flags.profile ?? (env['WEBCAPTURE_PROFILE'] || undefined);
   const givenUrl = flags.server ?? (env['WEBCAPTURE_URL'] || undefined);
   const givenKey = flags.apiKey ?? (env['WEBCAPTURE_API_KEY'] || undefined);
