@@ -1,4 +1,4 @@
-import { chmod, mkdir, stat } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Webcapture } from '@webcapture/client';
@@ -6,7 +6,7 @@ import { type Command, Option } from 'commander';
 import type { Context } from './context.ts';
 import { CliError, fileError, isFileError } from './errors.ts';
 import { readUserFile, writeAtomically } from './files.ts';
-import { isObject } from './capture/options.ts';
+import { isObject, parseJson } from './json.ts';
 import packageJson from './package.json' with { type: 'json' };
 
 /** The flags of every command that asks the service. */
@@ -51,11 +51,21 @@ export async function connect(
   flags: ConnectionFlags,
   options: { needsKey?: boolean; maxRetries?: number } = {},
 ): Promise<{ client: Webcapture; url: string }> {
-  const { url, apiKey } = await resolveConnection(env, flags);
-  if (apiKey === undefined && options.needsKey !== false) {
-    throw new CliError('authentication', 'There is no API key. Set WEBCAPTURE_API_KEY, or run "webcapture login".');
-  }
-  return { client: createClient({ url, apiKey }, options), url };
+  const connection = await (options.needsKey === false ? findConnection : requireConnection)(env, flags);
+  return { client: createClient(connection, options), url: connection.url };
+}
+
+/** @throws CliError `authentication` when there is no API key, `usage` */
+export async function requireConnection(
+  env: NodeJS.ProcessEnv,
+  flags: ConnectionFlags,
+): Promise<{ readonly url: string; readonly apiKey: string }> {
+  const { url, apiKey } = await findConnection(env, flags);
+  if (apiKey !== undefined) return { url, apiKey };
+  throw new CliError(
+    'authentication',
+    `There is no API key for ${url}. Set WEBCAPTURE_API_KEY, or run "webcapture login".`,
+  );
 }
 
 export function createClient(
@@ -66,11 +76,11 @@ export function createClient(
 }
 
 /** The profile's address goes only with its key: a key is not sent to an address that it was not given for. */
-export async function resolveConnection(env: NodeJS.ProcessEnv, flags: ConnectionFlags): Promise<Connection> {
+async function findConnection(env: NodeJS.ProcessEnv, flags: ConnectionFlags): Promise<Connection> {
   const name = flags.profile ?? (env['WEBCAPTURE_PROFILE'] || undefined);
   const givenUrl = flags.server ?? (env['WEBCAPTURE_URL'] || undefined);
   const givenKey = flags.apiKey ?? (env['WEBCAPTURE_API_KEY'] || undefined);
-  // Of nobody who named the service and the key is the file read.
+  // The file is not needed, and may be unreadable, where the service and the key are named.
   const isComplete = name === undefined && givenUrl !== undefined && givenKey !== undefined;
   const profile = isComplete ? undefined : await readProfile(env, name);
   const url = checkUrl(givenUrl ?? profile?.url ?? defaultUrl);
@@ -110,7 +120,7 @@ interface ConfigFile {
   readonly profiles: Readonly<Record<string, Profile>>;
 }
 
-export function configPath(env: NodeJS.ProcessEnv): string {
+function configPath(env: NodeJS.ProcessEnv): string {
   return join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'webcapture', 'config.json');
 }
 
@@ -147,16 +157,14 @@ async function readConfig(path: string): Promise<ConfigFile | undefined> {
 }
 
 function parseConfig(text: string): ConfigFile | undefined {
-  try {
-    const { current, profiles } = JSON.parse(text) as Record<string, unknown>;
-    if (typeof current !== 'string' || !isObject(profiles)) return undefined;
-    const areProfiles = Object.values(profiles).every(
-      (each) => isObject(each) && typeof each['url'] === 'string' && typeof each['apiKey'] === 'string',
-    );
-    return areProfiles ? { current, profiles: profiles as Record<string, Profile> } : undefined;
-  } catch {
-    return undefined;
-  }
+  const config = parseJson(text);
+  if (!isObject(config)) return undefined;
+  const { current, profiles } = config;
+  if (typeof current !== 'string' || !isObject(profiles)) return undefined;
+  const areProfiles = Object.values(profiles).every(
+    (each) => isObject(each) && typeof each['url'] === 'string' && typeof each['apiKey'] === 'string',
+  );
+  return areProfiles ? { current, profiles: profiles as Record<string, Profile> } : undefined;
 }
 
 /** Adds the profile, or replaces it, and makes it the current one. The file is readable for its owner only. */
@@ -168,8 +176,6 @@ export async function saveProfile(env: NodeJS.ProcessEnv, name: string, profile:
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const changed: ConfigFile = { current: name, profiles: { ...config?.profiles, [name]: profile } };
     await writeAtomically(path, `${JSON.stringify(changed, null, 2)}\n`, { mode: 0o600 });
-    // The mask of the process can only take rights away; whether it does not take the owner's is made sure here.
-    await chmod(path, 0o600);
   } catch (error) {
     throw isFileError(error) ? fileError(error, path) : error;
   }

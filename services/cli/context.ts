@@ -7,5 +7,5 @@ export interface Context {
   /** Ends with Ctrl-C or SIGTERM, with a CliError as its reason. */
   readonly signal: AbortSignal;
   /** How the process is to end when the command throws nothing: 0, or what the command found. */
-  setExit(kind: 'success' | 'negative'): void;
+  readonly setExit: (kind: 'success' | 'negative') => void;
 }

@@ -6,7 +6,8 @@ import type { Context } from './context.ts';
 import { CliError } from './errors.ts';
 import { checkWritable, readUserFile, writeAtomically } from './files.ts';
 import { readAll } from './terminal.ts';
-import { json, plainText } from './text.ts';
+import { json } from './json.ts';
+import { plainText } from './text.ts';
 
 interface DiffFlags {
   readonly output?: string;
@@ -103,7 +104,7 @@ interface Comparison {
 }
 
 /** @param threshold how far colours may be apart, 0 to 1 */
-export function comparePictures(a: Picture, b: Picture, threshold: number): Comparison {
+function comparePictures(a: Picture, b: Picture, threshold: number): Comparison {
   const common = { width: Math.min(a.width, b.width), height: Math.min(a.height, b.height) };
   const whole = { width: Math.max(a.width, b.width), height: Math.max(a.height, b.height) };
   const marked = new Uint8Array(common.width * common.height * 4);

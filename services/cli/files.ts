@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { access, constants, open, readFile, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { access, constants, type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { CliError, fileError, isFileError } from './errors.ts';
-
-/** Names of files that {@link writeAtomically} had not finished. */
-export const temporaryName = /(^|[/\\])\.[^/\\]+\.[0-9a-f]{12}\.tmp$/;
 
 type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
 
+/** Names of files that {@link writeAtomically} had not finished. */
+export const temporaryName = /(^|[/\\])\.webcapture-[0-9a-f]{12}\.tmp$/;
+
 /**
  * Writes a file whole or not at all: into a temporary file beside it, which then takes its name. Whoever reads the name sees the
- * old file or the new one, also when this process is killed.
+ * old file or the new one, also when this process is killed. A device or a pipe is written as it is.
  *
  * @returns bytes written
  * @throws CliError `file`
@@ -20,29 +20,43 @@ export async function writeAtomically(
   content: Content,
   options: { mode?: number } = {},
 ): Promise<number> {
-  const temporary = join(dirname(path), `.${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`);
   return withFileErrors(path, async () => {
+    if (await isSpecial(path)) return writeAll(await open(path, 'w'), content, { sync: false });
+    const temporary = join(dirname(path), `.webcapture-${randomBytes(6).toString('hex')}.tmp`);
     const file = await open(temporary, 'wx', options.mode ?? 0o666);
-    let bytes = 0;
     try {
-      try {
-        for await (const chunk of chunksOf(content)) {
-          await file.writeFile(chunk);
-          bytes += chunk.byteLength;
-        }
-        // Some file systems notice that they are full only now.
-        await file.sync();
-      } finally {
-        await file.close();
-      }
+      const bytes = await writeAll(file, content, { sync: true });
       await rename(temporary, path);
+      return bytes;
     } catch (error) {
       await rm(temporary, { force: true });
       throw error;
     }
-    return bytes;
   });
 }
+
+/** Closes the file. */
+async function writeAll(file: FileHandle, content: Content, { sync }: { sync: boolean }): Promise<number> {
+  let bytes = 0;
+  try {
+    for await (const chunk of chunksOf(content)) {
+      await file.writeFile(chunk);
+      bytes += chunk.byteLength;
+    }
+    // Some file systems notice that they are full only now.
+    if (sync) await file.sync();
+  } finally {
+    await file.close();
+  }
+  return bytes;
+}
+
+/** What would be destroyed if a file took its name, such as /dev/null. */
+const isSpecial = (path: string) =>
+  stat(path).then(
+    (found) => !found.isFile() && !found.isDirectory(),
+    () => false,
+  );
 
 async function* chunksOf(content: Content): AsyncIterable<Uint8Array> {
   if (typeof content === 'string') yield Buffer.from(content);
@@ -52,6 +66,7 @@ async function* chunksOf(content: Content): AsyncIterable<Uint8Array> {
 
 /** Finds out before a capture is paid for whether its file can be written. @throws CliError `file` */
 export async function checkWritable(path: string): Promise<void> {
+  if (await isSpecial(path)) return;
   await withFileErrors(dirname(path), () => access(dirname(path), constants.W_OK));
   const isFolder = await stat(path).then(
     (found) => found.isDirectory(),

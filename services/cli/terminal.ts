@@ -1,4 +1,3 @@
-import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
@@ -10,8 +9,6 @@ export interface Terminal {
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
 }
-
-export const processTerminal: Terminal = process;
 
 /** Asks a question on the terminal; with `hidden`, what is typed is not shown. */
 export async function ask(terminal: Terminal, question: string, { hidden = false } = {}): Promise<string> {

@@ -39,6 +39,3 @@ export function facts(rows: readonly (readonly [name: string, value: Cell])[]): 
   const width = Math.max(...rows.map(([name]) => name.length)) + 1;
   return rows.map(([name, value]) => `${`${name}:`.padEnd(width)}  ${plainText(cellText(value))}\n`).join('');
 }
-
-/** What programs read. */
-export const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;

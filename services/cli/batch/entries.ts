@@ -6,12 +6,12 @@ import {
   captureOptions,
   type CaptureOption,
   findProblems,
-  isObject,
   mergeOptions,
   readOption,
   setOption,
 } from '../capture/options.ts';
 import { CliError } from '../errors.ts';
+import { isObject, parseJson } from '../json.ts';
 
 /** One page of a batch. */
 export interface Entry {
@@ -101,14 +101,7 @@ export function formOf(text: string): ListForm {
   return columns.includes('url') ? 'csv' : 'plain';
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isJson = (text: string) => parseJson(text) !== undefined;
 
 /** @throws CliError `usage` for what is not of that form */
 export function readList(text: string, form: ListForm = formOf(text)): RawEntry[] {

@@ -42,14 +42,18 @@ export function chooseFiles(entries: readonly Entry[], earlier: ReadonlyMap<stri
     files.set(entry.id, file);
     taken.add(file.toLowerCase());
   }
+  // Of thousands of equal addresses, each starts counting where the one before it stopped.
+  const numbers = new Map<string, number>();
   for (const entry of entries) {
     if (files.has(entry.id)) continue;
     const stem = nameOf(entry.url);
     const extension = extensionOf(entry);
-    let file = stem + extension;
-    for (let number = 2; taken.has(file.toLowerCase()); number++) file = `${stem}-${number}${extension}`;
-    files.set(entry.id, file);
-    taken.add(file.toLowerCase());
+    let number = numbers.get(stem) ?? 1;
+    const fileOf = () => (number === 1 ? stem : `${stem}-${number}`) + extension;
+    while (taken.has(fileOf().toLowerCase())) number++;
+    numbers.set(stem, number);
+    files.set(entry.id, fileOf());
+    taken.add(fileOf().toLowerCase());
   }
   return files;
 }

@@ -7,7 +7,7 @@ const style = `
 body { margin: 0 auto; max-width: 90rem; padding: 1rem; }
 ul { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); list-style: none; padding: 0; }
 li { border: 1px solid #8886; border-radius: 6px; overflow: hidden; }
-.picture { align-items: center; aspect-ratio: 16 / 10; background: #8882; display: flex; justify-content: center; overflow: hidden; }
+.picture { align-items: center; aspect-ratio: 16 / 9; background: #8882; display: flex; justify-content: center; overflow: hidden; }
 img { align-self: start; width: 100%; }
 .about { overflow-wrap: anywhere; padding: .5rem .75rem; }
 .about p { margin: 0; }

@@ -2,7 +2,7 @@ import { access, constants, type FileHandle, open, readFile, unlink, writeFile }
 import { join } from 'node:path';
 import { CliError, fileError, isFileError } from '../errors.ts';
 import { withFileErrors } from '../files.ts';
-import { isObject } from '../capture/options.ts';
+import { isObject, parseJson } from '../json.ts';
 import { lockFile, stateFile } from './file-names.ts';
 
 /** What is known of a picture once its capture has completed. */
@@ -37,7 +37,7 @@ export interface EntryState {
 }
 
 /** What the journal says after this line. A new beginning forgets what was before. */
-export function afterLine(state: EntryState | undefined, line: JournalLine): EntryState | undefined {
+function afterLine(state: EntryState | undefined, line: JournalLine): EntryState | undefined {
   switch (line.type) {
     case 'batch':
       return state;
@@ -162,12 +162,8 @@ function readLines(bytes: Buffer): { lines: JournalLine[]; whole: number; size: 
 }
 
 function parseLine(text: string): JournalLine | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) && typeof value['type'] === 'string' ? (value as unknown as JournalLine) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isObject(value) && typeof value['type'] === 'string' ? (value as unknown as JournalLine) : undefined;
 }
 
 /** Whether a folder has the journal of a batch. */

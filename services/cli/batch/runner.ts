@@ -44,6 +44,9 @@ const fatalKinds: ReadonlySet<ExitKind> = new Set(['authentication', 'quota', 'f
 /** When so many entries in a row found no service, the others would not either. */
 const maxUnservedEntries = 3;
 
+/** About half a minute: a service that is being restarted comes back. */
+const minUnavailableRetries = 6;
+
 const backoffMs = (attempt: number) => Math.min(10_000, 500 * 2 ** attempt);
 
 /** Captures what is missing, and puts each file into its place. One per run of the command. */
@@ -133,7 +136,8 @@ export class BatchRun {
           this.#refuse(entry, sentAt, thrown.retryAfterMs);
           return;
         }
-        if (thrown.retryable && attempt < maxRetries) {
+        const retries = error.kind === 'unavailable' ? Math.max(maxRetries, minUnavailableRetries) : maxRetries;
+        if (thrown.retryable && attempt < retries) {
           await sleep(thrown.retryAfterMs ?? backoffMs(attempt), undefined, { signal: this.#signal });
           continue;
         }

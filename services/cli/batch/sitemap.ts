@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { XMLParser } from 'fast-xml-parser';
+import { byField, findProblems } from '../capture/options.ts';
 import { CliError } from '../errors.ts';
 import type { RawEntry } from './entries.ts';
 import { isWebAddress, maxEntries } from './entries.ts';
@@ -45,12 +46,13 @@ export async function readSitemap(
 ): Promise<RawEntry[]> {
   const pages = new Set<string>();
   const read = new Set<string>([name]);
-  let waiting = [{ bytes, name, depth: 0 }];
+  const waiting = [{ name, depth: 0 }];
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    const { urls, sitemaps } = parseSitemap(next.bytes, next.name);
+    const packed = next.depth === 0 ? bytes : await fetchBytes(next.name, signal);
+    const { urls, sitemaps } = parseSitemap(packed, next.name);
     for (const url of urls) {
-      if (!isWebAddress(url)) warn(`${next.name}: left out "${url.slice(0, 200)}", which is not an http or https URL.`);
-      else pages.add(url);
+      if (isWebAddress(url) && findProblems({ url }, byField).length === 0) pages.add(url);
+      else warn(`${next.name}: left out "${url.slice(0, 200)}", which is not an http or https URL of a page.`);
     }
     if (pages.size > maxEntries) throw new CliError('usage', `${name} names more than ${maxEntries} pages. Split it.`);
     for (const url of sitemaps) {
@@ -59,7 +61,7 @@ export async function readSitemap(
         throw new CliError('usage', `${name}: sitemaps are nested more than ${maxDepth} deep.`);
       if (read.size >= maxSitemaps) throw new CliError('usage', `${name} names more than ${maxSitemaps} sitemaps.`);
       read.add(url);
-      waiting = [...waiting, { bytes: await fetchBytes(url, signal), name: url, depth: next.depth + 1 }];
+      waiting.push({ name: url, depth: next.depth + 1 });
     }
   }
   return [...pages].map((url) => ({ place: url.slice(0, 200), request: { url } }));

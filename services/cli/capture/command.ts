@@ -7,7 +7,8 @@ import { addConnectionFlags, type ConnectionFlags, connect } from '../connection
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { checkWritable, writeAtomically } from '../files.ts';
-import { json, plainText } from '../text.ts';
+import { json } from '../json.ts';
+import { plainText } from '../text.ts';
 import { showWhile } from '../terminal.ts';
 import { addCaptureFlags, readCaptureFlags } from './flags.ts';
 import { asCaptureOptions, byFlag, findProblems } from './options.ts';
@@ -84,7 +85,7 @@ const formatsByExtension: Readonly<Record<string, Format>> = {
 };
 
 /** What --format says, else the extension of the file; both must agree. */
-export function chooseFormat(output: string | undefined, given: Format | undefined): Format | undefined {
+function chooseFormat(output: string | undefined, given: Format | undefined): Format | undefined {
   const extension = output === undefined || output === '-' ? '' : extname(output).toLowerCase();
   const guessed = formatsByExtension[extension];
   if (given === undefined) {
@@ -164,7 +165,7 @@ export function remarks(report: CaptureResult['report']): string[] {
   ].filter((remark) => remark !== '');
 }
 
-export function bytes(count: number): string {
+function bytes(count: number): string {
   if (count < 1000) return `${count} B`;
   return count < 1e6 ? `${(count / 1000).toFixed(0)} kB` : `${(count / 1e6).toFixed(1)} MB`;
 }

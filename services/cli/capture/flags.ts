@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { CliError } from '../errors.ts';
 import { readUserFile } from '../files.ts';
+import { isObject } from '../json.ts';
 import {
   byField,
   byFlag,
@@ -8,7 +9,6 @@ import {
   captureOptions,
   findProblems,
   helpOf,
-  isObject,
   mergeOptions,
   placeholderOf,
   readOption,

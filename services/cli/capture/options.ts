@@ -6,6 +6,7 @@ import { pageOptions } from '@webcapture/shared/api/page-options.ts';
 import { secretOptions } from '@webcapture/shared/api/secret-options.ts';
 import { visitorOptions } from '@webcapture/shared/api/visitor-options.ts';
 import type { CaptureOptions } from '@webcapture/client';
+import { isObject, parseJson } from '../json.ts';
 
 /** A schema as it stands in captureRequestSchema: what descriptions and checks are made of. */
 interface OptionSchema extends JsonSchema {
@@ -165,12 +166,8 @@ function readScalar(schema: OptionSchema, text: string): unknown {
 }
 
 function readJson(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return typeof value === 'object' && value !== null ? value : undefined;
 }
 
 /** Sets the value at a path of the request. */
@@ -192,10 +189,6 @@ export function mergeOptions(below: Record<string, unknown>, above: Record<strin
   }
   return merged;
 }
-
-/** A plain object: not null, not an array. */
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** How a message names a place in the request: by the flag on the command line, by the field in a file. */
 export type NameOption = (path: readonly string[]) => string;

@@ -6,7 +6,8 @@ import { addConnectionFlags, type ConnectionFlags, connect } from '../connection
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { checkWritable } from '../files.ts';
-import { facts, json, table } from '../text.ts';
+import { json } from '../json.ts';
+import { facts, table } from '../text.ts';
 import { integer } from '../flag-values.ts';
 
 interface ListFlags extends ConnectionFlags {

@@ -4,7 +4,8 @@ import { scopes } from '@webcapture/shared/api/api-key.ts';
 import { addConnectionFlags, type ConnectionFlags, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { json, table } from '../text.ts';
+import { json } from '../json.ts';
+import { table } from '../text.ts';
 import { integer } from '../flag-values.ts';
 
 interface KeyFlags extends ConnectionFlags {

@@ -4,7 +4,8 @@ import { Command } from 'commander';
 import { addConnectionFlags, type ConnectionFlags, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { errorLine, toCliError } from '../errors.ts';
-import { facts, json, table } from '../text.ts';
+import { json } from '../json.ts';
+import { facts, table } from '../text.ts';
 import { integer } from '../flag-values.ts';
 
 export function usageCommand(context: Context): Command {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { PNG } from 'pngjs';
+import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../../harness/until.ts';
 import { startCliStand, type CliAccount, type CliStand } from './cli-stand.ts';
@@ -223,6 +223,19 @@ describe('what an account has', () => {
   });
 });
 
+test('a shell completes commands, flags and values', async () => {
+  await writeFile(join(cli.folder, 'completion'), (await run(['completion', 'bash'])).stdout);
+  const complete = async (...words: string[]) => {
+    const script = `source completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _webcapture; echo "\${COMPREPLY[*]}"`;
+    const { stdout } = await promisify(execFile)('bash', ['-c', script, 'bash', ...words], { cwd: cli.folder });
+    return stdout.trim();
+  };
+  expect(await complete('webcapture', 'capt')).toBe('capture captures');
+  expect(await complete('webcapture', 'captures', 're')).toBe('refresh');
+  expect(await complete('webcapture', 'capture', page, '--viewport-w')).toBe('--viewport-width');
+  expect(await complete('webcapture', 'capture', page, '--format', '')).toBe('png jpeg webp pdf');
+});
+
 test('status is shown again and again until Ctrl-C', async () => {
   const { child, result } = startCommand(
     ['status', '--watch', '--json', '--interval', '1', '--server', cli.stand.url],
@@ -239,9 +252,10 @@ test('status is shown again and again until Ctrl-C', async () => {
 
 test('diff ends with 1 when more differs than is allowed, and draws where', async () => {
   const picture = (name: string, height: number, red: number) => {
-    const png = new PNG({ width: 20, height });
-    for (let pixel = 0; pixel < 20 * height; pixel++) png.data.set([pixel < red ? 255 : 0, 0, 0, 255], 4 * pixel);
-    return writeFile(join(cli.folder, name), PNG.sync.write(png));
+    const pixels = Array.from({ length: 20 * height }, (_, pixel) => [pixel < red ? 255 : 0, 0, 0]);
+    return sharp(Buffer.from(pixels.flat()), { raw: { width: 20, height, channels: 3 } }).toFile(
+      join(cli.folder, name),
+    );
   };
   await Promise.all([picture('a.png', 10, 0), picture('b.png', 10, 40), picture('c.png', 12, 0)]);
   expect(await run(['diff', 'a.png', 'a.png'])).toMatchObject({ code: 0 });
@@ -254,8 +268,8 @@ test('diff ends with 1 when more differs than is allowed, and draws where', asyn
     totalPixels: 200,
     share: 0.2,
   });
-  const drawn = PNG.sync.read(await readFile(join(cli.folder, 'd.png')));
-  expect([...drawn.data.subarray(0, 4)]).toEqual([255, 0, 0, 255]);
+  const drawn = await sharp(join(cli.folder, 'd.png')).raw().toBuffer();
+  expect([...drawn.subarray(0, 4)]).toEqual([255, 0, 0, 255]);
   const sizes = await run(['diff', 'a.png', 'c.png']);
   expect(sizes.stdout.toString()).toBe(
     'The sizes differ: 20 × 10 and 20 × 12 pixels.\n16.7% differ: 40 of 240 pixels.\n',

@@ -129,7 +129,7 @@ describe('a sitemap', () => {
     const urls = locations.map((each) => `<s:url><s:loc>\n${each} </s:loc></s:url>`).join('');
     expect(await read(`<s:urlset xmlns:s="x">${urls}</s:urlset>`)).toEqual({
       urls: ['https://a.test/?a=1&b=2', 'https://a.test/<'],
-      warnings: ['sitemap.xml: left out "file:///etc/passwd", which is not an http or https URL.'],
+      warnings: ['sitemap.xml: left out "file:///etc/passwd", which is not an http or https URL of a page.'],
     });
   });
 
