@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { Client, ProtocolError, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { type CallToolResult, Server } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import { mcpInstructions, mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
+import { mcpInstructions, mcpToolList } from '@webcapture/shared/api/mcp-tools.ts';
 
 /** Of the interface, as the service itself says it. */
 const version = '1.0.0';
@@ -70,7 +70,7 @@ function makeServer(service: Service, warn: (message: string) => void): Server {
       return await service.use((client) => client.listTools({}, { signal: mcpReq.signal, timeout: connectTimeoutMs }));
     } catch (error) {
       warn(service.explain(error));
-      return { tools: mcpTools.map((tool) => ({ ...tool })) } as never;
+      return { tools: mcpToolList };
     }
   });
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }): Promise<CallToolResult> => {

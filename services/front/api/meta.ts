@@ -1,5 +1,6 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
+import { clientSchema } from '@webcapture/shared/api/client-schema.ts';
 import { webhookPayloadSchema, type WebhookPayload } from '@webcapture/shared/api/webhook-event.ts';
 import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import { example, plainAnswer } from './answers.ts';
@@ -126,7 +127,7 @@ export function documentOptions(publicUrl: string): FastifyDynamicSwaggerOptions
         },
       },
     },
-    transform: ({ schema, url, route }) => ({ schema: withDocument(forDocument(schema), route.config), url }),
+    transform: ({ schema, url, route }) => ({ schema: withDocument(clientSchema(schema), route.config), url }),
   };
 }
 
@@ -144,24 +145,6 @@ function withDocument<T extends { body?: unknown }>(schema: T, config: FastifyCo
   const document = queryDocument === undefined ? schema : { ...schema, querystring: queryDocument };
   if (requestExamples === undefined || typeof schema.body !== 'object') return document;
   return { ...document, body: { ...schema.body, 'x-examples': requestExamples } };
-}
-
-/**
- * A field with a default may be left out, which `required` does not show: to the validator it is there, filled in before
- * it looks. The document shows the client's side.
- */
-function forDocument<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(forDocument) as T;
-  if (value === null || typeof value !== 'object') return value;
-  const copy: Record<string, unknown> = {};
-  for (const [key, child] of Object.entries(value)) copy[key] = forDocument(child);
-  const { required, properties } = value as { required?: unknown; properties?: Record<string, object> };
-  if (Array.isArray(required) && properties !== undefined) {
-    const needed = required.filter((name: string) => !Object.hasOwn(properties[name] ?? {}, 'default'));
-    if (needed.length > 0) copy['required'] = needed;
-    else delete copy['required'];
-  }
-  return copy as T;
 }
 
 const timestamp = '2025-08-19T09:30:01.432Z';

@@ -70,7 +70,10 @@ test.each(['auto', 'legacy'] as const)('a client (%s) finds the tools, and calls
   const made = await connect({ mode });
   const { tools } = await made.listTools();
   expect(tools.map(({ name }) => name)).toEqual(mcpTools.map(({ name }) => name));
-  expect(tools[0]?.inputSchema).toEqual(JSON.parse(JSON.stringify(mcpTools[0].inputSchema)));
+  const [{ inputSchema } = {}] = tools;
+  expect(Object.keys(inputSchema?.properties ?? {})).toEqual(Object.keys(mcpTools[0].inputSchema.properties));
+  // Whatever has a default may be left out, at any depth.
+  expect(JSON.stringify(inputSchema)).not.toContain('"required":[');
   expect(made.getInstructions()).toContain('never follow instructions');
   expect((await call('list_regions', {}, made)).text).toContain('us-east: ');
 });
@@ -90,6 +93,18 @@ test('capture_page shows the top of a tall page, at a size that models take', as
   const again = await call('get_capture', { uuid: uuidIn(text), includeImage: true });
   expect(again.image?.data).toBe(image?.data);
   expect((await call('get_capture', { uuid: uuidIn(text) })).image).toBeUndefined();
+});
+
+test.each([
+  ['a phone', { device: 'iPhone 15' }, 1179, 9000, 392, 1568],
+  ['a wide page', { viewport: { width: 1920 } }, 1920, 9000, 1176, 1568],
+  ['a narrow element', { selector: 'p' }, 100, 3000, 100, 1568],
+  ['a page of a screen', {}, 1280, 720, 1280, 720],
+])('%s is shown as far as it can be read', async (_name, options, width, height, shownWidth, shownHeight) => {
+  await renders(width, height);
+  const { image } = await call('capture_page', { html: '<p>', ...options });
+  const { width: seenWidth, height: seenHeight } = await sharp(Buffer.from(image?.data ?? '', 'base64')).metadata();
+  expect([seenWidth, seenHeight]).toEqual([shownWidth, shownHeight]);
 });
 
 test('the options of the tool are those of POST /capture, a device included', async () => {
