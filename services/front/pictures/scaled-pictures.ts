@@ -10,7 +10,7 @@ import { RetryLaterError } from '../admission.ts';
 import type { ScaledPictureMetrics } from '../metrics.ts';
 import { type ScaledPicture, scalePicture, UnreadablePictureError } from './picture-scaler.ts';
 
-/** Processes at a time: each may take 320 MiB of the memory of the pod. */
+/** Processes at a time: each may take 384 MiB of the memory of the pod. */
 const maxScalings = 2;
 
 /** Pictures that wait for a process, of all accounts and of one: a page of a list asks for all of its pictures at once. */

@@ -3,6 +3,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
+import { until } from '../../harness/until.ts';
 import { adminToken, openAccount } from './accounts.ts';
 import { presetKey, read, startStand, type Stand } from './stand.ts';
 
@@ -45,12 +46,18 @@ async function renders(width: number, height: number, format: 'png' | 'jpeg' = '
   stand.renderer.changeUpload = (upload) => ({ ...upload, width, height });
 }
 
-const post = (body: unknown, headers: Record<string, string> = {}, key: string | null = presetKey) =>
+const post = (
+  body: unknown,
+  headers: Record<string, string> = {},
+  key: string | null = presetKey,
+  signal?: AbortSignal,
+) =>
   stand.call('/mcp', {
     method: 'POST',
     key,
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
+    ...(signal === undefined ? {} : { signal }),
   });
 const listing = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 
@@ -248,6 +255,23 @@ describe('over HTTP', () => {
     expect((await read(await post(large))).body.error).toMatchObject({ code: 'VALIDATION_ERROR' });
     const subscribing = await connect();
     expect(subscribing.getServerCapabilities()).toEqual({ tools: {} });
+  });
+
+  test('a client that goes away leaves nothing behind', async () => {
+    const held = Promise.withResolvers<void>();
+    stand.renderer.behaviour = () => held.promise;
+    const taken = stand.renderer.jobs.length;
+    const params = { name: 'capture_page', arguments: { html: '<p>' } };
+    const leaving = new AbortController();
+    const waiting = post({ ...listing, method: 'tools/call', params }, {}, presetKey, leaving.signal);
+    await until('the job to be taken', () => stand.renderer.jobs.length > taken);
+    leaving.abort();
+    await expect(waiting).rejects.toThrow();
+    await until('the call to be counted', async () => {
+      const { values = [] } = (await stand.metrics.getSingleMetric('webcapture_front_captures_total')?.get()) ?? {};
+      return values.some(({ labels, value }) => labels['outcome'] === 'client_gone' && value === 1);
+    });
+    held.resolve();
   });
 
   test('captures tell how the account stands with its rate limit', async () => {
