@@ -93,6 +93,7 @@ function makeServer(service: Service, warn: (message: string) => void): Server {
 class Service {
   readonly #url: URL;
   readonly #apiKey: string;
+  readonly #closing = new AbortController();
   #client: Promise<Client> | undefined;
 
   constructor(url: string, apiKey: string) {
@@ -115,7 +116,10 @@ class Service {
   async #connect(): Promise<Client> {
     const client = new Client({ name: 'webcapture-cli', version }, { versionNegotiation: { mode: 'auto' } });
     const requestInit = { headers: { authorization: `Bearer ${this.#apiKey}` } };
-    await client.connect(new StreamableHTTPClientTransport(this.#url, { requestInit }), { timeout: connectTimeoutMs });
+    await client.connect(new StreamableHTTPClientTransport(this.#url, { requestInit }), {
+      timeout: connectTimeoutMs,
+      signal: this.#closing.signal,
+    });
     return client;
   }
 
@@ -135,6 +139,7 @@ class Service {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     await this.#client?.then((client) => client.close()).catch(() => undefined);
   }
 }
