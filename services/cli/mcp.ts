@@ -133,9 +133,11 @@ class Service {
     }
     if (status !== undefined)
       return `The service at ${address} answered with the HTTP status ${status}. Try again later.`;
-    const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined };
-    const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
-    return `The service at ${address} is unavailable (${reason}). Check the address, or try again later.`;
+    // What lies at the bottom says most: those above it say that a fetch has failed.
+    let reason = error;
+    while (reason instanceof Error && reason.cause instanceof Error) reason = reason.cause;
+    const words = reason instanceof Error ? reason.message : String(reason);
+    return `The service at ${address} is unavailable (${words}). Check the address, or try again later.`;
   }
 
   async close(): Promise<void> {

@@ -129,10 +129,10 @@ const messageSchema = Type.Object(
   {
     jsonrpc: Type.Literal('2.0'),
     id: Type.Optional(Type.Union([Type.String(), Type.Integer()])),
-    method: Type.Optional(Type.String({ description: 'initialize, tools/list or tools/call, among others.' })),
+    method: Type.String({ description: 'initialize, tools/list or tools/call, among others.' }),
     params: Type.Optional(Type.Object({}, { additionalProperties: true })),
   },
-  { additionalProperties: true, description: 'One JSON-RPC message of the Model Context Protocol.' },
+  { additionalProperties: false, description: 'One JSON-RPC message of the Model Context Protocol.' },
 );
 
 const answerSchema = {
