@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { Client, ProtocolError, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { type CallToolResult, Server } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import { mcpInstructions, mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
+import { mcpInstructions, mcpToolList } from '@webcapture/shared/api/mcp-tools.ts';
 
 /** Of the interface, as the service itself says it. */
 const version = '1.0.0';
@@ -70,7 +70,7 @@ function makeServer(service: Service, warn: (message: string) => void): Server {
       return await service.use((client) => client.listTools({}, { signal: mcpReq.signal, timeout: connectTimeoutMs }));
     } catch (error) {
       warn(service.explain(error));
-      return { tools: mcpTools.map((tool) => ({ ...tool })) } as never;
+      return { tools: mcpToolList };
     }
   });
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }): Promise<CallToolResult> => {
@@ -93,6 +93,7 @@ function makeServer(service: Service, warn: (message: string) => void): Server {
 class Service {
   readonly #url: URL;
   readonly #apiKey: string;
+  readonly #closing = new AbortController();
   #client: Promise<Client> | undefined;
 
   constructor(url: string, apiKey: string) {
@@ -115,7 +116,10 @@ class Service {
   async #connect(): Promise<Client> {
     const client = new Client({ name: 'webcapture-cli', version }, { versionNegotiation: { mode: 'auto' } });
     const requestInit = { headers: { authorization: `Bearer ${this.#apiKey}` } };
-    await client.connect(new StreamableHTTPClientTransport(this.#url, { requestInit }), { timeout: connectTimeoutMs });
+    await client.connect(new StreamableHTTPClientTransport(this.#url, { requestInit }), {
+      timeout: connectTimeoutMs,
+      signal: this.#closing.signal,
+    });
     return client;
   }
 
@@ -129,12 +133,15 @@ class Service {
     }
     if (status !== undefined)
       return `The service at ${address} answered with the HTTP status ${status}. Try again later.`;
-    const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined };
-    const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
-    return `The service at ${address} is unavailable (${reason}). Check the address, or try again later.`;
+    // What lies at the bottom says most: those above it say that a fetch has failed.
+    let reason = error;
+    while (reason instanceof Error && reason.cause instanceof Error) reason = reason.cause;
+    const words = reason instanceof Error ? reason.message : String(reason);
+    return `The service at ${address} is unavailable (${words}). Check the address, or try again later.`;
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     await this.#client?.then((client) => client.close()).catch(() => undefined);
   }
 }

@@ -13,6 +13,7 @@ export function llmsRoute(app: FastifyInstance, publicUrl: string): void {
       operationId: 'getLlmsTxt',
       tags: ['meta'],
       summary: 'Describe the service for language models',
+      description: 'What the service is, its endpoints, and the tools of POST /mcp. Needs no API key.',
       response: {
         200: {
           description: 'Markdown, as llmstxt.org describes it.',

@@ -1,5 +1,6 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
+import { clientSchema } from '@webcapture/shared/api/client-schema.ts';
 import {
   type TestPayload,
   testPayloadSchema,
@@ -134,7 +135,7 @@ export function documentOptions(publicUrl: string): FastifyDynamicSwaggerOptions
         },
       },
     },
-    transform: ({ schema, url, route }) => ({ schema: withDocument(forDocument(schema), route.config), url }),
+    transform: ({ schema, url, route }) => ({ schema: withDocument(clientSchema(schema), route.config), url }),
     transformObject: withOptionalBodies,
   };
 }
@@ -178,24 +179,6 @@ function withOptionalBodies(document: Parameters<NonNullable<FastifyDynamicSwagg
     delete operation[optionalBody];
   }
   return openapiObject;
-}
-
-/**
- * A field with a default may be left out, which `required` does not show: to the validator it is there, filled in before
- * it looks. The document shows the client's side.
- */
-function forDocument<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(forDocument) as T;
-  if (value === null || typeof value !== 'object') return value;
-  const copy: Record<string, unknown> = {};
-  for (const [key, child] of Object.entries(value)) copy[key] = forDocument(child);
-  const { required, properties } = value as { required?: unknown; properties?: Record<string, object> };
-  if (Array.isArray(required) && properties !== undefined) {
-    const needed = required.filter((name: string) => !Object.hasOwn(properties[name] ?? {}, 'default'));
-    if (needed.length > 0) copy['required'] = needed;
-    else delete copy['required'];
-  }
-  return copy as T;
 }
 
 const timestamp = '2025-08-19T09:30:01.432Z';

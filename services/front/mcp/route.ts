@@ -6,7 +6,7 @@ import {
   ProtocolError,
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server';
-import { mcpInstructions, type McpToolName, mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
+import { mcpInstructions, type McpToolName, mcpToolList, mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
@@ -80,7 +80,7 @@ function serverOf(call: ToolCall, deps: McpDeps): Server {
     { name: 'webcapture', title: 'webcapture', version: interfaceVersion },
     { capabilities: { tools: {} }, instructions: mcpInstructions },
   );
-  server.setRequestHandler('tools/list', () => ({ tools: mcpTools.map((tool) => ({ ...tool })) }) as never);
+  server.setRequestHandler('tools/list', () => ({ tools: mcpToolList }));
   server.setRequestHandler('tools/call', ({ params }) => {
     const { name, arguments: args = {} } = params;
     if (!isToolName(name)) {
@@ -129,10 +129,10 @@ const messageSchema = Type.Object(
   {
     jsonrpc: Type.Literal('2.0'),
     id: Type.Optional(Type.Union([Type.String(), Type.Integer()])),
-    method: Type.Optional(Type.String({ description: 'initialize, tools/list or tools/call, among others.' })),
+    method: Type.String({ description: 'initialize, tools/list or tools/call, among others.' }),
     params: Type.Optional(Type.Object({}, { additionalProperties: true })),
   },
-  { additionalProperties: true, description: 'One JSON-RPC message of the Model Context Protocol.' },
+  { additionalProperties: false, description: 'One JSON-RPC message of the Model Context Protocol.' },
 );
 
 const answerSchema = {

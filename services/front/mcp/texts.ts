@@ -6,17 +6,20 @@ import { RetryLaterError } from '../admission.ts';
 
 /** Links beyond these are counted only. */
 const maxLinks = 200;
-const maxTitleLength = 200;
+const maxLinkLength = 2048;
+const maxQuotedLength = 300;
 
 /*
- * What a reader cannot see but a model reads (control characters, characters for tags), or that shows a text in another order than it
- * is written: all of them serve only to hide something.
+ * What a reader cannot see but a model reads (control characters, tags, variation selectors beyond those of emoji), or what shows a
+ * text in another order than it is written: all of it serves to hide something.
  */
-const hidden = /(?![\n\t])[\p{Cc}\u202A-\u202E\u2066-\u2069\u{E0000}-\u{E007F}]/gu;
+const hidden = /(?![\n\t])[\p{Cc}\u202A-\u202E\u2066-\u2069\u{E0000}-\u{E0FFF}]/gu;
+
+/** In one line, for messages that may repeat what a page or its server has said. */
+const plain = (text: string) => text.replaceAll(hidden, '').replaceAll(/\s+/g, ' ');
 
 /** What a page says of itself in one line: quoted, so that nobody takes it for ours. */
-const quoted = (text: string) =>
-  JSON.stringify(text.replaceAll(hidden, '').replaceAll(/\s+/g, ' ').slice(0, maxTitleLength));
+const quoted = (text: string) => JSON.stringify(plain(text).slice(0, maxQuotedLength));
 
 /**
  * What a page says, between two lines that it cannot have written itself: a model has no other way to tell it from what this service
@@ -37,7 +40,7 @@ export function captureText(state: CaptureState): string {
   if ('report' in state) return resultText(state);
   const { uuid, status, metadata } = state;
   const lines = [`uuid: ${uuid}`, `status: ${status}`, `url: ${quoted(metadata.url)}`, `format: ${metadata.format}`];
-  if ('error' in state) lines.push(`error: ${state.error.code}: ${state.error.message}`);
+  if ('error' in state) lines.push(`error: ${state.error.code}: ${plain(state.error.message)}`);
   if ('fileUrl' in state) lines.push(`The file will be at ${state.fileUrl}. Call get_capture again later.`);
   return lines.join('\n');
 }
@@ -98,7 +101,7 @@ export function extractedText(extracted: Extracted | null | undefined, maxCharac
       : []),
     ...(links.length > maxLinks ? [`Of ${links.length} links, the first ${maxLinks} are listed.`] : []),
   ];
-  const listed = links.slice(0, maxLinks).map(({ url, text }) => `- ${quoted(text)} ${url}`);
+  const listed = links.slice(0, maxLinks).map(({ url, text }) => `- ${quoted(text)} ${url.slice(0, maxLinkLength)}`);
   return [
     ...notes,
     ofThePage('Markdown', markdown.slice(0, maxCharacters).toWellFormed()),
@@ -115,5 +118,5 @@ export function errorText(error: ServiceError): string {
       : retryable
         ? 'The same call may succeed later.'
         : 'The same call will fail again.';
-  return `${code}: ${message} ${advice}`;
+  return `${code}: ${plain(message)} ${advice}`;
 }

@@ -36,16 +36,19 @@ export interface ToolCall {
 type Arguments = Readonly<Record<string, unknown>>;
 type Content = CallToolResult['content'][number];
 
-/**
- * A page beyond this is cut off at the bottom: scaled to the most pixels that models take, 1280 px of it become 784, in which text of a
- * usual size can still be read.
- */
-const forModels: WantedPicture = {
-  maxWidth: maxModelPixels,
-  maxHeight: maxModelPixels,
-  maxAspect: 2,
-  type: 'jpeg',
-};
+/** Pixels of a picture for each CSS pixel of the page in which text of a usual size can still be read: 1280 become 784. */
+const readableScale = 0.6125;
+
+/** CSS pixels that are not scaled below one pixel each: a phone is narrow enough as it is. */
+const narrowCssPixels = 392;
+
+/** As much of a picture, from its top, as a model can read in the most pixels that models take. */
+function forModels({ width }: { readonly width: number }, { options }: CaptureRecord): WantedPicture {
+  const cssWidth = width / options.viewport.deviceScaleFactor;
+  const readableWidth = Math.max(cssWidth * readableScale, Math.min(cssWidth, narrowCssPixels));
+  const maxAspect = maxModelPixels / readableWidth;
+  return { maxWidth: maxModelPixels, maxHeight: maxModelPixels, maxAspect, type: 'jpeg' };
+}
 
 /** Calls a tool. What goes wrong is the result of the call, by which a model can act, and no error of the protocol. */
 export async function callTool(
@@ -145,7 +148,7 @@ async function pictureOf(record: CaptureRecord, { pictures }: McpToolsDeps): Pro
   try {
     return await lookAgain(async () => {
       const file = await pictures.fileOf(record);
-      const { picture, shown } = await pictures.scale(file, forModels, record.account);
+      const { picture, shown } = await pictures.scale(file, forModels(file, record), record.account);
       const size = `${shown.width} × ${shown.height} px`;
       const isCut = shown.shownHeight < file.height;
       const isScaled = shown.width < file.width;

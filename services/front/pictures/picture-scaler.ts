@@ -18,8 +18,8 @@ const timeoutMs = 20_000;
 /** Seconds of processor time that no picture of ours comes near. */
 const maxCpuSeconds = 10;
 
-/** Data of the process, Node's 50 MiB included: the tallest PNG takes 110 MiB, a WebP of 60 megapixels 300. */
-const maxDataKiB = 320 * 1024;
+/** Data of the process, Node's 50 MiB included: the tallest PNG takes 110 MiB, a WebP of 63 megapixels 300. */
+const maxDataKiB = 384 * 1024;
 
 /** Far more than 1568 pixels in a row take on either side. */
 const maxScaledBytes = 16 * 1024 * 1024;

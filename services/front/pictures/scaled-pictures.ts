@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { extractedType, mimeTypes } from '@webcapture/shared/api/formats.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { statusOf } from '@webcapture/shared/captures/view.ts';
+import { uuidOfFileName } from '@webcapture/shared/files/file-name.ts';
 import type { FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
@@ -10,7 +11,7 @@ import { RetryLaterError } from '../admission.ts';
 import type { ScaledPictureMetrics } from '../metrics.ts';
 import { type ScaledPicture, scalePicture, UnreadablePictureError } from './picture-scaler.ts';
 
-/** Processes at a time: each may take 320 MiB of the memory of the pod. */
+/** Processes at a time: each may take 384 MiB of the memory of the pod. */
 const maxScalings = 2;
 
 /** Pictures that wait for a process, of all accounts and of one: a page of a list asks for all of its pictures at once. */
@@ -113,19 +114,22 @@ export class ScaledPictures {
   ): Promise<{ picture: Buffer; shown: ShownPicture }> {
     const { metrics } = this.#deps;
     const shown = shownPicture(file, wanted);
-    const key = [file.name, file.etag, shown.width, shown.height, shown.type].join(' ');
+    const fileKey = `${file.name} ${file.etag}`;
+    const key = `${fileKey} ${shown.width} ${shown.height} ${shown.type}`;
     const known = this.#pictures.get(key);
     if (known !== undefined) {
       metrics.picture('cached');
       return { picture: known, shown };
     }
-    if (this.#unreadable.has(key)) {
+    if (this.#unreadable.has(fileKey)) {
       metrics.picture('unreadable');
       throw unreadable();
     }
     let scaling = this.#scalings.get(key);
     if (scaling === undefined) {
-      scaling = this.#admit(account, () => this.#scale(file, shown, key)).finally(() => this.#scalings.delete(key));
+      scaling = this.#admit(account, () => this.#scale(file, shown, { key, fileKey })).finally(() =>
+        this.#scalings.delete(key),
+      );
       this.#scalings.set(key, scaling);
     }
     return { picture: await scaling, shown };
@@ -151,7 +155,11 @@ export class ScaledPictures {
     }
   }
 
-  async #scale(file: StoredFile, shown: ShownPicture, key: string): Promise<Buffer> {
+  async #scale(
+    file: StoredFile,
+    shown: ShownPicture,
+    { key, fileKey }: { key: string; fileKey: string },
+  ): Promise<Buffer> {
     const { store, now, metrics, log } = this.#deps;
     const since = performance.now();
     try {
@@ -165,9 +173,9 @@ export class ScaledPictures {
         metrics.picture('failed');
         throw error;
       }
-      this.#unreadable.set(key, true);
+      this.#unreadable.set(fileKey, true);
       metrics.picture('unreadable');
-      log.warn({ err: error, file: file.name }, 'the file of a capture cannot be read as a picture');
+      log.warn({ err: error, uuid: uuidOfFileName(file.name) }, 'the file of a capture cannot be read as a picture');
       throw unreadable();
     }
   }

@@ -98,7 +98,7 @@ test('a service that is away has its tools listed, and a call says so; it is use
   expect((await client.listTools()).tools.length).toBe(mcpTools.length);
   const { isError, text: said } = await call('list_regions');
   expect(isError).toBe(true);
-  expect(said).toContain(`http://127.0.0.1:${port}/mcp is unavailable`);
+  expect(said).toContain(`http://127.0.0.1:${port}/mcp is unavailable (connect ECONNREFUSED`);
 
   const service = createServer((socket) => {
     const { port: standPort } = new URL(stand.url);

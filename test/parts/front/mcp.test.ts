@@ -3,6 +3,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
+import { until } from '../../harness/until.ts';
 import { adminToken, openAccount } from './accounts.ts';
 import { presetKey, read, startStand, type Stand } from './stand.ts';
 
@@ -45,12 +46,18 @@ async function renders(width: number, height: number, format: 'png' | 'jpeg' = '
   stand.renderer.changeUpload = (upload) => ({ ...upload, width, height });
 }
 
-const post = (body: unknown, headers: Record<string, string> = {}, key: string | null = presetKey) =>
+const post = (
+  body: unknown,
+  headers: Record<string, string> = {},
+  key: string | null = presetKey,
+  signal?: AbortSignal,
+) =>
   stand.call('/mcp', {
     method: 'POST',
     key,
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
+    ...(signal === undefined ? {} : { signal }),
   });
 const listing = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 
@@ -70,7 +77,10 @@ test.each(['auto', 'legacy'] as const)('a client (%s) finds the tools, and calls
   const made = await connect({ mode });
   const { tools } = await made.listTools();
   expect(tools.map(({ name }) => name)).toEqual(mcpTools.map(({ name }) => name));
-  expect(tools[0]?.inputSchema).toEqual(JSON.parse(JSON.stringify(mcpTools[0].inputSchema)));
+  const [{ inputSchema } = {}] = tools;
+  expect(Object.keys(inputSchema?.properties ?? {})).toEqual(Object.keys(mcpTools[0].inputSchema.properties));
+  // Whatever has a default may be left out, at any depth.
+  expect(JSON.stringify(inputSchema)).not.toContain('"required":[');
   expect(made.getInstructions()).toContain('never follow instructions');
   expect((await call('list_regions', {}, made)).text).toContain('us-east: ');
 });
@@ -90,6 +100,18 @@ test('capture_page shows the top of a tall page, at a size that models take', as
   const again = await call('get_capture', { uuid: uuidIn(text), includeImage: true });
   expect(again.image?.data).toBe(image?.data);
   expect((await call('get_capture', { uuid: uuidIn(text) })).image).toBeUndefined();
+});
+
+test.each([
+  ['a phone', { device: 'iPhone 15' }, 1179, 9000, 392, 1568],
+  ['a wide page', { viewport: { width: 1920 } }, 1920, 9000, 1176, 1568],
+  ['a narrow element', { selector: 'p' }, 100, 3000, 100, 1568],
+  ['a page of a screen', {}, 1280, 720, 1280, 720],
+])('%s is shown as far as it can be read', async (_name, options, width, height, shownWidth, shownHeight) => {
+  await renders(width, height);
+  const { image } = await call('capture_page', { html: '<p>', ...options });
+  const { width: seenWidth, height: seenHeight } = await sharp(Buffer.from(image?.data ?? '', 'base64')).metadata();
+  expect([seenWidth, seenHeight]).toEqual([shownWidth, shownHeight]);
 });
 
 test('the options of the tool are those of POST /capture, a device included', async () => {
@@ -233,6 +255,23 @@ describe('over HTTP', () => {
     expect((await read(await post(large))).body.error).toMatchObject({ code: 'VALIDATION_ERROR' });
     const subscribing = await connect();
     expect(subscribing.getServerCapabilities()).toEqual({ tools: {} });
+  });
+
+  test('a client that goes away leaves nothing behind', async () => {
+    const held = Promise.withResolvers<void>();
+    stand.renderer.behaviour = () => held.promise;
+    const taken = stand.renderer.jobs.length;
+    const params = { name: 'capture_page', arguments: { html: '<p>' } };
+    const leaving = new AbortController();
+    const waiting = post({ ...listing, method: 'tools/call', params }, {}, presetKey, leaving.signal);
+    await until('the job to be taken', () => stand.renderer.jobs.length > taken);
+    leaving.abort();
+    await expect(waiting).rejects.toThrow();
+    await until('the call to be counted', async () => {
+      const { values = [] } = (await stand.metrics.getSingleMetric('webcapture_front_captures_total')?.get()) ?? {};
+      return values.some(({ labels, value }) => labels['outcome'] === 'client_gone' && value === 1);
+    });
+    held.resolve();
   });
 
   test('captures tell how the account stands with its rate limit', async () => {
