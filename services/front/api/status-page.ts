@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ComponentHistory } from '@webcapture/shared/api/status-history.ts';
-import { statusHistorySchema } from '@webcapture/shared/api/status-history.ts';
+import { type ComponentHistory, statusHistorySchema } from '@webcapture/shared/api/status-history.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { historyView } from '../status-history.ts';
 import { overlayStatus, type StatusView } from '../status-board.ts';
@@ -43,11 +42,9 @@ export function statusPageRoutes(app: FastifyInstance, { publicUrl, status, hist
         'Returns the states and incidents of the last 90 days. Days and times are in UTC. Needs no API key; caches may keep the response for half a minute.',
       headers: conditional,
       response: {
-        200: {
-          ...plainAnswer('The history.', statusHistorySchema, {
-            history: example('A region that had an outage', statusHistoryExample),
-          }),
-        },
+        200: plainAnswer('The history.', statusHistorySchema, {
+          history: example('A region that had an outage', statusHistoryExample),
+        }),
         304: notModified,
       },
     },

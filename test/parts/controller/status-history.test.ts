@@ -41,11 +41,11 @@ beforeEach(async () => {
 
 const names = ['queue', 'storage', 'engine', 'engine.us-east'];
 
-/** A status in which the states that are named are not operational; of `unheard` seconds ago for all but the queue. */
+/** A status in which the states that are named are not operational; storage and regions were last read `unheardMs` ago. */
 function report(states: Readonly<Record<string, StatusValue>> = {}, unheardMs = 0): StatusReport {
   const components = names.map((name) => {
     const status = states[name] ?? 'operational';
-    const readAt = name === 'queue' ? now : now - unheardMs;
+    const readAt = ['queue', 'engine'].includes(name) ? now : now - unheardMs;
     return { name, status, message: `${name} is ${status}`, lastCheckedAt: new Date(readAt).toISOString() };
   });
   return { components, queued: {}, overall: 'operational', at: now };
@@ -113,6 +113,7 @@ test('it is written on a change, else now and then', async () => {
     live,
     lease: { confirm: async () => true },
     now: () => now,
+    minIntervalMs: 0,
   });
   const term = { holds: () => true };
   const writes = async () => (await nats.session.jsm.streams.info('KV_db')).state.last_seq;
@@ -122,6 +123,9 @@ test('it is written on a change, else now and then', async () => {
     await rare.write(term);
   }
   expect((await writes()) - before).toBe(names.length);
+  rare.observe(report({ queue: 'degraded_performance' }), now);
+  await rare.write(term);
+  expect((await writes()) - before).toBe(names.length + 1);
 });
 
 describe('another leader', () => {

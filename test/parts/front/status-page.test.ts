@@ -212,9 +212,20 @@ describe('the page', () => {
     expect(await page.locator('#head-queue').innerText()).toMatch(/No word since \d\d:\d\d UTC/);
     expect(await page.locator('#past .incident').count()).toBe(9);
 
-    await page.route('**/status*', (route) => route.abort());
+    // A cache that answers in place of the front, with what it had once.
+    const { body } = await app.inject('/status');
+    const at = (JSON.parse(body) as OverallStatus).components?.[0]?.lastCheckedAt ?? '';
+    await page.route('**/status', (route) => route.fulfill({ status: 503, contentType: 'application/json', body }));
+    await page.clock.fastForward(16_000);
+    await page.waitForSelector(`#checked time[datetime="${at}"]`);
     await page.clock.fastForward(61_000);
     await page.waitForFunction(() => document.querySelector('h1')?.textContent?.startsWith('No answer since'));
+    await page.unroute('**/status');
+
+    await page.route('**/status*', (route) => route.abort());
+    const failed = page.waitForEvent('requestfailed');
+    await page.clock.fastForward(16_000);
+    await failed;
     expect(await page.locator('#head-api').innerText()).toMatch(/No answer since/);
     await page.unroute('**/status*');
     silentMs = 0;
