@@ -106,6 +106,7 @@ export function buildAppAlone(
     captures,
     followUps,
     store,
+    statistics: { hit: beyond },
     now,
     log: silentLog,
   });
@@ -150,7 +151,14 @@ export function buildAppAlone(
       policy: { checkLiteral: beyond },
       now,
     },
-    usage: { authenticator, usage: { read: beyond }, limiter: { inFlight: beyond }, now },
+    usage: {
+      authenticator,
+      usage: { read: beyond },
+      limiter: { inFlight: beyond },
+      usageHistory: { read: beyond },
+      keys: { names: beyond },
+      now,
+    },
     admin: {
       adminToken: options.adminToken,
       defaultLimits: demoLimits,
@@ -160,6 +168,8 @@ export function buildAppAlone(
       keyIssuer,
       overview: { view: beyond, follow: beyond },
       streams: { reserve: beyond },
+      notableCaptures: { list: beyond },
+      deadLetters: { list: beyond },
       now,
     },
     events: { authenticator, captureEvents: { listen: beyond, onKeyChange: beyond }, streams: { reserve: beyond } },
