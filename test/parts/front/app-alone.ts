@@ -5,6 +5,7 @@ import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { KeyRecord } from '../../../services/front/auth/keys.ts';
 import type { VerifiedLink } from '../../../services/front/auth/capture-links.ts';
 import { Authenticator } from '../../../services/front/auth/authenticator.ts';
+import type { SignInCode } from '../../../services/front/auth/sign-in-code.ts';
 import { KeyIssuer } from '../../../services/front/auth/key-issuer.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { CapturePipeline } from '../../../services/front/capture/pipeline.ts';
@@ -47,6 +48,7 @@ export function buildAppAlone(
     dispatch?: () => Promise<never>;
     /** Of a built dashboard; by default there is none. */
     dashboardFolder?: string;
+    signInCode?: SignInCode;
     /** What stands in for everything behind the application. */
     beyond?: () => never;
   } = {},
@@ -194,6 +196,6 @@ export function buildAppAlone(
       now,
     },
     statusPage: { history: options.history ?? new HistoryBoard(), now: options.now ?? now },
-    dashboard: { folder: options.dashboardFolder ?? '/nowhere', cdnUrl },
+    dashboard: { folder: options.dashboardFolder ?? '/nowhere', cdnUrl, signInCode: options.signInCode },
   });
 }
