@@ -200,6 +200,9 @@ describe('captures that change', () => {
     expect(longest).toBeLessThan(1500);
     expect(await page.locator('.capture-row').count()).toBeLessThan(60);
     await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    await page.locator(`a[href$="${ids.at(-1)}"]`).click();
+    await page.getByText('This account has no capture of that uuid.').waitFor();
+    await page.goBack();
     await page.locator(`a[href$="${ids.at(-1)}"]`).waitFor();
   });
 });

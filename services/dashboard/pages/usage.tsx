@@ -68,7 +68,7 @@ function Quota({ usage }: { readonly usage: Usage }) {
         <StatTile label="Reserved" value={formatNumber(tokensReserved)} detail="for captures under way" />
         <StatTile label="The month ends" value={<Ago at={periodEnd} />} detail="UTC" />
         <StatTile label="Rate" value={formatNumber(ratePerMinute)} detail="captures a minute" />
-        <StatTile label="Waited for" value={formatNumber(inFlight)} detail="captures right now" />
+        <StatTile label="In flight" value={formatNumber(inFlight)} detail="that clients wait for" />
         <StatTile label="Queued" value={formatNumber(queued)} detail="in the background" />
       </dl>
       <div class="quota">
