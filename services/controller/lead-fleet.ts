@@ -17,6 +17,8 @@ import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
 import { FollowUps, removeCaptureFiles } from '@webcapture/shared/queue/follow-ups.ts';
 import { Jobs, sendSignal } from '@webcapture/shared/queue/jobs.ts';
+import { createStatisticsMetrics, Statistics, statisticsIntervalMs } from '@webcapture/shared/statistics/statistics.ts';
+import { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
 import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
@@ -80,8 +82,9 @@ export function createFleetLeader(parts: LeaderParts): (term: Term) => Promise<v
   return async (term) => {
     await Promise.all([runPeriodicJobs(jobs, term), doTasks(jobs, term)]);
     // What was noted since: any process may write it.
-    await withDeadline(jobs.deliveryLog.flush(), lastFlushMs, 'writing deliveries').catch((error: unknown) =>
-      parts.log.debug({ err: error }, 'delivery attempts could not be noted'),
+    const rest = Promise.all([jobs.deliveryLog.flush(), jobs.statistics.flush()]);
+    await withDeadline(rest, lastFlushMs, 'writing what was noted').catch((error: unknown) =>
+      parts.log.debug({ err: error }, 'delivery attempts and statistics could not be written'),
     );
   };
 }
@@ -89,7 +92,8 @@ export function createFleetLeader(parts: LeaderParts): (term: Term) => Promise<v
 function buildJobs(parts: LeaderParts) {
   const { config, session, store, live, registry, metrics, log } = parts;
   const { now } = session;
-  const captures = new Captures(session);
+  const statistics = new Statistics(session, createStatisticsMetrics(registry));
+  const captures = new Captures(session, statistics.changed);
   const tasks = new Tasks(session);
   const cache = new Cache(session);
   const usage = new AccountUsage(session);
@@ -101,6 +105,7 @@ function buildJobs(parts: LeaderParts) {
     now,
     inbox: new PullInbox(session),
     regions: config.regions.map(({ region }) => region),
+    statistics,
     captures,
     tasks,
     expiryIndex,
@@ -114,6 +119,7 @@ function buildJobs(parts: LeaderParts) {
     secrets: new WebhookSecrets(session),
     policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
     cdnUrl: config.cdnUrl,
+    deadLetters: new DeadLetters(session),
     deliveryLog: new DeliveryLog(new Deliveries(session)),
     webhookMetrics: createWebhookMetrics(registry, () => receivers.unavailable),
     collectionLease: new OrphanCollectionLease(live, leaderHolder),
@@ -155,6 +161,7 @@ async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
     every(times.expiryMs, 'expiry of captures', () => expiries.pass(term)),
     every(times.expandDaysMs, 'expansion of daily expiry entries', () => expiries.expandDays(term)),
     every(auditCheckMs, 'audit of capture records', () => auditIfDue(jobs, times.recordAuditMs, term)),
+    every(statisticsIntervalMs, 'writing statistics', () => jobs.statistics.flush()),
     every(deliveryLogIntervalMs, 'noting delivery attempts', () => jobs.deliveryLog.flush()),
     every(streamSizesIntervalMs, 'measuring the streams', () => measureStreams(jobs, term)),
     collectOrphans(jobs, config.reconcileIntervalMs, term),

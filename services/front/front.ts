@@ -20,9 +20,18 @@ import { storeHtml, removeHtml } from '@webcapture/shared/files/stored-html.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { createHeartbeatFaults, Fleet } from '@webcapture/shared/queue/fleet.ts';
 import { removeCaptureFiles, FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
+import { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
 import { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import { NotableCaptures } from '@webcapture/shared/statistics/notable-captures.ts';
+import {
+  createStatisticsMetrics,
+  Statistics,
+  statisticsIntervalMs,
+  UsageHistory,
+} from '@webcapture/shared/statistics/statistics.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { Admission } from './admission.ts';
 import { builtDashboard } from './api/dashboard.ts';
@@ -78,6 +87,8 @@ interface FrontParts {
    * have it.
    */
   readonly checkTimeoutMs?: number | undefined;
+  /** How often what was counted is written; by default every ten seconds. */
+  readonly statisticsMs?: number | undefined;
 }
 
 /** Puts a front together: everything between a connection to NATS and an application that can listen. */
@@ -101,7 +112,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   void fleet.follow(session, { log, signal });
   void board.follow(session, { log, signal });
 
-  const captures = new Captures(session);
+  const statistics = new Statistics(session, createStatisticsMetrics(metrics));
+  const captures = new Captures(session, statistics.changed);
   const inFlight = new InFlight();
   const regions = new RegionBoard({
     installed: config.regions,
@@ -228,6 +240,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     limits: { minRefreshSeconds, persistenceSeconds },
     secretsKeys,
     policy,
+    statistics,
     cdnUrl,
     authenticator,
     responseCache,
@@ -285,9 +298,21 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       policy,
       now,
     },
-    usage: { authenticator, usage, limiter, now },
+    usage: { authenticator, usage, limiter, usageHistory: new UsageHistory(session), keys, now },
     events: { authenticator, captureEvents: new CaptureEvents(session), streams },
-    admin: { adminToken, defaultLimits, accounts, authenticator, keys, keyIssuer, overview, streams, now },
+    admin: {
+      adminToken,
+      defaultLimits,
+      accounts,
+      authenticator,
+      keys,
+      keyIssuer,
+      overview,
+      streams,
+      notableCaptures: new NotableCaptures(session),
+      deadLetters: new DeadLetters(session),
+      now,
+    },
     status: board,
     dashboard: {
       folder: builtDashboard,
@@ -297,10 +322,33 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     },
     thumbnails: { authenticator, captures, followUps, pictures, now },
   });
+  const stopWriting = writeStatistics(statistics, { session, log, intervalMs: parts.statisticsMs });
   app.addHook('onClose', async () => {
     pictures.close();
     await resultQueue.close();
+    await stopWriting();
     await limiter.flush();
   });
   return app;
+}
+
+/** How long the last of the statistics may take. */
+const lastWriteMs = 2000;
+
+/** Writes what was counted now and then; what it returns stops that, and writes the rest. */
+function writeStatistics(
+  statistics: Pick<Statistics, 'flush'>,
+  {
+    session,
+    log,
+    intervalMs = statisticsIntervalMs,
+  }: { readonly session: NatsSession; readonly log: Logger; readonly intervalMs?: number | undefined },
+): () => Promise<void> {
+  const write = () =>
+    statistics.flush().catch((error: unknown) => log.debug({ err: error }, 'the usage history could not be written'));
+  const timer = setInterval(() => void write(), intervalMs).unref();
+  return async () => {
+    clearInterval(timer);
+    if (session.connected()) await withDeadline(write(), lastWriteMs, 'writing statistics').catch(() => undefined);
+  };
 }

@@ -19,7 +19,7 @@ import { documentOptions, metaRoutes } from './api/meta.ts';
 import { signingSecretRoute, type SigningSecretDeps } from './api/signing-secret.ts';
 import { statusRoutes } from './api/status.ts';
 import { thumbnailRoute, type ThumbnailDeps } from './api/thumbnail.ts';
-import { usageRoute, type UsageDeps } from './api/usage.ts';
+import { usageRoutes, type UsageDeps } from './api/usage.ts';
 import { webhookDeliveriesRoutes, type WebhookDeliveriesDeps } from './api/webhook-deliveries.ts';
 import { webhooksRoutes, type WebhooksDeps } from './api/webhooks.ts';
 import { BodyShares } from './http/body-shares.ts';
@@ -135,7 +135,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   signingSecretRoute(app, deps.signingSecrets);
   webhooksRoutes(app, deps.webhooks);
   webhookDeliveriesRoutes(app, deps.webhookDeliveries);
-  usageRoute(app, deps.usage);
+  usageRoutes(app, deps.usage);
   eventsRoute(app, deps.events);
   await adminRoutes(app, deps.admin);
   statusRoutes(app, deps.status);

@@ -11,6 +11,7 @@ import {
 } from '../../services/front/metrics.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { regions } from '@webcapture/shared/runtime/regions.ts';
+import { createStatisticsMetrics } from '@webcapture/shared/statistics/statistics.ts';
 import { errorCodes } from '@webcapture/shared/runtime/errors.ts';
 import { createStoreMetrics } from '@webcapture/shared/files/measured-store.ts';
 import { FleetConfigCheck, fleetFields } from '@webcapture/shared/queue/fleet-config.ts';
@@ -46,6 +47,7 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
     statusAgeMs: () => 1000,
     components: () => [],
   });
+  createStatisticsMetrics(front);
   createCacheMetrics(front);
   createIdempotencyMetrics(front);
   createScaledPictureMetrics(front);
@@ -59,6 +61,7 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
 
   const controller = createMetrics('controller');
   createControllerMetrics(controller);
+  createStatisticsMetrics(controller);
   createWebhookMetrics(controller, () => 0);
   createOrphanMetrics(controller);
   createAuditMetrics(controller);
@@ -107,6 +110,8 @@ export const labelValues: Readonly<Record<string, readonly string[] | RegExp>> =
     'delivered',
     'retried',
     'given_up',
+    // Statistics.
+    'dropped',
   ],
   method: /^([A-Z]+|other)$/,
   // As it is registered: a parameter is a name.

@@ -1,10 +1,12 @@
 import type { StoredMsg } from '@nats-io/jetstream';
+import type { DeadLetter } from '@webcapture/shared/api/admin.ts';
 import { captureJobVersion } from '@webcapture/shared/queue/job.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { getMessage } from '@webcapture/shared/nats/get-message.ts';
 import type { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { deadLetterDurable, regionOfSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import type { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
 import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
@@ -30,6 +32,7 @@ export interface DeadLetterDeps {
   readonly jobs: Jobs;
   readonly failCapture: FailCapture;
   readonly fleet: Pick<Fleet, 'fresh'>;
+  readonly deadLetters: Pick<DeadLetters, 'add'>;
   readonly log: Logger;
 }
 
@@ -54,7 +57,7 @@ async function settleDeadLetter(deps: DeadLetterDeps, data: Uint8Array): Promise
   const { session, jobs, failCapture } = deps;
   const advisory = parseAdvisory(data);
   if (advisory === null) return;
-  const { sequence, reason } = advisory;
+  const { sequence, reason, deliveries } = advisory;
   // A terminated message has left the work queue by now.
   const message = await getMessage(session.jsm.streams, streamNames.captures, { seq: sequence });
   const job = message === null ? null : readQueuedJob(message.data);
@@ -63,8 +66,23 @@ async function settleDeadLetter(deps: DeadLetterDeps, data: Uint8Array): Promise
   } else if (job !== null && !(await convertOldJob(job, sequence, deps, { unlessBegun: false }))) {
     const text = job.version === captureJobVersion ? messages[reason] : unknownVersion;
     await failCapture(job, { reason, failure: { code: 'CAPTURE_FAILED', message: text }, unlessBegun: false });
+    const region = message === null ? null : regionOfSubject(message.subject);
+    if (region !== null) await note(deps, job, { region, reason, deliveries });
   }
   if (message !== null) await jobs.remove({ sequence });
+}
+
+/** For the operator to look at. A letter is settled whether or not that works. */
+async function note(
+  { deadLetters, session, log }: DeadLetterDeps,
+  { uuid, account }: QueuedJob,
+  about: Pick<DeadLetter, 'region' | 'reason' | 'deliveries'>,
+): Promise<void> {
+  try {
+    await deadLetters.add({ at: new Date(session.now()).toISOString(), uuid, account, ...about });
+  } catch (error) {
+    log.debug({ err: error, uuid }, 'a dead letter could not be noted');
+  }
 }
 
 /**

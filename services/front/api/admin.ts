@@ -31,12 +31,13 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { type Authenticator, bearerToken } from '../auth/authenticator.ts';
 import { dateOrNull, type KeyIssuer, newKeyView, parseExpiry, revokedKeyView } from '../auth/key-issuer.ts';
 import { jsonBody, pageQuery } from '../validation/input.ts';
+import { adminCapturesRoutes, type AdminCapturesDeps } from './admin-captures.ts';
 import { adminFleetRoutes, type AdminFleetDeps } from './admin-fleet.ts';
 import { example, failureAnswers, sendData, successAnswer } from './answers.ts';
 import { accountExample, bodyExamples, keyExample, newKeyExample } from './examples.ts';
 import { defaultScopes, revokeKeyQuery } from './keys.ts';
 
-export interface AdminDeps extends AdminFleetDeps {
+export interface AdminDeps extends AdminFleetDeps, AdminCapturesDeps {
   /** Undefined: there are no admin endpoints. */
   readonly adminToken: string | undefined;
   /** Limits of an account for which none were chosen. */
@@ -58,6 +59,7 @@ export async function adminRoutes(app: FastifyInstance, deps: AdminDeps): Promis
     accountsRoutes(admin, deps);
     keysRoutes(admin, deps);
     adminFleetRoutes(admin, deps);
+    adminCapturesRoutes(admin, deps);
   });
 }
 

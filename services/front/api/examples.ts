@@ -1,5 +1,5 @@
 import type { AccountView, UsageView } from '@webcapture/shared/api/account.ts';
-import type { Overview } from '@webcapture/shared/api/admin.ts';
+import type { AdminCapture, DeadLetter, Overview } from '@webcapture/shared/api/admin.ts';
 import type { KeyView, NewKeyView } from '@webcapture/shared/api/api-key.ts';
 import type {
   CaptureResult,
@@ -11,6 +11,7 @@ import type {
 import type { CaptureEvent } from '@webcapture/shared/api/capture-event.ts';
 import type { CaptureHistory } from '@webcapture/shared/api/capture-history.ts';
 import type { Delivery } from '@webcapture/shared/api/delivery.ts';
+import type { UsageHistoryView } from '@webcapture/shared/api/usage-history.ts';
 import type { OverallStatus } from '@webcapture/shared/api/status.ts';
 import type { WebhookSecretView } from '@webcapture/shared/api/webhook.ts';
 import { example } from './answers.ts';
@@ -234,6 +235,26 @@ export const usageExample: UsageView = {
   queued: 12,
 };
 
+const latencyMs = { p50: 1310, p90: 2870, p99: 6540 };
+
+export const usageHistoryExample: UsageHistoryView = {
+  days: [
+    { date: '2025-08-18', tokens: 0, completed: 0, failed: 0, cached: 0, latencyMs: null },
+    { date: '2025-08-19', tokens: 130, completed: 118, failed: 2, cached: 40, latencyMs },
+  ],
+  keys: [
+    {
+      id: '0198c2f0-7f6e-7d5c-8b4a-392817060504',
+      name: 'Build server',
+      tokens: 130,
+      completed: 118,
+      failed: 2,
+      cached: 40,
+    },
+  ],
+  totals: { tokens: 130, completed: 118, failed: 2, cached: 40, successRate: 118 / 120, latencyMs },
+};
+
 export const webhookSecretExample: WebhookSecretView = { secret: 'whsec_…', previous: [] };
 
 export const rotatedSecretExample: WebhookSecretView = {
@@ -334,3 +355,27 @@ export const overviewExample: Overview = {
 };
 
 export const captureEventExample: CaptureEvent = { uuid, status: 'completed', refresh: null };
+
+export const adminCapturesExample: readonly AdminCapture[] = [
+  {
+    uuid,
+    account: accountId,
+    host: 'example.com',
+    region: 'us-east',
+    code: 'NAVIGATION_FAILED',
+    message: 'The name "example.com" could not be resolved.',
+    durationMs: 312,
+    endedAt: '2025-08-19T09:30:00.312Z',
+  },
+];
+
+export const deadLettersExample: readonly DeadLetter[] = [
+  {
+    at: '2025-08-19T09:30:12.000Z',
+    uuid,
+    account: accountId,
+    region: 'us-east',
+    reason: 'max_deliveries',
+    deliveries: 3,
+  },
+];

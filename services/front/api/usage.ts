@@ -1,24 +1,50 @@
 import { usageSchema } from '@webcapture/shared/api/account.ts';
+import {
+  type UsageHistoryQuery,
+  usageHistoryQuerySchema,
+  usageHistorySchema,
+  type UsageHistoryView,
+} from '@webcapture/shared/api/usage-history.ts';
+import { percentilesOf } from '@webcapture/shared/statistics/histogram.ts';
+import type { UsageHistory } from '@webcapture/shared/statistics/statistics.ts';
+import {
+  addDay,
+  type Counts,
+  maxKeys,
+  newDay,
+  otherKeys,
+  type UsageDay,
+} from '@webcapture/shared/statistics/usage-day.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import type { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { periodOf } from '@webcapture/shared/captures/times.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
+import type { Keys } from '../auth/keys.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { example, failureAnswers, keyRefusals, sendData, successAnswer } from './answers.ts';
-import { usageExample } from './examples.ts';
+import { usageExample, usageHistoryExample } from './examples.ts';
+import { pageQueryOf } from '../validation/input.ts';
+import { callNats } from '../nats.ts';
 
 export interface UsageDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly usage: Pick<AccountUsage, 'read'>;
   readonly limiter: Pick<Limiter, 'inFlight'>;
+  readonly usageHistory: Pick<UsageHistory, 'read'>;
+  readonly keys: Pick<Keys, 'names'>;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
-/** GET /usage: how the key's account stands. */
-export function usageRoute(app: FastifyInstance, { authenticator, usage, limiter, now }: UsageDeps): void {
+/** GET /usage: how the key's account stands. GET /usage/history: what it did. */
+export function usageRoutes(app: FastifyInstance, deps: UsageDeps): void {
+  standRoute(app, deps);
+  historyRoute(app, deps);
+}
+
+function standRoute(app: FastifyInstance, { authenticator, usage, limiter, now }: UsageDeps): void {
   app.get('/usage', {
     schema: {
       operationId: 'getUsage',
@@ -55,3 +81,86 @@ export function usageRoute(app: FastifyInstance, { authenticator, usage, limiter
     },
   });
 }
+
+function historyRoute(app: FastifyInstance, { authenticator, usageHistory, keys, now }: UsageDeps): void {
+  app.get<{ Querystring: UsageHistoryQuery }>('/usage/history', {
+    schema: {
+      operationId: 'getUsageHistory',
+      tags: ['account'],
+      summary: 'Get what the account used, by day and by API key',
+      description:
+        'Requires the scope read. Fronts write what they have counted every ten seconds; what a front that was killed had not written is missing. GET /usage is exact.',
+      security: [{ apiKey: [] }],
+      querystring: usageHistoryQuerySchema,
+      response: {
+        200: successAnswer('The history.', usageHistorySchema, {
+          days: example('Two days', success(usageHistoryExample)),
+        }),
+        ...failureAnswers(['VALIDATION_ERROR', ...keyRefusals]),
+      },
+    },
+    onRequest: authenticateFirst(authenticator, 'read'),
+    ...pageQueryOf(usageHistoryQuerySchema),
+    handler: async (request, reply) => {
+      const { account } = callerOf(request);
+      const read = async () => {
+        const days = await usageHistory.read(account.id, request.query.days, now());
+        const used = usedKeys(days.map(({ day }) => day));
+        const names = await keys.names(
+          account.id,
+          used.map(([id]) => id),
+        );
+        return historyView(days, used, names);
+      };
+      return sendData(reply, await callNats(read, 'The usage history cannot be read right now.'));
+    },
+  });
+}
+
+/** What the keys of an account did in all of these days, those with the most tokens first; beyond a bound they are one. */
+function usedKeys(days: readonly UsageDay[]): readonly [id: string, counts: Counts][] {
+  const sums = new Map<string, Counts>();
+  const addTo = (id: string, { tokens, completed, failed, cached }: Counts) => {
+    const sum = sums.get(id) ?? { tokens: 0, completed: 0, failed: 0, cached: 0 };
+    sum.tokens += tokens;
+    sum.completed += completed;
+    sum.failed += failed;
+    sum.cached += cached;
+    sums.set(id, sum);
+  };
+  for (const [id, counts] of days.flatMap(({ keys }) => Object.entries(keys))) addTo(id, counts);
+  const requests = ({ completed, failed, cached }: Counts) => completed + failed + cached;
+  const named = [...sums]
+    .filter(([id]) => id !== otherKeys)
+    .toSorted(([, a], [, b]) => b.tokens - a.tokens || requests(b) - requests(a));
+  for (const [id, counts] of named.slice(maxKeys)) {
+    sums.delete(id);
+    addTo(otherKeys, counts);
+  }
+  const others = sums.get(otherKeys);
+  return [...named.slice(0, maxKeys), ...(others === undefined ? [] : [[otherKeys, others] as [string, Counts]])];
+}
+
+function historyView(
+  days: readonly { readonly date: string; readonly day: UsageDay }[],
+  used: readonly [id: string, counts: Counts][],
+  names: ReadonlyMap<string, string>,
+): UsageHistoryView {
+  const total = newDay();
+  for (const { day } of days) addDay(total, day);
+  const ended = total.completed + total.failed;
+  return {
+    days: days.map(({ date, day }) => ({ date, ...countsOf(day), latencyMs: percentilesOf(day.latency) })),
+    keys: used.map(([id, counts]) => {
+      const name = id === otherKeys ? 'All other keys' : (names.get(id) ?? id);
+      return { id, name, ...countsOf(counts) };
+    }),
+    totals: {
+      ...countsOf(total),
+      successRate: ended === 0 ? null : total.completed / ended,
+      latencyMs: percentilesOf(total.latency),
+    },
+  };
+}
+
+const countsOf = ({ tokens, completed, failed, cached }: Counts): Counts => ({ tokens, completed, failed, cached });

@@ -142,6 +142,21 @@ export class Keys {
     return { items: hashes.flatMap((hash) => records.get(hash) ?? []), nextCursor };
   }
 
+  /** The names of an account's keys, by id, of those ids that there are keys of; any replica may answer. */
+  async names(account: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const indexes = await readMany<{ hash: string }>(
+      this.#session,
+      'db',
+      ids.filter(isKeyPart).map((id) => `keyid.${account}.${id}`),
+    );
+    const records = await readMany<KeyRecord>(
+      this.#session,
+      'db',
+      [...indexes.values()].map(({ hash }) => `key.${hash}`),
+    );
+    return new Map([...records.values()].map(({ id, name }) => [id, name]));
+  }
+
   /** Whether the account has ever had a key. */
   async hasAny(account: string): Promise<boolean> {
     return (await keysMatching(this.#session, 'db', `keyid.${account}.*`)).length > 0;

@@ -114,6 +114,8 @@ export interface NewCapture {
   /** A UUIDv7 of this moment: the capture is accepted at its time, which names the day that its record lies under. */
   readonly uuid: string;
   readonly account: string;
+  /** Id of the API key. */
+  readonly key?: string | undefined;
   /** That of the account. */
   readonly isolation?: Isolation | undefined;
   /** Under which it answers for equal requests. */
@@ -129,7 +131,7 @@ export interface NewCapture {
  */
 export function newRecord(
   request: AcceptedRequest,
-  { uuid, account, isolation, cacheKey, secretsKeys }: NewCapture,
+  { uuid, account, key, isolation, cacheKey, secretsKeys }: NewCapture,
   { region, waitMs }: { readonly region: Region; readonly waitMs: number },
 ): CaptureRecord {
   const { source, options, secrets, lifetimeMs, persistence, webhookUrl } = request;
@@ -139,6 +141,7 @@ export function newRecord(
   return {
     uuid,
     account,
+    ...(key === undefined ? {} : { key }),
     status: 'queued',
     lane: request.priority,
     url: source.kind === 'url' ? source.url : 'about:blank',

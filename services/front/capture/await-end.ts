@@ -132,7 +132,13 @@ export class EndWaiter {
     const deadline = Math.min(now() + settleTimeoutMs, this.#job.deadline + graceMs);
     for (let attempt = 1; ; attempt++) {
       try {
-        const settlement = await settlements.settle(result, { region, at, deadline, isAwaited: true });
+        const settlement = await settlements.settle(result, {
+          region,
+          at,
+          deadline,
+          isAwaited: true,
+          draft: this.#draft,
+        });
         const { returned } = settlement;
         if (returned?.ticket.uuid === this.#job.uuid) await this.#requeue(returned);
         return this.#endOf(settlement, bytes);

@@ -3,6 +3,7 @@ import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { secretOptionNames } from '@webcapture/shared/api/secret-options.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Account } from '@webcapture/shared/accounts/accounts.ts';
+import type { Statistics } from '@webcapture/shared/statistics/statistics.ts';
 import { reservationMs } from '@webcapture/shared/captures/times.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
@@ -29,6 +30,7 @@ export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps, Extracte
   readonly dispatcher: Pick<Dispatcher, 'prepare' | 'deadlineOf'>;
   readonly backgroundQueue: Pick<BackgroundQueue, 'enqueue'>;
   readonly regions: Pick<RegionBoard, 'estimatedWaitSeconds'>;
+  readonly statistics: Pick<Statistics, 'hit'>;
 }
 
 /** A request for a capture, as the schema let it through. */
@@ -47,6 +49,8 @@ export interface CaptureCall {
 interface Order {
   readonly accepted: AcceptedRequest;
   readonly account: Account;
+  /** Id of the API key. */
+  readonly key: string;
   /** A cached capture that could answer. */
   readonly candidate: CaptureRecord | null;
   readonly lease: IdempotencyLease;
@@ -109,7 +113,7 @@ export class CapturePipeline {
     }
 
     const { lease } = turn;
-    const order = { accepted, account, candidate, lease, view };
+    const order = { accepted, account, key: caller.key.id, candidate, lease, view };
     try {
       const isBackground = accepted.priority === 'background';
       const answer = isBackground ? await this.#enqueue(order, facts) : await this.#render(order, call, facts);
@@ -127,8 +131,8 @@ export class CapturePipeline {
 
   /** The capture is waited for: that of an equal request, or one that is rendered now. Null when the client has gone. */
   async #render(order: Order, { clientGone }: CaptureCall, facts: RequestFacts): Promise<CaptureAnswer | null> {
-    const { responseCache, admission, dispatcher, secretsKeys, now } = this.#deps;
-    const { accepted, account, candidate, lease, view } = order;
+    const { responseCache, admission, dispatcher, secretsKeys, statistics, now } = this.#deps;
+    const { accepted, account, key, candidate, lease, view } = order;
     const { cacheKey, tokenCost: tokens } = accepted;
     const { wantsFile } = view;
 
@@ -138,6 +142,7 @@ export class CapturePipeline {
     if (turn.kind === 'client-gone' || (turn.kind === 'found' && clientGone.aborted)) return null;
     if (turn.kind === 'found') {
       facts.record = turn.record;
+      statistics.hit(account.id, key);
       return answerOfEnd({ record: assertCompleted(turn.record), bytes: null, fromCache: true }, view);
     }
 
@@ -158,7 +163,15 @@ export class CapturePipeline {
 
       // Dispatch. A front that dies before the capture is named leaves nothing that others would have to wait for.
       const { id, isolation } = account;
-      const options = { uuid, account: id, isolation, wantsBytes: wantsFile, cacheKey: cacheLease?.key, secretsKeys };
+      const options = {
+        uuid,
+        account: id,
+        key,
+        isolation,
+        wantsBytes: wantsFile,
+        cacheKey: cacheLease?.key,
+        secretsKeys,
+      };
       dispatch = await dispatcher.prepare(accepted, options);
       const lastsMs = dispatcher.deadlineOf(accepted, 0);
       await lease.nameCapture({ uuid, lastsMs });
@@ -188,13 +201,14 @@ export class CapturePipeline {
    * not wait for the background.
    */
   async #enqueue(order: Order, facts: RequestFacts): Promise<CaptureAnswer> {
-    const { responseCache, admission, backgroundQueue, regions, secretsKeys, now } = this.#deps;
-    const { accepted, account, candidate, lease, view } = order;
+    const { responseCache, admission, backgroundQueue, regions, secretsKeys, statistics, now } = this.#deps;
+    const { accepted, account, key, candidate, lease, view } = order;
 
     // The cache: a capture that is there answers.
     const hit = responseCache.hit(candidate, account.id);
     if (hit !== null) {
       facts.record = hit;
+      statistics.hit(account.id, key);
       return answerOfEnd({ record: hit, bytes: null, fromCache: true }, view);
     }
 
@@ -211,7 +225,7 @@ export class CapturePipeline {
     // Dispatch, and respond.
     try {
       const { id, isolation } = account;
-      const capture = { uuid, account: id, isolation, cacheKey: accepted.cacheKey, secretsKeys };
+      const capture = { uuid, account: id, key, isolation, cacheKey: accepted.cacheKey, secretsKeys };
       const record = await backgroundQueue.enqueue(accepted, capture);
       facts.record = record;
       return queuedAnswer(record, view, regions.estimatedWaitSeconds(record.region));

@@ -63,6 +63,8 @@ interface SettleContext {
   readonly at: number;
   /** Until when the store is asked, likewise. */
   readonly deadline: number;
+  /** As whoever waits for it has accepted it: with what its ticket does not tell. */
+  readonly draft?: CaptureRecord;
   /** Somebody waits for it: an interactive capture is taken to have no record yet, which saves reading it. */
   readonly isAwaited: boolean;
 }
@@ -133,13 +135,13 @@ export class Settlements {
     if (ticket.account === systemAccount) return { outcome: 'canary', record: null };
     // After a day nothing is made of a draft any more: the record that came of it may be long gone.
     const isLate = ticket.draft !== undefined && context.at > ticket.draft.deadline + maxLatenessMs;
-    const draft = isLate ? undefined : ticket.draft;
+    const draft = isLate || ticket.draft === undefined ? undefined : draftOf(ticket.draft, context);
     const found =
       (context.isAwaited && draft !== undefined ? draft : ((await this.#recordOf(ticket)) ?? draft)) ?? null;
     const settlement =
       found === null
         ? ({ outcome: 'unknown', record: null } as const)
-        : await this.#end(ticket, found, result, context);
+        : await this.#end(draft === undefined ? ticket : { ...ticket, draft }, found, result, context);
     if (outcome.kind === 'completed') await this.#removeCaptureFiles(ticket, settlement, outcome);
     return settlement;
   }
@@ -283,6 +285,8 @@ export class Settlements {
     }
   }
 }
+
+const draftOf = (signed: CaptureRecord, { draft }: SettleContext) => (draft?.uuid === signed.uuid ? draft : signed);
 
 /** The settlement of a capture that has ended already: `repeated` where it was this very result that ended it. */
 function settledBefore(record: CaptureRecord, { revision }: Ticket, outcome: JobResult['outcome']): Settlement {

@@ -31,7 +31,7 @@ export class CaptureEvents {
     this.#session = session;
     session.onStatus(({ type }) => {
       if (type !== 'disconnect') return;
-      for (const channel of [...this.#channels.values()]) this.#lose(channel);
+      for (const channel of this.#channels.values()) this.#lose(channel);
     });
   }
 

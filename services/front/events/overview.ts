@@ -47,7 +47,7 @@ export class OverviewBoard {
   }
 }
 
-export function overviewOf({ fleet, status: viewStatus }: OverviewSource): Overview {
+function overviewOf({ fleet, status: viewStatus }: OverviewSource): Overview {
   const view = viewStatus();
   const { status, components = [] } = overlayStatus(view);
   const regionOf = (region: Region): Overview['regions'][number] => {

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { errorCodes } from '../runtime/errors.ts';
 import { regions } from '../runtime/regions.ts';
 import { enumOf } from './capture.ts';
 import { statusValues } from './status.ts';
@@ -42,3 +43,61 @@ export const overviewSchema = Type.Object({
   regions: Type.Array(regionOverviewSchema),
 });
 export type Overview = Static<typeof overviewSchema>;
+/** Orders of GET /admin/captures. */
+const adminCaptureSorts = ['slowest', 'failed'] as const;
+
+/** So many captures of each order are kept of every hour, and can be listed. */
+export const maxAdminCaptures = 50;
+
+export const adminCapturesQuerySchema = Type.Object(
+  {
+    sort: enumOf(adminCaptureSorts, {
+      default: 'slowest',
+      description: 'slowest: completed captures by their duration. failed: failed captures, newest first.',
+    }),
+    limit: Type.Integer({
+      minimum: 1,
+      maximum: maxAdminCaptures,
+      default: 20,
+      description: 'Maximum number of captures to return.',
+    }),
+  },
+  { additionalProperties: false },
+);
+export type AdminCapturesQuery = Static<typeof adminCapturesQuerySchema>;
+
+const adminCaptureSchema = Type.Object({
+  uuid: Type.String({ format: 'uuid' }),
+  account: Type.String({ description: 'ID of the account.' }),
+  host: Type.String({ description: 'Host of the page, or about:blank for supplied HTML.' }),
+  region: enumOf(regions),
+  code: Type.Union([enumOf(errorCodes), Type.Null()], { description: 'Error code of a failed capture.' }),
+  message: Type.Union([Type.String(), Type.Null()], { description: 'Error message of a failed capture.' }),
+  durationMs: count('Duration as in the latencies of GET /usage/history.'),
+  endedAt: dateTime('Time at which the capture, or the refresh, ended.'),
+});
+export type AdminCapture = Static<typeof adminCaptureSchema>;
+
+/** The `data` of GET /admin/captures. */
+export const adminCapturesSchema = Type.Object({ captures: Type.Array(adminCaptureSchema) });
+
+/** So many dead letters are kept. */
+export const maxDeadLetters = 100;
+
+const deadLetterSchema = Type.Object({
+  at: dateTime('Time at which the controller settled it.'),
+  uuid: Type.String(),
+  account: Type.String({ description: 'ID of the account.' }),
+  region: enumOf(regions),
+  reason: enumOf(['max_deliveries', 'terminated'], {
+    description:
+      'max_deliveries: the job was delivered three times and never acknowledged. terminated: a renderer rejected the job.',
+  }),
+  deliveries: count('Deliveries of the job.'),
+});
+export type DeadLetter = Static<typeof deadLetterSchema>;
+
+/** The `data` of GET /admin/dead-letters. */
+export const deadLettersSchema = Type.Object({
+  deadLetters: Type.Array(deadLetterSchema, { description: `Newest first, at most ${maxDeadLetters}.` }),
+});

@@ -3,7 +3,7 @@ import { enumOf } from './capture.ts';
 import { deliveryEvents } from './webhook.ts';
 
 /** How an attempt to deliver an event ended: it arrived, is made again later, or was the last one. */
-export const deliveryStates = ['delivered', 'retrying', 'failed'] as const;
+const deliveryStates = ['delivered', 'retrying', 'failed'] as const;
 
 /** One attempt to deliver an event to a webhook. */
 export const deliverySchema = Type.Object({

@@ -107,6 +107,8 @@ interface Charge {
 export interface CaptureRecord {
   readonly uuid: string;
   readonly account: string;
+  /** Id of the API key that asked for it, for statistics; absent where it is not known, as in records of version 0.1. */
+  readonly key?: string;
   readonly status: CaptureStatus;
   readonly lane: Priority;
   /** As asked for; `about:blank` for html. */

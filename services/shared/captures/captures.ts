@@ -24,6 +24,9 @@ interface Changed {
   readonly changed: boolean;
 }
 
+/** Hears of each record that was changed, once; null before: there was none. */
+export type OnChange = (before: CaptureRecord | null, after: CaptureRecord) => void;
+
 /** A record without a file is kept for so long, for accounting and for whoever asks: 90 days. */
 const retentionSeconds = 90 * 86_400;
 
@@ -32,9 +35,11 @@ export class Captures {
   readonly #session: NatsSession;
   readonly #db: Entries;
   readonly #ledger: UsageLedger;
+  readonly #onChange: OnChange;
 
-  constructor(session: NatsSession) {
+  constructor(session: NatsSession, onChange: OnChange = () => undefined) {
     this.#session = session;
+    this.#onChange = onChange;
     this.#db = new Entries(session, 'db');
     this.#ledger = new UsageLedger(session);
   }
@@ -100,7 +105,7 @@ export class Captures {
     // What is known may no longer stand, and a draft may have a record by now: a conflict tells.
     let guess = known ?? (draft === undefined ? undefined : null);
     /** Of attempts that may have written it: no answer has come that says otherwise. */
-    const attempts = new Set<{ readonly written: string }>();
+    const attempts = new Set<{ readonly written: string; readonly before: CaptureRecord | null }>();
     return compareAndSet(async (timeoutMs) => {
       const guessed = guess;
       guess = undefined;
@@ -113,9 +118,12 @@ export class Captures {
       if (wanted === null) {
         const record = found?.value ?? null;
         const text = JSON.stringify(record);
-        return { record, changed: [...attempts].some(({ written }) => written === text) };
+        const attempt = [...attempts].find(({ written }) => written === text);
+        if (record !== null && attempt !== undefined) this.#onChange(attempt.before, record);
+        return { record, changed: attempt !== undefined };
       }
-      const attempt = { written: JSON.stringify(wanted) };
+      const before = found?.value ?? draft ?? null;
+      const attempt = { written: JSON.stringify(wanted), before };
       attempts.add(attempt);
       try {
         await this.#write(found, wanted, timeoutMs);
@@ -124,6 +132,7 @@ export class Captures {
         if (error instanceof JetStreamApiError) attempts.delete(attempt);
         throw error;
       }
+      this.#onChange(before, wanted);
       return { record: wanted, changed: true };
     }, limits);
   }

@@ -46,7 +46,7 @@ export class Tickets {
   /** Throws what NATS answers when the secret is not known yet. */
   async sign(ticket: Ticket): Promise<string> {
     const secret = this.#secret ?? (await this.#read());
-    const body = Buffer.from(JSON.stringify(ticket)).toString('base64url');
+    const body = Buffer.from(JSON.stringify(withoutKey(ticket))).toString('base64url');
     return `${body}.${signature(body, secret)}`;
   }
 
@@ -91,6 +91,13 @@ export class Tickets {
       { deadline: Date.now() + secretTimeoutMs },
     );
   }
+}
+
+/** A renderer can read what is signed, and need not know which key was used. */
+function withoutKey(ticket: Ticket): Ticket {
+  if (ticket.draft === undefined) return ticket;
+  const { key: _untold, ...draft } = ticket.draft;
+  return { ...ticket, draft };
 }
 
 const signature = (body: string, secret: Buffer) => createHmac('sha256', secret).update(body).digest('base64url');

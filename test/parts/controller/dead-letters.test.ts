@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
 import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { backgroundShards, captureDurable, deadLetterDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
 import { backgroundShardOf } from '@webcapture/shared/queue/jobs.ts';
 import { begin } from '@webcapture/shared/captures/transitions.ts';
 import { CaptureList } from '../../../services/front/capture/capture-list.ts';
@@ -30,7 +31,7 @@ describe('dead letters', () => {
     const { signal } = aborter;
     const inbox = new PullInbox(on().session);
     const done = settleDeadLetters(
-      { ...on(), inbox, fleet: { fresh: () => fleet }, log: silentLog },
+      { ...on(), inbox, fleet: { fresh: () => fleet }, deadLetters: new DeadLetters(on().session), log: silentLog },
       { signal, holds: () => !signal.aborted },
     );
     let ended = false;
@@ -79,6 +80,14 @@ describe('dead letters', () => {
         (each) => each.uuid,
       ),
     ).toContain(uuid);
+    expect(await new DeadLetters(on().session).list()).toContainEqual({
+      at: expect.any(String) as string,
+      uuid,
+      account,
+      region: 'us-east',
+      reason: 'max_deliveries',
+      deliveries: 3,
+    });
     await stop();
   });
 

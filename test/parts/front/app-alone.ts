@@ -108,6 +108,7 @@ export function buildAppAlone(
     captures,
     followUps,
     store,
+    statistics: { hit: beyond },
     now,
     log: silentLog,
   });
@@ -152,7 +153,14 @@ export function buildAppAlone(
       policy: { checkLiteral: beyond },
       now,
     },
-    usage: { authenticator, usage: { read: beyond }, limiter: { inFlight: beyond }, now },
+    usage: {
+      authenticator,
+      usage: { read: beyond },
+      limiter: { inFlight: beyond },
+      usageHistory: { read: beyond },
+      keys: { names: beyond },
+      now,
+    },
     admin: {
       adminToken: options.adminToken,
       defaultLimits: demoLimits,
@@ -162,6 +170,8 @@ export function buildAppAlone(
       keyIssuer,
       overview: { view: beyond, follow: beyond },
       streams: { reserve: beyond },
+      notableCaptures: { list: beyond },
+      deadLetters: { list: beyond },
       now,
     },
     events: { authenticator, captureEvents: { listen: beyond, onKeyChange: beyond }, streams: { reserve: beyond } },

@@ -46,6 +46,7 @@ export async function startStand(
     store?: FileStore;
     signLink?: SignLink;
     log?: Logger;
+    statisticsMs?: number;
   } = {},
 ): Promise<Stand> {
   const config: FrontConfig = readFrontConfig({
@@ -66,7 +67,7 @@ export async function startStand(
     const info = { ...session.nc.info, max_payload: options.maxPayload };
     Object.defineProperty(session.nc, 'info', { get: () => info });
   }
-  const { now = session.now, checkTimeoutMs } = options;
+  const { now = session.now, checkTimeoutMs, statisticsMs } = options;
   const app = await createFront({
     config,
     session,
@@ -78,6 +79,7 @@ export async function startStand(
     leaving: leaving.signal,
     now,
     checkTimeoutMs,
+    statisticsMs,
   });
   const url = await app.listen({ host: config.host, port: config.port });
 
@@ -103,6 +105,7 @@ export async function startStand(
       leaving: leaving.signal,
       now,
       checkTimeoutMs,
+      statisticsMs,
     });
     others.push(other);
     return other.listen({ host: config.host, port: 0 });

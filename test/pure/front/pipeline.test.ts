@@ -98,6 +98,7 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
     captures: { get: beyond, fail: beyond },
     followUps: { arrange: beyond },
     store: { stat: beyond, read: beyond },
+    statistics: { hit: beyond },
     now: Date.now,
     log: silentLog,
   };

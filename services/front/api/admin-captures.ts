@@ -1,0 +1,70 @@
+import {
+  adminCapturesQuerySchema,
+  type AdminCapturesQuery,
+  adminCapturesSchema,
+  deadLettersSchema,
+} from '@webcapture/shared/api/admin.ts';
+import { success } from '@webcapture/shared/api/envelope.ts';
+import type { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
+import type { NotableCaptures } from '@webcapture/shared/statistics/notable-captures.ts';
+import type { FastifyInstance } from 'fastify';
+import { callNats } from '../nats.ts';
+import { pageQueryOf } from '../validation/input.ts';
+import { example, failureAnswers, sendData, successAnswer } from './answers.ts';
+import { adminCapturesExample, deadLettersExample } from './examples.ts';
+
+export interface AdminCapturesDeps {
+  readonly notableCaptures: Pick<NotableCaptures, 'list'>;
+  readonly deadLetters: Pick<DeadLetters, 'list'>;
+}
+
+const security = [{ adminToken: [] }];
+const tags = ['admin'];
+const refusals = ['UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR'] as const;
+
+/** GET /admin/captures and GET /admin/dead-letters: what an operator may want to look into. */
+export function adminCapturesRoutes(app: FastifyInstance, { notableCaptures, deadLetters }: AdminCapturesDeps): void {
+  app.get<{ Querystring: AdminCapturesQuery }>('/admin/captures', {
+    schema: {
+      operationId: 'listNotableCaptures',
+      tags,
+      security,
+      summary: 'List the slowest, or the failed captures of the last 24 hours',
+      description:
+        'Of all accounts. Fronts write what has ended every ten seconds, so that the newest captures are missing for so long. Of every hour, the 50 slowest and the last 50 failed captures are kept. Only the host of a page is kept.',
+      querystring: adminCapturesQuerySchema,
+      response: {
+        200: successAnswer('The captures.', adminCapturesSchema, {
+          failed: example('A failed capture', success({ captures: adminCapturesExample })),
+        }),
+        ...failureAnswers(['VALIDATION_ERROR', ...refusals]),
+      },
+    },
+    ...pageQueryOf(adminCapturesQuerySchema),
+    handler: async (request, reply) => {
+      const list = () => notableCaptures.list(request.query);
+      return sendData(reply, { captures: await callNats(list, 'The captures cannot be read right now.') });
+    },
+  });
+
+  app.get('/admin/dead-letters', {
+    schema: {
+      operationId: 'listDeadLetters',
+      tags,
+      security,
+      summary: 'List jobs that were given up',
+      description:
+        'Jobs that no renderer completed in three deliveries, or that were terminated. Their captures have failed.',
+      response: {
+        200: successAnswer('The last 100 dead letters, newest first.', deadLettersSchema, {
+          one: example('One dead letter', success({ deadLetters: deadLettersExample })),
+        }),
+        ...failureAnswers(refusals),
+      },
+    },
+    handler: async (_request, reply) => {
+      const read = () => deadLetters.list();
+      return sendData(reply, { deadLetters: await callNats(read, 'The dead letters cannot be read right now.') });
+    },
+  });
+}

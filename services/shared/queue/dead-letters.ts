@@ -1,0 +1,30 @@
+import { type DeadLetter, maxDeadLetters } from '../api/admin.ts';
+import { changeEntry } from '../nats/change-entry.ts';
+import type { NatsSession } from '../nats/connect.ts';
+import { Entries } from '../nats/entries.ts';
+
+const key = 'dead-letters';
+
+interface KeptLetters {
+  /** Newest first. */
+  readonly deadLetters: readonly DeadLetter[];
+}
+
+/** The last jobs that were given up, in one entry of the bucket `db`. */
+export class DeadLetters {
+  readonly #db: Entries;
+
+  constructor(session: NatsSession) {
+    this.#db = new Entries(session, 'db');
+  }
+
+  async list(): Promise<readonly DeadLetter[]> {
+    return (await this.#db.get<KeptLetters>(key))?.value.deadLetters ?? [];
+  }
+
+  async add(letter: DeadLetter): Promise<void> {
+    await changeEntry<KeptLetters, KeptLetters>(this.#db, key, (kept) => ({
+      deadLetters: [letter, ...(kept?.deadLetters ?? [])].slice(0, maxDeadLetters),
+    }));
+  }
+}

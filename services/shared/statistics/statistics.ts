@@ -1,0 +1,160 @@
+import { Counter, type Registry } from 'prom-client';
+import type { CaptureRecord } from '../captures/capture-record.ts';
+import { changeEntry } from '../nats/change-entry.ts';
+import type { NatsSession } from '../nats/connect.ts';
+import { Entries } from '../nats/entries.ts';
+import { readMany } from '../nats/read-many.ts';
+import { endOf } from './capture-end.ts';
+import { addHour, newHour, noteEnd, notableKey, notableTtlSeconds } from './notable-captures.ts';
+import { addDay, countEnd, countHit, newDay, type UsageDay } from './usage-day.ts';
+
+/** How often what was counted is written. */
+export const statisticsIntervalMs = 10_000;
+
+/** Days of accounts that wait to be written; beyond them nothing new is counted. About 1 KB each. */
+const maxPending = 10_000;
+
+/** What is asked for goes back 90 days. */
+const dayTtlSeconds = 92 * 86_400;
+
+const parallel = 8;
+
+/** How long one write may take, with all its attempts. */
+const writeTimeoutMs = 3000;
+
+const outcomes = ['ok', 'failed', 'dropped'] as const;
+type WriteOutcome = (typeof outcomes)[number];
+
+export function createStatisticsMetrics(registry: Registry): (outcome: WriteOutcome) => void {
+  const writes = new Counter({
+    name: 'webcapture_statistics_writes_total',
+    help: 'Entries of the usage history written, by outcome: ok, failed (tried again with the next ones), dropped (too many were waiting).',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  for (const outcome of outcomes) writes.inc({ outcome }, 0);
+  return (outcome) => writes.inc({ outcome });
+}
+
+/**
+ * Counts what accounts do, for their usage history and for the operator. Counting is an addition in memory; every ten seconds the sums
+ * are added to an entry for each account and day (`stats.<account>.<yyyymmdd>` in the bucket `db`), and to one for each hour. What a process
+ * that is killed has not written yet is missing, and what was written without an answer may count twice: what is charged stands in the usage ledger.
+ */
+export class Statistics {
+  readonly #session: NatsSession;
+  readonly #days: PendingEntries<UsageDay>;
+  readonly #hours: PendingEntries<ReturnType<typeof newHour>>;
+
+  constructor(session: NatsSession, count: (outcome: WriteOutcome) => void) {
+    this.#session = session;
+    const db = new Entries(session, 'db');
+    this.#days = new PendingEntries({ db, count, create: newDay, add: addDay, ttlSeconds: dayTtlSeconds });
+    this.#hours = new PendingEntries({ db, count, create: newHour, add: addHour, ttlSeconds: notableTtlSeconds });
+  }
+
+  /** A record was changed by this process; undefined before: there was none. */
+  readonly changed = (before: CaptureRecord | null, after: CaptureRecord): void => {
+    const end = endOf(before, after);
+    if (end === null) return;
+    this.#days.change(dayKey(end.account, end.endedAt), (day) => countEnd(day, end));
+    this.#hours.change(notableKey(end.endedAt), (hour) => noteEnd(hour, end));
+  };
+
+  /** A request was answered from the cache. */
+  hit(account: string, key: string): void {
+    this.#days.change(dayKey(account, this.#session.now()), (day) => countHit(day, key));
+  }
+
+  /** Writes what was counted. Throws when some could not be written: it is kept for the next time. */
+  async flush(): Promise<void> {
+    await this.#days.flush();
+    await this.#hours.flush();
+  }
+}
+
+/** The days of an account's history. */
+export class UsageHistory {
+  readonly #session: NatsSession;
+
+  constructor(session: NatsSession) {
+    this.#session = session;
+  }
+
+  /** The day in UTC of `now` (Unix ms) and those before it, oldest first. */
+  async read(account: string, days: number, now: number): Promise<readonly { date: string; day: UsageDay }[]> {
+    const times = Array.from({ length: days }, (_, index) => now - (days - 1 - index) * 86_400_000);
+    const keys = times.map((time) => dayKey(account, time));
+    const found = await readMany<UsageDay>(this.#session, 'db', keys);
+    return times.map((time, index) => ({
+      date: new Date(time).toISOString().slice(0, 10),
+      day: found.get(keys[index] ?? '') ?? newDay(),
+    }));
+  }
+}
+
+const dayKey = (account: string, time: number) =>
+  `stats.${account}.${new Date(time).toISOString().slice(0, 10).replaceAll('-', '')}`;
+
+interface PendingOptions<T> {
+  readonly db: Entries;
+  readonly count: (outcome: WriteOutcome) => void;
+  readonly create: () => T;
+  /** Adds the second to the first. */
+  readonly add: (target: T, source: T) => void;
+  readonly ttlSeconds: number;
+}
+
+/** Sums that wait to be added to entries, by their keys. */
+class PendingEntries<T extends object> {
+  readonly #options: PendingOptions<T>;
+  #pending = new Map<string, T>();
+
+  constructor(options: PendingOptions<T>) {
+    this.#options = options;
+  }
+
+  change(key: string, change: (value: T) => void): void {
+    const { create, count } = this.#options;
+    const known = this.#pending.get(key);
+    if (known === undefined && this.#pending.size >= maxPending) return count('dropped');
+    const value = known ?? create();
+    change(value);
+    this.#pending.set(key, value);
+  }
+
+  async flush(): Promise<void> {
+    const rest = [...this.#pending].values();
+    this.#pending = new Map();
+    let failure: { readonly error: unknown } | undefined;
+    const serve = async () => {
+      for (const [key, value] of rest) {
+        // While NATS is unavailable, each write would wait for it.
+        if (failure === undefined) {
+          try {
+            await this.#write(key, value);
+            this.#options.count('ok');
+            continue;
+          } catch (error) {
+            failure = { error };
+            this.#options.count('failed');
+          }
+        }
+        this.change(key, (newer) => this.#options.add(newer, value));
+      }
+    };
+    await Promise.all(Array.from({ length: parallel }, serve));
+    if (failure !== undefined) throw failure.error;
+  }
+
+  async #write(key: string, value: T): Promise<void> {
+    const { db, create, add, ttlSeconds } = this.#options;
+    const sum = (kept: T | null) => {
+      const both = create();
+      if (kept !== null) add(both, kept);
+      add(both, value);
+      return both;
+    };
+    await changeEntry<T, T>(db, key, sum, () => ttlSeconds, { deadline: Date.now() + writeTimeoutMs });
+  }
+}

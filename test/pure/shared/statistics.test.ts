@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'vitest';
+import type { CaptureRecord, CaptureRefresh } from '@webcapture/shared/captures/capture-record.ts';
+import { complete, fail, remove } from '@webcapture/shared/captures/transitions.ts';
+import { type CaptureEnd, endOf } from '@webcapture/shared/statistics/capture-end.ts';
+import { addHistogram, bucketOf, type Histogram, percentilesOf } from '@webcapture/shared/statistics/histogram.ts';
+import { addHour, newHour, noteEnd } from '@webcapture/shared/statistics/notable-captures.ts';
+import { addDay, countEnd, countHit, maxKeys, newDay, otherKeys } from '@webcapture/shared/statistics/usage-day.ts';
+import { newOutcome, newRecord, plainReport } from '../../harness/records.ts';
+
+describe('percentiles', () => {
+  const histogramOf = (values: readonly number[]) => {
+    const histogram: Histogram = {};
+    for (const value of values) addHistogram(histogram, { [bucketOf(value)]: 1 });
+    return histogram;
+  };
+  const exact = (values: readonly number[], share: number) =>
+    values.toSorted((a, b) => a - b)[Math.ceil(share * values.length) - 1] ?? NaN;
+
+  test.each([
+    ['even', Array.from({ length: 1000 }, (_, index) => 20 + 37 * index)],
+    ['long-tailed', Array.from({ length: 997 }, (_, index) => 300 + Math.exp(index / 90))],
+    ['two groups', [...Array<number>(900).fill(412), ...Array<number>(100).fill(28_765)]],
+    ['one', [1234]],
+  ])('of %s durations are within 5%', (_name, values) => {
+    const found = percentilesOf(histogramOf(values));
+    for (const [name, share] of [
+      ['p50', 0.5],
+      ['p90', 0.9],
+      ['p99', 0.99],
+    ] as const) {
+      const wanted = exact(values, share);
+      // Half a millisecond of rounding.
+      expect(Math.abs((found?.[name] ?? NaN) - wanted), name).toBeLessThanOrEqual(0.05 * wanted + 0.5);
+    }
+  });
+
+  test('of none are none, and no duration breaks a bucket', () => {
+    expect(percentilesOf({})).toBeNull();
+    expect([0, 0.4, 1, 1e12, Infinity].map(bucketOf)).toEqual([0, 0, 1, 200, 200]);
+  });
+
+  test('of two histograms together are those of all values', () => {
+    const [a, b] = [histogramOf([10, 20, 30]), histogramOf([4000, 5000])];
+    addHistogram(a, b);
+    expect(a).toEqual(histogramOf([10, 20, 30, 4000, 5000]));
+  });
+});
+
+const accepted = Date.UTC(2026, 10, 30, 12);
+const newEnd = (changes: Partial<CaptureEnd> = {}): CaptureEnd => ({
+  account: 'a',
+  uuid: newRecord().uuid,
+  key: 'k',
+  host: 'example.com',
+  region: 'us-east',
+  tokens: 1,
+  durationMs: 1000,
+  endedAt: accepted,
+  failure: undefined,
+  ...changes,
+});
+const failure = { code: 'CAPTURE_FAILED', message: 'It did not work.' } as const;
+
+describe('a day', () => {
+  test('counts by key, and sums that were counted apart are what is counted together', () => {
+    const [one, two, all] = [newDay(), newDay(), newDay()];
+    const ends = [newEnd(), newEnd({ key: 'l', tokens: 2, durationMs: 9 }), newEnd({ key: undefined, tokens: 3 })];
+    ends.push(newEnd({ tokens: 0, failure }));
+    for (const [index, end] of ends.entries()) {
+      for (const day of [index % 2 === 0 ? one : two, all]) countEnd(day, end);
+    }
+    for (const day of [two, all]) countHit(day, 'l');
+    addDay(one, two);
+    expect(one).toEqual(all);
+    expect(one).toMatchObject({ tokens: 6, completed: 3, failed: 1, cached: 1 });
+    expect(one.keys).toEqual({
+      k: { tokens: 1, completed: 1, failed: 1, cached: 0 },
+      l: { tokens: 2, completed: 1, failed: 0, cached: 1 },
+    });
+  });
+
+  test('has a bounded number of keys, whose sums are complete, and a bounded size', () => {
+    const day = newDay();
+    for (let key = 0; key < 10 * maxKeys; key++) {
+      const other = newDay();
+      countEnd(
+        other,
+        newEnd({ key: `0198c2f0-7f6e-7d5c-8b4a-${String(key).padStart(12, '0')}`, durationMs: 1.1 ** (key % 300) }),
+      );
+      addDay(day, other);
+    }
+    expect(Object.keys(day.keys)).toHaveLength(maxKeys + 1);
+    expect(day.keys[otherKeys]?.completed).toBe(9 * maxKeys);
+    expect(Object.values(day.keys).reduce((sum, { tokens }) => sum + tokens, 0)).toBe(day.tokens);
+    expect(JSON.stringify(day).length).toBeLessThan(16_000);
+  });
+});
+
+describe('the end of a capture', () => {
+  const now = accepted + 5000;
+  const outcome = newOutcome({
+    capturedAt: now,
+    report: { ...plainReport, timings: { ...plainReport.timings, queueMs: 4000 } },
+  });
+  const record = (changes: Partial<CaptureRecord> = {}) =>
+    newRecord({
+      acceptedAt: accepted,
+      tokenCost: 2,
+      key: 'k',
+      url: 'https://user:secret@example.com:8443/a?token=1',
+      ...changes,
+    });
+  const refresh: CaptureRefresh = {
+    revision: 1,
+    state: 'rendering',
+    by: 'request',
+    region: 'eu-west',
+    acceptedAt: accepted + 1000,
+    startBy: now,
+    deadline: now,
+  };
+  const refreshing = record({ status: 'completed', lane: 'background', outcome, refresh });
+
+  test.each([
+    ['waited for', record(), complete(0, outcome, now), { tokens: 2, key: 'k', durationMs: 5000, failure: undefined }],
+    ['in the background', record({ lane: 'background' }), complete(0, outcome, now), { durationMs: 1000 }],
+    ['that failed', record(), fail(0, failure), { tokens: 0, key: 'k', durationMs: 5000, failure }],
+    ['refreshed', refreshing, complete(1, outcome, now), { tokens: 2, key: undefined, durationMs: 0 }],
+    ['whose refresh failed', refreshing, fail(1, failure), { tokens: 0, key: undefined, failure, region: 'eu-west' }],
+  ])('%s', (_name, before, transition, wanted) => {
+    const after = transition(before, now) ?? before;
+    expect(endOf(before, after)).toMatchObject({
+      host: 'example.com:8443',
+      endedAt: now,
+      uuid: before.uuid,
+      ...wanted,
+    });
+    // It ends once.
+    expect(endOf(after, after)).toBeNull();
+  });
+
+  test('is none when it was cancelled, deleted, or has only begun', () => {
+    const before = record({ lane: 'background' });
+    for (const after of [
+      remove(before, now),
+      fail(0, { ...failure, cancelled: true })(before, now),
+      { ...before, status: 'rendering' } as const,
+    ]) {
+      expect(after === null ? 'unchanged' : endOf(before, after)).toBeNull();
+    }
+    expect(endOf(null, before)).toBeNull();
+  });
+});
+
+test('an hour keeps the slowest and the last that failed, whoever saw them, and no addresses', () => {
+  const [one, two] = [newHour(), newHour()];
+  const message = 'The page https://user:secret@example.com/a?token=1 sent no answer.';
+  for (let each = 0; each < 200; each++) {
+    const hour = each % 3 === 0 ? one : two;
+    noteEnd(hour, newEnd({ durationMs: (each * 77) % 200 }));
+    noteEnd(hour, newEnd({ endedAt: accepted + each, failure: { code: 'NAVIGATION_FAILED', message } }));
+  }
+  addHour(one, two);
+  // What was written without an answer comes twice.
+  addHour(one, two);
+  expect(one.slowest.map(({ durationMs }) => durationMs)).toEqual(
+    Array.from({ length: 50 }, (_, index) => 199 - index),
+  );
+  expect(one.failed.map(({ endedAt }) => Date.parse(endedAt) - accepted)).toEqual(
+    Array.from({ length: 50 }, (_, index) => 199 - index),
+  );
+  expect(one.failed[0]?.message).toBe('The page example.com sent no answer.');
+});
