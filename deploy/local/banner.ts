@@ -2,6 +2,8 @@ export interface BannerOptions {
   readonly host: string;
   readonly port: number;
   readonly apiKey: string;
+  /** What signs in to the dashboard once; undefined: the key does. */
+  readonly signInCode: string | undefined;
   readonly dataDir: string;
   /** `gs://…` of the bucket; undefined when files are in the data folder. */
   readonly files: string | undefined;
@@ -9,13 +11,17 @@ export interface BannerOptions {
 }
 
 /** What is printed when all is ready; the curl lines work as pasted. */
-export function banner({ host, port, apiKey, dataDir, files, regions }: BannerOptions): string {
+export function banner({ host, port, apiKey, signInCode, dataDir, files, regions }: BannerOptions): string {
   const address = `http://${reachable(host)}:${port}`;
   const curl = (body: object, file: string) =>
     `curl -s ${address}/capture -H ${quote(`Authorization: Bearer ${apiKey}`)} ` +
     `-H 'Content-Type: application/json' -d ${quote(JSON.stringify(body))} -o ${file}`;
   return `
-  webcapture is ready
+  webcapture is ready. Open the dashboard:
+
+    ${address}/dashboard/${signInCode === undefined ? '' : `#code=${signInCode}`}
+
+${signInCode === undefined ? '  Sign in with the API key.' : '  The link signs in by itself, once, in the next ten minutes, on this machine. Later, sign in with the API key.'}
 
     address   ${address}   (status: ${address}/status, reference: ${address}/docs)
     API key   ${apiKey}

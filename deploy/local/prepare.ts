@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { banner } from './banner.ts';
 import { bucketAddress, checkBucket } from './check-bucket.ts';
@@ -42,6 +43,9 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const apiKey = settings.apiKey ?? (await demoKey(settings.dataDir));
   const secretsKey = env['WEBCAPTURE_SECRETS_KEY'] || (await keptSecretsKey(settings.dataDir));
 
+  // The front takes it from this machine only.
+  const signInCode = isOnLoopback(settings.host) ? randomBytes(24).toString('base64url') : undefined;
+
   let natsUrl = settings.natsUrl ?? '';
   // For this start only: what was seen of an earlier one opens nothing.
   const natsUsers = tools.natsServer ? createNatsUsers() : undefined;
@@ -73,6 +77,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
     chromiumPath: tools.chromium,
     filtersPath: tools.filters,
     sandbox,
+    signInCode,
     output,
   });
   const regions = settings.regions.map(({ region }) => region);
@@ -82,11 +87,17 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
       host: settings.host,
       port,
       apiKey,
+      signInCode,
       dataDir: settings.dataDir,
       files: settings.bucket && bucketAddress(settings.bucket),
       regions,
     }),
   };
+}
+
+/** Whether what listens there can be reached by a loopback address. */
+function isOnLoopback(host: string): boolean {
+  return ['localhost', '0.0.0.0', '::', '::1'].includes(host) || host.startsWith('127.');
 }
 
 async function choosePort({ port, host }: StartSettings): Promise<number> {

@@ -22,12 +22,14 @@ export interface ServiceContext {
   readonly chromiumPath: string;
   readonly filtersPath: string | undefined;
   readonly sandbox: 'on' | 'off';
+  /** For the link to the dashboard; undefined: none. */
+  readonly signInCode: string | undefined;
   /** Gets each line that a service prints. */
   readonly output: (name: string, line: string) => void;
 }
 
 /** Of the environment, not for every service. */
-const notForAll = ['WEBCAPTURE_API_KEY', 'WEBCAPTURE_ADMIN_TOKEN', 'WEBCAPTURE_SECRETS_KEY'];
+const notForAll = ['WEBCAPTURE_API_KEY', 'WEBCAPTURE_ADMIN_TOKEN', 'WEBCAPTURE_SECRETS_KEY', 'WEBCAPTURE_SIGN_IN_CODE'];
 
 /** A first start waits for the streams and for a browser on a cold disk. */
 const readyDeadlineMs = 120_000;
@@ -91,20 +93,27 @@ export function serviceSpecs(context: ServiceContext): readonly ProcessSpec[] {
     login: context.natsUsers?.login('controller'),
     env: () => ({ ...withoutSecrets(env), ...addresses, WEBCAPTURE_POD: 'controller' }),
   });
+  // A front that is started again does not know that the code was used.
+  let signInCode = context.signInCode;
   const front = serviceSpec(context, {
     service: 'front',
     name: 'front',
     stopStage: 0,
     login: context.natsUsers?.login('front'),
-    env: () => ({
-      ...env,
-      ...addresses,
-      WEBCAPTURE_POD: 'front',
-      WEBCAPTURE_HOST: settings.host,
-      WEBCAPTURE_API_KEY: context.apiKey,
-      WEBCAPTURE_SECRETS_KEY: context.secretsKey,
-      WEBCAPTURE_HOME_REGION: settings.homeRegion,
-    }),
+    env: () => {
+      const code = signInCode;
+      signInCode = undefined;
+      return {
+        ...env,
+        ...addresses,
+        ...(code === undefined ? {} : { WEBCAPTURE_SIGN_IN_CODE: code }),
+        WEBCAPTURE_POD: 'front',
+        WEBCAPTURE_HOST: settings.host,
+        WEBCAPTURE_API_KEY: context.apiKey,
+        WEBCAPTURE_SECRETS_KEY: context.secretsKey,
+        WEBCAPTURE_HOME_REGION: settings.homeRegion,
+      };
+    },
   });
   return [controller, front, ...renderers];
 }

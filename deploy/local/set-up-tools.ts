@@ -22,23 +22,30 @@ export interface SetUpOptions {
 }
 
 /** Finds or gets all that the services need, side by side. Throws a {@link StartError} that names all that is missing. */
-export async function setUpTools({ withNats, ...options }: SetUpOptions): Promise<ToolPaths> {
-  const tool = async (name: string) => (await ensureTool(name, options)).path;
+export async function setUpTools({ withNats, ...given }: SetUpOptions): Promise<ToolPaths> {
+  const progress = new Progress(given.log);
+  const options = { ...given, log: progress.log };
+  const tool = (name: string) => progress.of(name, async () => (await ensureTool(name, options)).path);
   // Captures work without them, but pages in some scripts then show empty boxes.
-  const fonts = ensureTool('fonts', options).catch((error: unknown) => {
-    if (!options.signal.aborted) options.log(`starting without some fonts. ${String(error)}`);
-  });
-  const dashboard = ensureDashboard(options).catch((error: unknown) => {
-    if (!options.signal.aborted) options.log(`starting without the dashboard. ${String(error)}`);
-  });
+  const fonts = progress
+    .of('fonts', () => ensureTool('fonts', options))
+    .catch((error: unknown) => {
+      if (!options.signal.aborted) options.log(`starting without some fonts. ${String(error)}`);
+    });
+  const dashboard = progress
+    .of('dashboard', () => ensureDashboard(options))
+    .catch((error: unknown) => {
+      if (!options.signal.aborted) options.log(`starting without the dashboard. ${String(error)}`);
+    });
   const [natsServer, headlessShell, chromium, filters] = await Promise.allSettled([
     withNats ? tool('nats-server') : undefined,
     tool('chromium-headless-shell'),
     tool('chromium'),
-    setUpFilters(options),
+    progress.of('filter lists', () => setUpFilters(options)),
     fonts,
     dashboard,
   ]);
+  progress.stop();
   options.signal.throwIfAborted();
   if (natsServer.status === 'rejected' || headlessShell.status === 'rejected' || chromium.status === 'rejected') {
     const failures = [natsServer, headlessShell, chromium].filter((result) => result.status === 'rejected');
@@ -50,6 +57,37 @@ export async function setUpTools({ withNats, ...options }: SetUpOptions): Promis
     chromium: chromium.value,
     filters: filters.status === 'fulfilled' ? filters.value : undefined,
   };
+}
+
+/** A first start builds and installs for minutes; nobody should wonder whether it still does. */
+const silenceMs = 5000;
+
+/** Says what is still being set up whenever nothing else has been said for a while. */
+class Progress {
+  readonly log: (line: string) => void;
+  readonly #pending = new Map<string, number>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(log: (line: string) => void) {
+    this.#timer = setInterval(() => {
+      const now = performance.now();
+      const parts = [...this.#pending].map(([name, since]) => `${name} (${Math.round((now - since) / 1000)} s)`);
+      if (parts.length > 0) log(`still setting up ${parts.join(', ')}`);
+    }, silenceMs).unref();
+    this.log = (line) => {
+      this.#timer.refresh();
+      log(line);
+    };
+  }
+
+  async of<T>(name: string, work: () => Promise<T>): Promise<T> {
+    this.#pending.set(name, performance.now());
+    return work().finally(() => this.#pending.delete(name));
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
 }
 
 /** The folder that the operator named, or one in the cache that is compiled from the lists that can be had. */

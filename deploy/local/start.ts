@@ -1,8 +1,16 @@
 import { fileURLToPath } from 'node:url';
+import { help } from './help.ts';
 import { wantsColours } from './log-format.ts';
 import { run } from './run.ts';
 
 /** `npm start`: the whole service on this machine. */
+const [argument] = process.argv.slice(2);
+if (argument !== undefined) {
+  const isHelp = argument === '--help' || argument === '-h';
+  const unknown = `npm start takes no argument ${argument}: it is configured by environment variables.\n`;
+  (isHelp ? process.stdout : process.stderr).write(`${isHelp ? '' : unknown}${help()}`);
+  process.exit(isHelp ? 0 : 1);
+}
 const code = await run({
   env: process.env,
   root: fileURLToPath(new URL('../..', import.meta.url)),

@@ -1,3 +1,4 @@
+import './shell/sign-in-code.ts';
 import { render } from 'preact';
 import { App } from './app.tsx';
 import './shell/base.css';

@@ -36,6 +36,11 @@ const variables = {
     meaning:
       'Bearer token of the `/admin` endpoints; use 32 random characters or more. Without it these endpoints answer 404.',
   }),
+  signInCode: secretVariable('WEBCAPTURE_SIGN_IN_CODE', {
+    minLength: 16,
+    meaning:
+      'A code that signs in to the dashboard with `WEBCAPTURE_API_KEY`: once, in the first ten minutes, and over a loopback connection only. `npm start` makes one and prints it in a link; leave it unset elsewhere.',
+  }),
   homeRegion: choiceVariable('WEBCAPTURE_HOME_REGION', regions, {
     default: 'us-east',
     defaultText: 'the first of `WEBCAPTURE_REGIONS`',
@@ -135,6 +140,8 @@ export function readFrontConfig(environment: Environment) {
       cdnUrl,
       /** Its account is `demo`. */
       presetKey: variables.presetKey.read(env),
+      /** Good for the preset key, once. */
+      signInCode: variables.signInCode.read(env),
       /** Without one there are no admin endpoints. */
       adminToken: variables.adminToken.read(env),
       /** Limits of an account for which none were chosen. */

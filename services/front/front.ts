@@ -40,6 +40,7 @@ import { CaptureLinks } from './auth/capture-links.ts';
 import { KeyIssuer } from './auth/key-issuer.ts';
 import { linkSecretPrefix, LinkSecrets } from './auth/link-secrets.ts';
 import { ensurePresetKey, keepPresetKey } from './auth/preset-key.ts';
+import { SignInCode } from './auth/sign-in-code.ts';
 import { UnknownKeys } from './auth/unknown-keys.ts';
 import { BackgroundQueue } from './capture/background-queue.ts';
 import { Dispatcher } from './capture/dispatcher.ts';
@@ -234,7 +235,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     log,
   });
   const { publicUrl, cdnUrl, trustProxy, proxyHops, maxConnectionsPerAddress } = config;
-  const { minRefreshSeconds, persistenceSeconds, adminToken, defaultLimits } = config;
+  const { minRefreshSeconds, persistenceSeconds, adminToken, defaultLimits, presetKey, signInCode } = config;
   const policy = createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny });
   const pipeline = new CapturePipeline({
     limits: { minRefreshSeconds, persistenceSeconds },
@@ -319,6 +320,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       cdnUrl,
       // Where signed links lead.
       fileOrigins: signLink === undefined ? [] : ['https://storage.googleapis.com'],
+      signInCode: signInCode && presetKey ? new SignInCode({ code: signInCode, key: presetKey, now }) : undefined,
     },
     thumbnails: { authenticator, captures, followUps, pictures, now },
   });

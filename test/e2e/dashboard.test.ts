@@ -7,7 +7,11 @@ import { expectAccessible, useDashboard } from '../harness/dashboard.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
 const adminToken = 'the-admin-token-of-this-fleet';
-const fleet = useFleet({ slots: 2, env: { WEBCAPTURE_ADMIN_TOKEN: adminToken } });
+const signInCode = 'the-code-of-this-fleet';
+const fleet = useFleet({
+  slots: 2,
+  env: { WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_SIGN_IN_CODE: signInCode },
+});
 const site = useSite();
 const open = useDashboard(fleet);
 
@@ -25,7 +29,7 @@ const heading = (page: Page, name: string) => page.getByRole('heading', { level:
 const report = (page: Page) => page.getByRole('region', { name: 'Report' });
 
 async function writeHtml(page: Page, html: string): Promise<void> {
-  await page.getByRole('button', { name: 'HTML' }).click();
+  await page.getByRole('button', { name: 'HTML', exact: true }).click();
   await page.getByRole('textbox', { name: 'HTML' }).fill(html);
 }
 
@@ -65,6 +69,18 @@ describe('signing in', () => {
     await page.getByLabel('API key').fill(fleet().key);
     await page.keyboard.press('Enter');
     expect(await page.getByLabel('Address', { exact: true }).inputValue()).toBe('');
+  });
+
+  test('a link with a code signs in once, and leaves nothing in the address', async () => {
+    const link = `#code=${signInCode}`;
+    const { page, troubles } = await open({ route: link });
+    await heading(page, 'Playground').waitFor();
+    expect(page.url()).toBe(`${fleet().url}/dashboard/`);
+    expect(await page.evaluate(() => history.length)).toBe(2);
+    const { page: second } = await open({ route: link });
+    await second.getByText(/This sign-in link has been used/).waitFor();
+    expect(second.url()).toBe(`${fleet().url}/dashboard/`);
+    expect(troubles).toEqual([]);
   });
 
   test('the operator signs in apart from that', async () => {
@@ -157,7 +173,7 @@ describe('the playground', () => {
     await report(page).getByText('<img src=x onerror=alert(1)>').waitFor();
     expect(await page.locator('main img[src="x"], main script').count()).toBe(0);
     // Code that is copied has no marks that show it in another order.
-    await page.getByRole('button', { name: 'Address' }).click();
+    await page.getByRole('button', { name: 'Address', exact: true }).click();
     await page.getByLabel('Address', { exact: true }).fill("https://example.com/'\u202Egnp");
     expect(await page.getByRole('tabpanel').textContent()).toContain(String.raw`\u202egnp`);
     expect(troubles).toEqual([]);

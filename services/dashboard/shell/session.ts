@@ -20,8 +20,8 @@ const secrets: Readonly<Record<Kind, ReturnType<typeof signal<string | null>>>> 
   admin: signal<string | null>(sessionStorage.getItem(storageNames.admin)),
 };
 
-/** Why somebody was signed out, until the next sign-in. */
-export const signOutReasons: Readonly<Record<Kind, ReturnType<typeof signal<string | null>>>> = {
+/** What to say above the sign-in, until the next one: why somebody was signed out. */
+export const signInNotices: Readonly<Record<Kind, ReturnType<typeof signal<string | null>>>> = {
   key: signal<string | null>(null),
   admin: signal<string | null>(null),
 };
@@ -84,12 +84,12 @@ export async function signIn(kind: Kind, given: string): Promise<void> {
 /** For a secret that is known to be good. */
 export function keepSecret(kind: Kind, secret: string): void {
   sessionStorage.setItem(storageNames[kind], secret);
-  signOutReasons[kind].value = null;
+  signInNotices[kind].value = null;
   secrets[kind].value = secret;
 }
 
 export function signOut(kind: Kind, reason: string | null = null): void {
   sessionStorage.removeItem(storageNames[kind]);
-  signOutReasons[kind].value = reason;
+  signInNotices[kind].value = reason === null ? null : `You were signed out. ${reason}`;
   secrets[kind].value = null;
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { errorInWords } from './errors.ts';
 import { Page } from './page.tsx';
 import { linkTo } from './routes.ts';
-import { type Kind, signIn, signOutReasons } from './session.ts';
+import { type Kind, signIn, signInNotices } from './session.ts';
 
 const texts = {
   key: {
@@ -26,7 +26,7 @@ export function SignIn({ kind }: { readonly kind: Kind }) {
   const [error, setError] = useState<string | undefined>();
   const [isBusy, setBusy] = useState(false);
   const { title, label, help, missing } = texts[kind];
-  const reason = signOutReasons[kind].value;
+  const notice = signInNotices[kind].value;
 
   const submit = async () => {
     if (secret.trim() === '') {
@@ -45,9 +45,9 @@ export function SignIn({ kind }: { readonly kind: Kind }) {
   return (
     <div class="sign-in">
       <Page title={title}>
-        {reason && (
+        {notice && (
           <p class="notice is-warning" role="alert">
-            You were signed out. {reason}
+            {notice}
           </p>
         )}
         {/* No action and no method that could send the key as part of an address: the policy forbids both. */}

@@ -2,6 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import type { SignInCode } from '../auth/sign-in-code.ts';
+import { sendData } from './answers.ts';
 
 /** Where the dashboard lies once it is built: beside the services, in the repository as in the images. */
 export const builtDashboard = join(import.meta.dirname, '../../dashboard/dist');
@@ -13,6 +16,8 @@ export interface DashboardDeps {
   readonly cdnUrl: string;
   /** Other origins that /files redirects to. */
   readonly fileOrigins?: readonly string[];
+  /** Undefined: nobody signs in by a link. */
+  readonly signInCode?: SignInCode | undefined;
 }
 
 const notBuilt = `The dashboard of this webcapture has not been built.
@@ -25,10 +30,11 @@ The API works without it: see ../docs.
 `;
 
 /**
- * GET /dashboard/: the dashboard, static files which the browser runs. It holds nothing that is secret, and asks the API
+ * GET /dashboard/ and POST /dashboard/sign-in-code: the dashboard, static files which the browser runs. It holds nothing that is secret, and asks the API
  * with the key of whoever signs in.
  */
-export async function dashboardRoutes(app: FastifyInstance, { folder, cdnUrl, fileOrigins }: DashboardDeps) {
+export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps) {
+  const { folder, cdnUrl, fileOrigins, signInCode } = deps;
   const headers = securityHeaders(new Set([new URL(cdnUrl).origin, ...(fileOrigins ?? [])]));
   await app.register(async (scope) => {
     await scope.register(fastifyStatic, {
@@ -56,6 +62,16 @@ export async function dashboardRoutes(app: FastifyInstance, { folder, cdnUrl, fi
         .sendFile(name);
     });
 
+    if (signInCode !== undefined) {
+      scope.post<{ Body: { code: string } }>('/dashboard/sign-in-code', {
+        schema: { hide: true, body: signInCodeSchema },
+        handler: async ({ body, socket }, reply) =>
+          sendData(reply.header('cache-control', 'no-store'), {
+            key: signInCode.redeem(body.code, socket.remoteAddress),
+          }),
+      });
+    }
+
     const sendPage = async (reply: FastifyReply) => {
       void reply.headers({ ...headers, 'cache-control': 'no-cache' });
       if (existsSync(join(folder, 'index.html'))) return reply.sendFile('index.html');
@@ -63,6 +79,11 @@ export async function dashboardRoutes(app: FastifyInstance, { folder, cdnUrl, fi
     };
   });
 }
+
+const signInCodeSchema = Type.Object(
+  { code: Type.String({ minLength: 1, maxLength: 256 }) },
+  { additionalProperties: false },
+);
 
 /** The page loads its own files, talks to its own service, and shows files of captures; whatever else is tried is refused. */
 function securityHeaders(fileOrigins: ReadonlySet<string>): Readonly<Record<string, string>> {

@@ -5,7 +5,15 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { banner } from '../../../deploy/local/banner.ts';
 
-const options = { host: '127.0.0.1', port: 3000, apiKey: 'k', dataDir: '/d', files: undefined, regions: ['us-east'] };
+const options = {
+  host: '127.0.0.1',
+  port: 3000,
+  apiKey: 'k',
+  signInCode: 'the-code',
+  dataDir: '/d',
+  files: undefined,
+  regions: ['us-east'],
+};
 
 test('the curl lines work as pasted, whatever the key', async () => {
   const apiKey = `it's a "key" $HOME \`x\` \\`;
@@ -43,4 +51,11 @@ test.each([
   ['box.local', 'http://box.local:3000'],
 ])('the address of a service on %s is %s', (host, address) => {
   expect(banner({ ...options, host })).toContain(`curl -s ${address}/capture`);
+});
+
+test('the dashboard comes first, by a link that signs in where there is a code for it', () => {
+  const text = banner(options);
+  expect(text).toMatch(/http:\/\/127\.0\.0\.1:3000\/dashboard\/#code=the-code\n[^]*curl/);
+  const withoutCode = banner({ ...options, signInCode: undefined });
+  expect(withoutCode).toMatch(/\/dashboard\/\n\n {2}Sign in with the API key\./);
 });

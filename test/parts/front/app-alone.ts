@@ -5,6 +5,7 @@ import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { KeyRecord } from '../../../services/front/auth/keys.ts';
 import type { VerifiedLink } from '../../../services/front/auth/capture-links.ts';
 import { Authenticator } from '../../../services/front/auth/authenticator.ts';
+import type { SignInCode } from '../../../services/front/auth/sign-in-code.ts';
 import { KeyIssuer } from '../../../services/front/auth/key-issuer.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { CapturePipeline } from '../../../services/front/capture/pipeline.ts';
@@ -43,6 +44,7 @@ export function buildAppAlone(
     dispatch?: () => Promise<never>;
     /** Of a built dashboard; by default there is none. */
     dashboardFolder?: string;
+    signInCode?: SignInCode;
     /** What stands in for everything behind the application. */
     beyond?: () => never;
   } = {},
@@ -176,7 +178,7 @@ export function buildAppAlone(
     },
     events: { authenticator, captureEvents: { listen: beyond, onKeyChange: beyond }, streams: { reserve: beyond } },
     status: { view: options.view ?? beyond },
-    dashboard: { folder: options.dashboardFolder ?? '/nowhere', cdnUrl },
+    dashboard: { folder: options.dashboardFolder ?? '/nowhere', cdnUrl, signInCode: options.signInCode },
     thumbnails: { authenticator, captures, followUps, pictures: { fileOf: beyond, scale: beyond }, now },
   });
 }

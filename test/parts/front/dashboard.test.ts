@@ -1,7 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { builtDashboard } from '../../../services/front/api/dashboard.ts';
+import { SignInCode } from '../../../services/front/auth/sign-in-code.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 let app: FastifyInstance;
@@ -72,4 +73,46 @@ test('where nobody has built it, a page says how', async () => {
   const { statusCode, headers, body } = await empty.inject('/dashboard/');
   expect([statusCode, headers['content-type']]).toEqual([404, 'text/plain; charset=utf-8']);
   expect(body).toContain('npm run dashboard');
+});
+
+describe('the code of a sign-in link', () => {
+  let now = 0;
+  const code = 'a-code-of-the-tests';
+  const start = () => buildAppAlone({ signInCode: new SignInCode({ code, key: 'the-key', now: () => now }) });
+  const redeem = (to: FastifyInstance, given: string, remoteAddress = '127.0.0.1') =>
+    to.inject({
+      method: 'POST',
+      url: '/dashboard/sign-in-code',
+      payload: { code: given },
+      remoteAddress,
+      // Nobody's word counts for where a connection comes from.
+      headers: { 'x-forwarded-for': '127.0.0.1' },
+    });
+
+  test('is good once, and a wrong one does not use it up', async () => {
+    await using front = await start();
+    expect((await redeem(front, 'another-code-of-the-tests')).statusCode).toBe(401);
+    const answer = await redeem(front, code, '::ffff:127.0.0.1');
+    expect(answer.json()).toMatchObject({ success: true, data: { key: 'the-key' } });
+    expect(answer.headers['cache-control']).toBe('no-store');
+    const again = await redeem(front, code);
+    expect([again.statusCode, again.json().error.code]).toEqual([401, 'UNAUTHORIZED']);
+    expect(again.body).not.toContain('the-key');
+  });
+
+  test('is good on this machine only, and for ten minutes', async () => {
+    await using front = await start();
+    for (const address of ['192.168.1.7', '203.0.113.9', '2001:db8::1']) {
+      expect((await redeem(front, code, address)).statusCode).toBe(401);
+    }
+    now += 600_000;
+    expect((await redeem(front, code)).statusCode).toBe(401);
+  });
+
+  test('is none where none was configured, and must be a text', async () => {
+    expect((await redeem(app, code)).statusCode).toBe(405);
+    await using front = await start();
+    const answer = await front.inject({ method: 'POST', url: '/dashboard/sign-in-code', payload: { code: 5 } });
+    expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'VALIDATION_ERROR']);
+  });
 });

@@ -8,6 +8,7 @@ import { Findings } from '../../widgets/findings.tsx';
 import { Empty, ErrorState } from '../../widgets/states.tsx';
 import { toast } from '../../widgets/toast.tsx';
 import { errorInWords } from '../../shell/errors.ts';
+import { replaceRequest } from './request.ts';
 import { findingsOf, timingsOf } from './report.ts';
 import { cancel, type Run, run, start } from './run.ts';
 import type { Body } from './schema.ts';
@@ -18,13 +19,7 @@ export function ResultPanel() {
   const now = run.value;
   switch (now.state) {
     case 'idle':
-      return (
-        <div class="card result-card">
-          <Empty title="Nothing captured yet">
-            Enter an address, then press <kbd>Ctrl</kbd> <kbd>Enter</kbd>.
-          </Empty>
-        </div>
-      );
+      return <Idle />;
     case 'running':
       return <Running run={now} />;
     case 'failed':
@@ -38,6 +33,33 @@ export function ResultPanel() {
     case 'done':
       return <Result key={now.result.uuid} {...now} />;
   }
+}
+
+const firstHtml = '<h1 style="font: 48px sans-serif">Hello</h1>';
+
+/** For whoever is here for the first time, also without a way to the internet. */
+function Idle() {
+  const tryIt = (request: Body) => {
+    replaceRequest(request);
+    void start(request);
+  };
+  return (
+    <div class="card result-card">
+      <Empty title="Nothing captured yet">
+        <p>
+          Enter an address, then press <kbd>Ctrl</kbd> <kbd>Enter</kbd>. Or try one of these:
+        </p>
+        <div class="idle-actions">
+          <button type="button" class="button" onClick={() => tryIt({ url: 'https://example.com' })}>
+            Capture example.com
+          </button>
+          <button type="button" class="button" onClick={() => tryIt({ html: firstHtml })}>
+            Capture a line of HTML
+          </button>
+        </div>
+      </Empty>
+    </div>
+  );
 }
 
 /** From then on it is worth a hint that a capture can go on without a page that waits. */

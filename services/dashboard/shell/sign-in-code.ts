@@ -1,0 +1,33 @@
+import { keepSecret, serviceUrl, signInNotices } from './session.ts';
+
+// Imported before the routes, so that the code is out of the address before anything else looks at that.
+takeCode();
+addEventListener('hashchange', takeCode);
+
+/** The code of a link that `npm start` has printed, `#code=…`: it is taken out of the address, and exchanged for the key. */
+function takeCode(): void {
+  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+  if (code === undefined) return;
+  history.replaceState(null, '', location.pathname);
+  void redeem(code);
+}
+
+async function redeem(code: string): Promise<void> {
+  try {
+    const response = await fetch(`${serviceUrl}/dashboard/sign-in-code`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code }),
+    });
+    const answer = (await response.json()) as { data: { key: string } | null; error: { message: string } | null };
+    if (answer.data !== null) keepSecret('key', answer.data.key);
+    // A front that was given no code has no such endpoint.
+    else
+      signInNotices.key.value =
+        response.status === 401
+          ? (answer.error?.message ?? null)
+          : 'This service has no sign-in links. Sign in with an API key.';
+  } catch {
+    signInNotices.key.value = 'The service does not answer. Open the link again, or sign in with the API key.';
+  }
+}

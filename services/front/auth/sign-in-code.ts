@@ -1,0 +1,57 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import ipaddr from 'ipaddr.js';
+
+const ttlMs = 600_000;
+
+interface SignInCodeOptions {
+  readonly code: string;
+  /** What the code is exchanged for. */
+  readonly key: string;
+  readonly now: () => number;
+}
+
+/**
+ * A code that `npm start` puts into a link: whoever follows it on this machine is signed in to the dashboard, without the
+ * key in an address. It is good for one exchange within ten minutes.
+ */
+export class SignInCode {
+  #key: string | null;
+  readonly #digest: Buffer;
+  readonly #now: () => number;
+  readonly #expiresAt: number;
+
+  constructor({ code, key, now }: SignInCodeOptions) {
+    this.#key = key;
+    this.#digest = digestOf(code);
+    this.#now = now;
+    this.#expiresAt = now() + ttlMs;
+  }
+
+  /**
+   * Gives the key for the code, once.
+   *
+   * @param address of the connection: a proxy's own, not what it says of others
+   * @throws ServiceError UNAUTHORIZED
+   */
+  redeem(code: string, address: string | undefined): string {
+    const key = this.#key;
+    const isGood =
+      timingSafeEqual(digestOf(code), this.#digest) && isLoopback(address) && this.#now() < this.#expiresAt;
+    if (key === null || !isGood) {
+      throw new ServiceError(
+        'UNAUTHORIZED',
+        'This sign-in link has been used, has expired, or was made for another start. Sign in with the API key that npm start has printed.',
+      );
+    }
+    this.#key = null;
+    return key;
+  }
+}
+
+/** Of one length, whatever the code's: else the comparison would tell it. */
+const digestOf = (code: string) => createHash('sha256').update(code).digest();
+
+function isLoopback(address = ''): boolean {
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
+}
