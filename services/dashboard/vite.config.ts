@@ -12,6 +12,11 @@ export default defineConfig({
     assetsInlineLimit: 0,
     reportCompressedSize: false,
   },
-  // `npx vite services/dashboard` beside a front on its usual port.
-  server: { proxy: { '^/(?!dashboard|@|node_modules|shell|widgets|pages|main)': 'http://127.0.0.1:3000' } },
+  // `npx vite services/dashboard`, beside a front on its usual port: each edit is there at once.
+  server: {
+    proxy: {
+      '^/(capture|captures|keys|usage|webhooks|events|admin|devices|files|status|docs|openapi\\.json)([/?]|$)':
+        'http://127.0.0.1:3000',
+    },
+  },
 });

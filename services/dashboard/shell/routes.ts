@@ -32,7 +32,7 @@ export const route = computed((): Route => parseRoute(fragment.value));
 /** The parameters after ? in the fragment, such as the filters of a list. */
 export const routeQuery = computed(() => new URLSearchParams(fragment.value.split('?')[1] ?? ''));
 
-export function parseRoute(hash: string): Route {
+function parseRoute(hash: string): Route {
   const [path = ''] = hash.replace(/^#\/?/, '').split('?');
   const [first = '', second, ...rest] = path.split('/');
   if (first === '') return { page: 'playground' };

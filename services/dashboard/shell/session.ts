@@ -1,10 +1,10 @@
 import { Webcapture, WebcaptureError } from '@webcapture/client';
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 
 /** What one signs in with: the key of an account, or the admin token for the operator's page. */
 export type Kind = 'key' | 'admin';
 
-export interface Session {
+interface Session {
   readonly secret: string;
   readonly client: Webcapture;
 }
@@ -92,4 +92,14 @@ export function signOut(kind: Kind, reason: string | null = null): void {
   sessionStorage.removeItem(storageNames[kind]);
   signInNotices[kind].value = reason === null ? null : `You were signed out. ${reason}`;
   secrets[kind].value = null;
+}
+
+/** Calls `forget` when another key signs in, or none: what one account has typed and seen is not for the next one. */
+export function onKeyChange(forget: () => void): void {
+  let former = secrets.key.peek();
+  effect(() => {
+    const { value } = secrets.key;
+    if (former && value !== former) forget();
+    former = value;
+  });
 }

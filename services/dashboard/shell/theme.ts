@@ -17,8 +17,3 @@ function storedTheme(): Theme {
   const stored = localStorage.getItem(storageName);
   return stored === 'light' || stored === 'dark' ? stored : 'system';
 }
-
-/** Whether the page is dark now, for what draws its own colours, such as charts. */
-export function isDark(): boolean {
-  return theme.value === 'dark' || (theme.value === 'system' && matchMedia('(prefers-color-scheme: dark)').matches);
-}

@@ -24,7 +24,7 @@ const request = {
 
 function codeOf(title: string, of: object = request): string {
   const sample = samplesOf(base, of as typeof request, schema).find((each) => each.title === title);
-  return sample?.code ?? '';
+  return sample?.code() ?? '';
 }
 
 /** The arguments that a program gets from a shell. */

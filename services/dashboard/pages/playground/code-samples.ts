@@ -4,17 +4,18 @@ import type { Body, OptionSchema } from './schema.ts';
 /** The request in the languages that people start with. The key comes from the environment: what is copied is passed on. */
 export interface Sample {
   readonly title: string;
-  readonly code: string;
+  /** Made when it is looked at: the request may hold a page of a megabyte. */
+  readonly code: () => string;
 }
 
 export function samplesOf(serviceUrl: string, request: Body, schema: OptionSchema): readonly Sample[] {
   const file = `capture.${typeof request['format'] === 'string' ? request['format'] : 'png'}`;
   const isBackground = request['background'] === true;
   return [
-    { title: 'curl', code: withoutDirections(curl(serviceUrl, request, file, isBackground)) },
-    { title: 'TypeScript', code: withoutDirections(typescript(serviceUrl, request, file, isBackground)) },
-    { title: 'Python', code: withoutDirections(python(serviceUrl, request, file, isBackground)) },
-    { title: 'Command line', code: commandLine(serviceUrl, request, file, schema) },
+    { title: 'curl', code: () => withoutDirections(curl(serviceUrl, request, file, isBackground)) },
+    { title: 'TypeScript', code: () => withoutDirections(typescript(serviceUrl, request, file, isBackground)) },
+    { title: 'Python', code: () => withoutDirections(python(serviceUrl, request, file, isBackground)) },
+    { title: 'Command line', code: () => commandLine(serviceUrl, request, file, schema) },
   ];
 }
 

@@ -1,7 +1,7 @@
 import { serviceUrl } from '../../shell/session.ts';
 import { type Body, type OptionSchema, validatorOf } from './schema.ts';
 
-export interface Example {
+interface Example {
   readonly summary: string;
   readonly value: Body;
 }

@@ -2,7 +2,7 @@ import type { ApiKey } from '@webcapture/client';
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { errorInWords } from '../../shell/errors.ts';
-import { client, serviceUrl } from '../../shell/session.ts';
+import { client, onKeyChange, serviceUrl } from '../../shell/session.ts';
 import { confirm } from '../../widgets/dialog.tsx';
 import { CopyButton } from '../../widgets/copy-button.tsx';
 import { toast } from '../../widgets/toast.tsx';
@@ -12,6 +12,11 @@ import { optionsWithoutLink, signLink } from './signed-link.ts';
 // In memory only, so that it need not be pasted again after a look at another page.
 const keyId = signal('');
 const secret = signal('');
+
+onKeyChange(() => {
+  keyId.value = '';
+  secret.value = '';
+});
 
 const days = [1, 7, 30, 365] as const;
 

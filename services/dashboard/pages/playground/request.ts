@@ -1,5 +1,5 @@
-import { effect, signal } from '@preact/signals';
-import { sessions } from '../../shell/session.ts';
+import { signal } from '@preact/signals';
+import { onKeyChange } from '../../shell/session.ts';
 import { type Body, type OptionSchema, type Path, pathKey, withValue } from './schema.ts';
 
 /** The request that is being put together. It outlives the page, so that one can look at the captures and come back. */
@@ -44,15 +44,9 @@ export function replaceRequest({ url: newUrl, html: newHtml, responseType: _type
   refusals.value = new Map();
 }
 
-// The next one to sign in sees nothing of what this one has typed.
-let signedInWith = sessions.key.peek()?.secret;
-effect(() => {
-  const secret = sessions.key.value?.secret;
-  if (signedInWith !== undefined && secret !== signedInWith) {
-    replaceRequest({ url: '', html: '' });
-    source.value = 'url';
-  }
-  signedInWith = secret;
+onKeyChange(() => {
+  replaceRequest({ url: '', html: '' });
+  source.value = 'url';
 });
 
 /** Options that were kept in this browser under a name. */

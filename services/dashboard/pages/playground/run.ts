@@ -1,7 +1,7 @@
 import type { CaptureOptions, CaptureResult } from '@webcapture/client';
-import { effect, signal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import { isAbort } from '../../shell/errors.ts';
-import { client, sessions } from '../../shell/session.ts';
+import { client, onKeyChange } from '../../shell/session.ts';
 import type { Body } from './schema.ts';
 
 /** How the capture stands that was run last. */
@@ -24,15 +24,9 @@ export const run = signal<Run>({ state: 'idle' });
 
 let current: AbortController | undefined;
 
-// What one key has captured is not for the next one to sign in.
-let signedInWith = sessions.key.peek()?.secret;
-effect(() => {
-  const secret = sessions.key.value?.secret;
-  if (secret !== signedInWith) {
-    current?.abort();
-    run.value = { state: 'idle' };
-  }
-  signedInWith = secret;
+onKeyChange(() => {
+  current?.abort();
+  run.value = { state: 'idle' };
 });
 
 /** Captures, and follows a background capture to its end. It goes on while one looks at another page. */

@@ -8,7 +8,7 @@ import type { Body, OptionSchema } from './schema.ts';
 /** The request to copy, by languages, and as a link. */
 export function Samples({ request, schema }: { readonly request: Body; readonly schema: OptionSchema }) {
   const [chosen, setChosen] = useState(0);
-  const samples = useMemo(() => samplesOf(serviceUrl, request, schema), [request, schema]);
+  const samples = samplesOf(serviceUrl, request, schema);
   const titles = [...samples.map(({ title }) => title), 'Link'];
   const tabs = useRef<HTMLDivElement>(null);
   const go = (index: number) => {
@@ -17,6 +17,7 @@ export function Samples({ request, schema }: { readonly request: Body; readonly 
     tabs.current?.querySelectorAll('button')[next]?.focus();
   };
   const sample = samples[chosen];
+  const code = useMemo(() => sample?.code() ?? '', [request, schema, chosen]);
   return (
     <section class="card" aria-labelledby="samples-title">
       <div class="card-head">
@@ -53,10 +54,10 @@ export function Samples({ request, schema }: { readonly request: Body; readonly 
           <LinkPanel request={request} />
         ) : (
           <div class="sample">
-            <CopyButton text={sample.code} what={`the request for ${sample.title}`} />
+            <CopyButton text={code} what={`the request for ${sample.title}`} />
             {/* Long lines scroll; the keyboard needs to reach them for that. */}
             <pre class="foreign" tabIndex={0}>
-              {sample.code}
+              {code}
             </pre>
           </div>
         )}
