@@ -200,6 +200,9 @@ describe('captures that change', () => {
     expect(longest).toBeLessThan(1500);
     expect(await page.locator('.capture-row').count()).toBeLessThan(60);
     await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    await page.locator(`a[href$="${ids.at(-1)}"]`).click();
+    await page.getByText('This account has no capture of that uuid.').waitFor();
+    await page.goBack();
     await page.locator(`a[href$="${ids.at(-1)}"]`).waitFor();
   });
 });
@@ -282,6 +285,35 @@ describe('keys', () => {
   });
 });
 
+test('usage shows tokens by day and key, and the same as a table', async () => {
+  await fleet().api.captured({ url: `${site}/counted` });
+  await fleet().api.refused({ url: 'http://no-such-host.invalid/' });
+  const isThere = async (page: Page) => {
+    await page.getByRole('img', { name: 'Tokens by day' }).locator('canvas').waitFor();
+  };
+  const page = await open('/usage');
+  await isThere(page);
+  await page
+    .getByText(/of 1,000,000|of the quota/)
+    .first()
+    .waitFor();
+  await page.getByText('The same as a table').click();
+  const today = page.getByRole('row').filter({ hasText: new Date().toISOString().slice(0, 10) });
+  await today
+    .getByRole('cell')
+    .nth(1)
+    .filter({ hasText: /^[1-9]/ })
+    .waitFor();
+  await today
+    .getByRole('cell')
+    .nth(3)
+    .filter({ hasText: /^[1-9]/ })
+    .waitFor();
+  await page.getByRole('region', { name: 'Usage by key' }).getByRole('row').nth(1).waitFor();
+  await expectAccessible(page);
+  await looksRight('/usage', { key: fleet().key }, isThere);
+});
+
 describe('operator', () => {
   test('sees the fleet live, and makes, limits and suspends accounts', async () => {
     const page = await open('/operator', { adminToken });
@@ -313,6 +345,7 @@ describe('operator', () => {
       ),
     );
     await expectAccessible(page);
+    await page.getByRole('region', { name: 'Failed captures' }).getByText('NAVIGATION_FAILED').first().waitFor();
     await looksRight('/operator', { adminToken }, (other) => other.getByText('of 2 slots busy').waitFor());
   });
 });

@@ -12,7 +12,8 @@ import { Badge, Bar } from '../widgets/figures.tsx';
 import { Findings } from '../widgets/findings.tsx';
 import { Empty, Loaded, Loading } from '../widgets/states.tsx';
 import { toast } from '../widgets/toast.tsx';
-import { type CaptureHistory, getCaptureHistory, type Refresh } from '../shell/endpoints.ts';
+import type { CaptureHistory } from '@webcapture/shared/api/capture-history.ts';
+import { getCaptureHistory } from '../shell/endpoints.ts';
 import './captures/captures.css';
 import { BlobImage } from './captures/blob-image.tsx';
 import { Comparison } from './captures/comparison.tsx';
@@ -352,7 +353,7 @@ function History({
   );
 }
 
-const refreshColumns: readonly Column<Refresh>[] = [
+const refreshColumns: readonly Column<CaptureHistory['refreshes'][number]>[] = [
   { key: 'number', title: 'Refresh', render: ({ number }) => `#${number}` },
   {
     key: 'state',

@@ -1,6 +1,7 @@
 import type { Capture, CaptureStatus } from '@webcapture/client';
 import { effect } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { isTemporary } from '../shell/errors.ts';
 import { formatBytes, formatDuration, formatNumber } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
 import { linkTo, routeQuery } from '../shell/routes.ts';
@@ -109,10 +110,12 @@ function Captures({
   const announced = useAnnouncedEnds(items);
 
   useEffect(() => {
-    scrollTo(0, formerScrollY);
+    // After the page has taken its new visitor to its top.
+    const timer = setTimeout(() => scrollTo(0, formerScrollY));
+    if (kept?.store === store) kept = { ...kept, scrollY: 0 };
     return () => {
+      clearTimeout(timer);
       store.rest();
-      if (kept?.store === store) kept = { ...kept, scrollY };
     };
   }, [store]);
   // Also when the stream is there again: meanwhile there were no events.
@@ -120,7 +123,8 @@ function Captures({
     void store.loadNewest();
     if (isLive) return undefined;
     const timer = setInterval(() => {
-      if (!document.hidden) void store.loadNewest();
+      const problem = store.problem.peek();
+      if (!document.hidden && (problem === undefined || isTemporary(problem))) void store.loadNewest();
     }, pollMs);
     return () => clearInterval(timer);
   }, [store, isLive]);
@@ -208,12 +212,17 @@ function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
   );
 }
 
+/** When the list goes away it is too late: the page of the capture has taken its place. */
+function rememberPlace(): void {
+  if (kept !== undefined) kept = { ...kept, scrollY };
+}
+
 function CaptureRow({ capture }: { readonly capture: Capture }) {
   const { uuid, region, metadata } = capture;
   const title = 'report' in capture ? capture.report.title : '';
   const address = metadata.url === 'about:blank' ? 'Supplied HTML' : metadata.url;
   return (
-    <a class="capture-row" href={linkTo('captures', uuid)}>
+    <a class="capture-row" href={linkTo('captures', uuid)} onClick={rememberPlace}>
       <Thumbnail capture={capture} />
       <span class="capture-words">
         <ForeignLine text={title.trim() || address} className="capture-title" />

@@ -6,7 +6,8 @@ import { linkTo } from '../shell/routes.ts';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
 import { Badge, type Tone } from '../widgets/figures.tsx';
 import { toast } from '../widgets/toast.tsx';
-import { type Delivery, redeliver } from '../shell/endpoints.ts';
+import type { Delivery } from '@webcapture/shared/api/delivery.ts';
+import { redeliver } from '../shell/endpoints.ts';
 import { ForeignText } from '../widgets/foreign-text.tsx';
 import { Ago } from '../widgets/time.tsx';
 

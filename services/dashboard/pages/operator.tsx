@@ -1,12 +1,6 @@
 import { useState } from 'preact/hooks';
-import {
-  type AdminCapture,
-  type DeadLetter,
-  getAdminCaptures,
-  getDeadLetters,
-  getOverview,
-  type Overview,
-} from '../shell/endpoints.ts';
+import type { AdminCapture, AdminCapturesQuery, DeadLetter, Overview } from '@webcapture/shared/api/admin.ts';
+import { getAdminCaptures, getDeadLetters, getOverview } from '../shell/endpoints.ts';
 import { useEvents } from '../shell/events.ts';
 import { formatDuration } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
@@ -71,7 +65,7 @@ function Captures({
   title,
   empty,
 }: {
-  readonly sort: 'slowest' | 'failed';
+  readonly sort: AdminCapturesQuery['sort'];
   readonly title: string;
   readonly empty: string;
 }) {

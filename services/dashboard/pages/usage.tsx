@@ -1,7 +1,8 @@
 import type { Usage } from '@webcapture/client';
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { getUsageHistory, type UsageDay, type UsageHistory } from '../shell/endpoints.ts';
+import type { UsageHistoryView } from '@webcapture/shared/api/usage-history.ts';
+import { getUsageHistory } from '../shell/endpoints.ts';
 import { formatDuration, formatNumber } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
@@ -68,7 +69,7 @@ function Quota({ usage }: { readonly usage: Usage }) {
         <StatTile label="Reserved" value={formatNumber(tokensReserved)} detail="for captures under way" />
         <StatTile label="The month ends" value={<Ago at={periodEnd} />} detail="UTC" />
         <StatTile label="Rate" value={formatNumber(ratePerMinute)} detail="captures a minute" />
-        <StatTile label="Waited for" value={formatNumber(inFlight)} detail="captures right now" />
+        <StatTile label="In flight" value={formatNumber(inFlight)} detail="that clients wait for" />
         <StatTile label="Queued" value={formatNumber(queued)} detail="in the background" />
       </dl>
       <div class="quota">
@@ -93,7 +94,7 @@ function Quota({ usage }: { readonly usage: Usage }) {
   );
 }
 
-function History({ history: { days, keys, totals } }: { readonly history: UsageHistory }) {
+function History({ history: { days, keys, totals } }: { readonly history: UsageHistoryView }) {
   const dates = useMemo(() => days.map(({ date }) => Date.parse(`${date}T00:00:00Z`) / 1000), [days]);
   const tokens = useMemo<Series[]>(
     () => [{ label: 'Tokens', values: days.map((day) => day.tokens), color: 0 }],
@@ -184,6 +185,7 @@ function ChartCard({ title, children }: { readonly title: string; readonly child
   );
 }
 
+type UsageDay = UsageHistoryView['days'][number];
 type Counts = Pick<UsageDay, 'tokens' | 'completed' | 'failed' | 'cached'>;
 
 const count = (key: keyof Counts, title: string): Column<Counts> => ({
@@ -219,7 +221,7 @@ const dayColumns: readonly Column<UsageDay>[] = [
   },
 ];
 
-const keyColumns: readonly Column<UsageHistory['keys'][number]>[] = [
+const keyColumns: readonly Column<UsageHistoryView['keys'][number]>[] = [
   { key: 'name', title: 'Key', sortBy: ({ name }) => name, render: ({ name }) => <ForeignText text={name} max={80} /> },
   ...counts,
 ];

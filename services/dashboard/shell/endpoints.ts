@@ -1,107 +1,12 @@
 import { type ErrorCode, WebcaptureError } from '@webcapture/client';
+import type { AdminCapture, AdminCapturesQuery, DeadLetter, Overview } from '@webcapture/shared/api/admin.ts';
+import type { CaptureHistory } from '@webcapture/shared/api/capture-history.ts';
+import type { Delivery } from '@webcapture/shared/api/delivery.ts';
+import type { UsageHistoryView } from '@webcapture/shared/api/usage-history.ts';
 import { client, type Kind, serviceUrl, sessions } from './session.ts';
 
-interface Latencies {
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-}
-
-interface Counts {
-  readonly tokens: number;
-  readonly completed: number;
-  readonly failed: number;
-  readonly cached: number;
-}
-
-export interface UsageDay extends Counts {
-  /** Such as 2026-11-23, in UTC. */
-  readonly date: string;
-  readonly latencyMs: Latencies | null;
-}
-
-export interface UsageHistory {
-  /** From the oldest to today. */
-  readonly days: readonly UsageDay[];
-  readonly keys: readonly (Counts & { readonly id: string; readonly name: string })[];
-  readonly totals: Counts & { readonly successRate: number | null; readonly latencyMs: Latencies | null };
-}
-
-export interface Delivery {
-  readonly uuid: string | null;
-  readonly url: string;
-  readonly event: string;
-  readonly revision: number;
-  readonly attempt: number;
-  readonly at: string;
-  readonly state: 'delivered' | 'retrying' | 'failed';
-  readonly status: number | null;
-  readonly error: string | null;
-  readonly durationMs: number | null;
-}
-
-export interface Refresh {
-  readonly number: number;
-  readonly by: string;
-  readonly state: string;
-  readonly acceptedAt: string;
-  readonly endedAt: string | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
-  readonly fileSizeBytes: number | null;
-  readonly width: number | null;
-  readonly height: number | null;
-}
-
-export interface CaptureHistory {
-  readonly refreshes: readonly Refresh[];
-  readonly deliveries: readonly Delivery[];
-}
-
-export interface Overview {
-  readonly at: string;
-  readonly status: string;
-  readonly regions: readonly RegionOverview[];
-}
-
-export interface RegionOverview {
-  readonly region: string;
-  readonly renderers: number;
-  readonly slots: number;
-  readonly busy: number;
-  readonly queued: { readonly interactive: number; readonly background: number };
-  readonly status: string;
-  readonly meanRenderMs: number | null;
-  readonly pods: readonly {
-    readonly pod: string;
-    readonly slots: number;
-    readonly busy: number;
-    readonly version: string;
-    readonly ageMs: number;
-  }[];
-}
-
-export interface AdminCapture {
-  readonly uuid: string;
-  readonly account: string;
-  readonly host: string;
-  readonly region: string;
-  readonly code: string | null;
-  readonly message: string | null;
-  readonly durationMs: number;
-  readonly endedAt: string;
-}
-
-export interface DeadLetter {
-  readonly at: string;
-  readonly uuid: string;
-  readonly account: string;
-  readonly region: string;
-  readonly reason: string;
-  readonly deliveries: number;
-}
-
 export const getUsageHistory = (days: number, signal: AbortSignal) =>
-  data<UsageHistory>('key', 'GET', '/usage/history', { params: { query: { days } }, signal });
+  data<UsageHistoryView>('key', 'GET', '/usage/history', { params: { query: { days } }, signal });
 
 export const getCaptureHistory = (uuid: string, signal: AbortSignal) =>
   data<CaptureHistory>('key', 'GET', '/captures/{uuid}/history', { params: { path: { uuid } }, signal });
@@ -119,7 +24,7 @@ export const sendTestEvent = (url: string) => data<{ id: string }>('key', 'POST'
 
 export const getOverview = (signal: AbortSignal) => data<Overview>('admin', 'GET', '/admin/overview', { signal });
 
-export const getAdminCaptures = (sort: 'slowest' | 'failed', signal: AbortSignal) =>
+export const getAdminCaptures = (sort: AdminCapturesQuery['sort'], signal: AbortSignal) =>
   data<{ captures: readonly AdminCapture[] }>('admin', 'GET', '/admin/captures', {
     params: { query: { sort, limit: 20 } },
     signal,

@@ -1,7 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Kind } from './session.ts';
+import { type Kind, sessions, signOut } from './session.ts';
 import { openEvents } from './endpoints.ts';
 import { followEvents, type StreamState } from './event-stream.ts';
+
+/** What a stream ends with when its key no longer holds; without a scope one stays signed in. */
+const signOutCodes: ReadonlySet<string> = new Set(['UNAUTHORIZED', 'API_KEY_EXPIRED', 'API_KEY_REVOKED']);
 
 /**
  * Follows the events of the account (`key`) or of the fleet (`admin`) for as long as the component is shown.
@@ -17,10 +20,13 @@ export function useEvents(kind: Kind, handler: (event: string, data: unknown) =>
     void followEvents({
       connect: (signal) => openEvents(kind, signal),
       onEvent: ({ event, data }) => latest.current(event, JSON.parse(data)),
-      onState: setState,
+      onState: (next) => {
+        setState(next);
+        if (next.kind === 'ended' && signOutCodes.has(next.problem.code)) signOut(kind, next.problem.message);
+      },
       signal: ending.signal,
     });
     return () => ending.abort();
-  }, [kind]);
+  }, [kind, sessions[kind].value?.secret]);
   return state;
 }

@@ -21,7 +21,7 @@ export interface Pictures {
 }
 
 /** Larger files are shown by their thumbnail: decoded they would take hundreds of megabytes. */
-const maxShownPixels = 50_000_000;
+const maxShownPixels = 40_000_000;
 const maxShownBytes = 30_000_000;
 const previewWidth = 1568;
 /** Captures of which pictures are kept in memory. */

@@ -19,8 +19,8 @@ interface Entry {
 }
 
 /**
- * Thumbnails as object URLs. What scrolls by is not loaded, what is shown is, the latest first; what nobody shows any more
- * is kept for a while and then revoked.
+ * Thumbnails as object URLs. What is shown is loaded in turn, what has scrolled by before its turn is not; what nobody shows
+ * any more is kept for a while and then revoked.
  */
 export class ThumbnailCache {
   readonly #options: Required<ThumbnailCacheOptions>;
@@ -73,6 +73,8 @@ export class ThumbnailCache {
   }
 
   #drop(key: string, entry: Entry): void {
+    // After a failure another one may have taken its place.
+    if (this.#entries.get(key) !== entry) return;
     this.#entries.delete(key);
     this.#waiting = this.#waiting.filter((other) => other !== key);
     entry.loading?.abort();
@@ -81,7 +83,7 @@ export class ThumbnailCache {
 
   #start(): void {
     while (this.#running < this.#options.concurrency) {
-      const key = this.#waiting.pop();
+      const key = this.#waiting.shift();
       if (key === undefined) return;
       const entry = this.#entries.get(key);
       if (entry !== undefined) void this.#load(key, entry);

@@ -1,7 +1,9 @@
-import type { Overview, RegionOverview } from '../../shell/endpoints.ts';
+import type { Overview } from '@webcapture/shared/api/admin.ts';
 import { formatDuration, formatNumber } from '../../shell/format.ts';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
 import { Badge, type Tone } from '../../widgets/figures.tsx';
+
+type RegionOverview = Overview['regions'][number];
 
 const tones: Readonly<Record<string, Tone>> = {
   operational: 'good',
