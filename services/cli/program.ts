@@ -3,6 +3,7 @@ import { batchCommand } from './batch/command.ts';
 import { captureCommand } from './capture/command.ts';
 import { isSwitch } from './capture/flags.ts';
 import { completionCommand } from './completion.ts';
+import { addConnectionFlags, type ConnectionFlags, requireConnection } from './connection.ts';
 import { diffCommand } from './diff.ts';
 import { loginCommand } from './login.ts';
 import type { Context } from './context.ts';
@@ -35,6 +36,7 @@ export function createProgram(context: Context): Command {
     keysCommand(context),
     usageCommand(context),
     statusCommand(context),
+    mcpCommand(context),
     loginCommand(context),
     completionCommand(context, program),
   ];
@@ -53,6 +55,18 @@ export function createProgram(context: Context): Command {
     command.helpOption('-h, --help', 'show this help');
   }
   return program;
+}
+
+function mcpCommand({ env, terminal, signal }: Context): Command {
+  const command = new Command('mcp')
+    .description('Serve the Model Context Protocol on stdin and stdout, for desktop clients that start a program.')
+    .action(async (flags: ConnectionFlags) => {
+      const connection = await requireConnection(env, flags);
+      // Only here: the protocol's library takes longer to load than all the rest.
+      const { runMcp } = await import('./mcp.ts');
+      await runMcp({ ...connection, input: terminal.stdin, output: terminal.stdout, errors: terminal.stderr, signal });
+    });
+  return addConnectionFlags(command);
 }
 
 /** Columns of a help that goes to another program. */

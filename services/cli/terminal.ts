@@ -6,8 +6,8 @@ import { CliError } from './errors.ts';
 /** Where a command reads and writes: the process's own, or a test's. */
 export interface Terminal {
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
-  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly stderr: Writable & { readonly isTTY?: boolean };
 }
 
 /** Asks a question on the terminal; with `hidden`, what is typed is not shown. */
