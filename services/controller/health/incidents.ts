@@ -118,8 +118,10 @@ function nextIncidents(incidents: readonly StoredIncident[], span: Span, at: num
   const [latest, ...older] = incidents;
   const isOpen = latest !== undefined && latest.endedAt === null;
   if (span.status === 'operational') return isOpen ? [{ ...latest, endedAt: at }, ...older] : incidents;
-  if (isOpen)
-    return latest.updates.at(-1)?.status === span.status ? incidents : [withUpdate(latest, span, at), ...older];
+  if (isOpen) {
+    const isSame = latest.updates.at(-1)?.status === span.status;
+    return isSame ? incidents : [withUpdate(latest, span, at), ...older];
+  }
   if (latest !== undefined && goesOn(incidents, at)) {
     const again = { ...latest, endedAt: null, interruptions: latest.interruptions + 1 };
     return [withUpdate(again, span, at), ...older];

@@ -29,6 +29,8 @@ interface Stored {
   readonly history: ComponentHistory | null;
   /** Null: there is no entry. */
   readonly revision: number | null;
+  /** Written by a later version, which is being rolled out or back: left as it is. */
+  readonly isForeign: boolean;
 }
 
 export interface StatusHistoryParts {
@@ -117,13 +119,13 @@ export class StatusHistory {
 
 const timeOf = ({ lastCheckedAt }: ComponentStatus) => Date.parse(lastCheckedAt);
 
-/** Anything else under the key than what this version writes is overwritten. */
 async function read(db: Entries, name: string): Promise<Stored> {
   const getting = db.get<ComponentHistory>(historyKey(name));
   const entry = await withDeadline(getting, timeoutMs, 'reading the history of the status');
-  if (entry === null) return { history: null, revision: null };
+  if (entry === null) return { history: null, revision: null, isForeign: false };
   const { value, revision } = entry;
-  return { history: value.format === historyFormat ? value : null, revision };
+  const isForeign = value.format !== historyFormat;
+  return { history: isForeign ? null : value, revision, isForeign };
 }
 
 /** The history of one component. */
@@ -167,8 +169,8 @@ class ComponentWriter {
     if (this.#stored !== null && sinceMs < (isNews ? minIntervalMs : intervalMs)) return;
     try {
       this.#stored ??= this.#witnessed(await read(db, this.#name), found);
-      const { history, revision } = this.#stored;
-      const next = addSpans(history, this.#name, this.#spans);
+      const { history, revision, isForeign } = this.#stored;
+      const next = isForeign ? null : addSpans(history, this.#name, this.#spans);
       if (!term.holds()) return;
       this.#writtenAt = performance.now();
       if (next === null || next === history) return;
@@ -176,6 +178,7 @@ class ComponentWriter {
       const written = revision === null ? db.create(key, next) : db.update(key, next, revision);
       this.#stored = {
         history: next,
+        isForeign,
         revision: await withDeadline(written, timeoutMs, 'writing the history of the status'),
       };
       this.#drop(next.observedUntil);
@@ -188,11 +191,12 @@ class ComponentWriter {
   }
 
   /** With the time until which the leader before this process has looked, unless this process has looked itself by then. */
-  #witnessed({ history, revision }: Stored, found: StatusReport | null): Stored {
+  #witnessed(stored: Stored, found: StatusReport | null): Stored {
+    const { history } = stored;
     const component = found?.components.find(({ name }) => name === this.#name);
-    if (history === null || component === undefined) return { history, revision };
+    if (history === null || component === undefined) return stored;
     const until = Math.min(timeOf(component), this.#spans[0]?.from ?? Number.POSITIVE_INFINITY);
-    return { history: observedTo(history, until), revision };
+    return { ...stored, history: observedTo(history, until) };
   }
 
   #keep(spans: readonly Span[]): void {

@@ -8,8 +8,7 @@ import * as script from './script.ts';
 const style = readFileSync(new URL('style.css', import.meta.url), 'utf8');
 
 /** What the browser runs: the source text of the functions, from which Node has taken the types, and the constants as JSON. */
-export const pageScript = `'use strict';
-${[render, script].map(sourceOf).join('\n')}
+export const pageScript = `${[render, script].map(sourceOf).join('\n')}
 startPage();
 `;
 

@@ -258,3 +258,13 @@ test('a region that is no longer installed ends its incident, and is forgotten a
     names.push('engine.us-east');
   }
 });
+
+test('what a later version has written is left as it is', async () => {
+  const later = { format: 2, name: 'queue' };
+  await new Entries(nats.session, 'db').put(historyKey('queue'), later);
+  const controller = new Controller();
+  controller.observe(1);
+  await controller.write();
+  expect(await stored('queue')).toEqual(later);
+  expect(await stored('storage')).toBeDefined();
+});
