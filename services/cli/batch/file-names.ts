@@ -23,12 +23,11 @@ const extensionOf = ({ request }: Entry) => extensions[(request['format'] as For
  */
 export function chooseFiles(entries: readonly Entry[], earlier: ReadonlyMap<string, string>): Map<string, string> {
   const files = new Map<string, string>();
-  const taken = new Set([stateFile, lockFile, indexFile]);
+  // Also those of entries that the list no longer has: their pictures are not overwritten.
+  const taken = new Set([stateFile, lockFile, indexFile, ...[...earlier.values()].map((file) => file.toLowerCase())]);
   for (const { id } of entries) {
     const file = earlier.get(id);
-    if (file === undefined) continue;
-    files.set(id, file);
-    taken.add(file.toLowerCase());
+    if (file !== undefined) files.set(id, file);
   }
   const named = entries.filter(({ id, file }) => file !== undefined && !files.has(id));
   for (const entry of named) {
@@ -36,7 +35,7 @@ export function chooseFiles(entries: readonly Entry[], earlier: ReadonlyMap<stri
     if (taken.has(file.toLowerCase())) {
       throw new CliError(
         'usage',
-        `${entry.place}: the file ${file} is that of another entry, or of the batch itself. Nothing was sent.`,
+        `${entry.place}: the file ${file} is that of another entry, of an earlier run with other options, or of the batch itself. Nothing was sent.`,
       );
     }
     files.set(entry.id, file);

@@ -113,7 +113,6 @@ export class BatchRun {
     this.#underWay++;
     try {
       await this.#attempt(entry);
-      this.#unserved = 0;
     } finally {
       this.#underWay--;
     }
@@ -141,7 +140,8 @@ export class BatchRun {
           await sleep(thrown.retryAfterMs ?? backoffMs(attempt), undefined, { signal: this.#signal });
           continue;
         }
-        if (error.kind === 'unavailable' && ++this.#unserved >= maxUnservedEntries) throw error;
+        this.#unserved = error.kind === 'unavailable' ? this.#unserved + 1 : 0;
+        if (this.#unserved >= maxUnservedEntries) throw error;
         await journal.write({ type: 'failed', id: entry.id, code: thrown.code, message: thrown.message });
         this.#failed.add(entry.id);
         this.#options.onEvent({ type: 'failed', entry, message: thrown.message }, this.progress);
@@ -170,6 +170,7 @@ export class BatchRun {
       { idempotencyKey: key, signal: this.#signal },
     );
     this.#pace.onSuccess();
+    this.#unserved = 0;
     const { uuid, fileUrl, metadata, report } = answer;
     const captured: CapturedPage = {
       uuid,

@@ -11,7 +11,7 @@ import { json } from '../json.ts';
 import { plainText } from '../text.ts';
 import { showWhile } from '../terminal.ts';
 import { addCaptureFlags, readCaptureFlags } from './flags.ts';
-import { asCaptureOptions, byFlag, findProblems } from './options.ts';
+import { asCaptureOptions, findProblems } from './options.ts';
 import { readSource } from './source.ts';
 
 interface CaptureFlags extends ConnectionFlags {
@@ -48,10 +48,11 @@ async function capture(context: Context, text: string, flags: CaptureFlags): Pro
   const options = await readCaptureFlags(flags as Record<string, unknown>);
   await checkOutput(context, flags);
   const format = chooseFormat(flags.output, options['format'] as Format | undefined);
-  const request = { ...options, ...(format === undefined ? {} : { format }), ...(await readSource(context, text)) };
-  const problems = findProblems(request, byFlag);
+  const source = await readSource(context, text);
+  const problems = findProblems({ ...source }, () => 'The source');
   if (problems.length > 0) throw new CliError('usage', `${problems.join('; ')}.`);
 
+  const request = { ...options, ...(format === undefined ? {} : { format }), ...source };
   const { client } = await connect(context, flags);
   const answer = await showWhile(terminal, 'Capturing', () => client.capture(asCaptureOptions(request), { signal }));
   const result = flags.output === undefined ? answer : await completed(context, client, answer);

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { CliError } from '../errors.ts';
 import { readUserFile } from '../files.ts';
-import { isObject } from '../json.ts';
+import { isObject, parseJson } from '../json.ts';
 import {
   byField,
   byFlag,
@@ -10,6 +10,7 @@ import {
   findProblems,
   helpOf,
   mergeOptions,
+  type NameOption,
   placeholderOf,
   readOption,
   setOption,
@@ -53,35 +54,35 @@ export const isSwitch = ({ long }: Option): boolean => switches.has(long ?? '');
  * @throws CliError `usage` that names each flag that is wrong, and its rule; `file`
  */
 export async function readCaptureFlags(values: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
-  const below = typeof values['options'] === 'string' ? await readOptionsFile(values['options']) : {};
+  const file = values['options'] as string | undefined;
+  const below = file === undefined ? {} : await readOptionsFile(file);
   const given: Record<string, unknown> = {};
   for (const option of captureOptions) {
     const value = values[attributeOf(option)];
     if (value === undefined) continue;
     setOption(given, option.path, Array.isArray(value) ? readOption(option, value as string[]) : value);
   }
-  const problems = findProblems(given, byFlag).filter((problem) => !isGivenBelow(problem, below));
+  const options = mergeOptions(below, given);
+  const isOfFile = (path: readonly string[]) => hasPath(below, path) && !hasPath(given, path);
+  const nameOption: NameOption = (path) => (isOfFile(path) ? `${file}: ${byField(path)}` : byFlag(path));
+  const problems = findProblems(options, nameOption);
   if (problems.length > 0) throw new CliError('usage', `${problems.join('; ')}.`);
-  return mergeOptions(below, given);
+  return options;
 }
 
-/** What one flag of a pair lacks may stand in the file. */
-const isGivenBelow = (problem: string, below: Record<string, unknown>) =>
-  problem.includes(' is required with ') && Object.keys(below).length > 0;
+function hasPath(options: unknown, path: readonly string[]): boolean {
+  let value = options;
+  for (const name of path) value = isObject(value) || Array.isArray(value) ? Reflect.get(value, name) : undefined;
+  return value !== undefined;
+}
 
 const attributeOf = ({ flag }: CaptureOption) => new Option(flag).attributeName();
 
 async function readOptionsFile(path: string): Promise<Record<string, unknown>> {
   const text = (await readUserFile(path)).toString();
-  let options: unknown;
-  try {
-    options = JSON.parse(text);
-  } catch (error) {
-    throw new CliError('usage', `${path} is not JSON: ${(error as Error).message}.`, { cause: error });
-  }
-  if (!isObject(options)) throw new CliError('usage', `${path} must contain a JSON object with options of a capture.`);
+  const options = parseJson(text);
+  if (!isObject(options)) throw new CliError('usage', `${path} must be a JSON object with options of a capture.`);
+  // As a request of the API has them: what the command decides by itself is left out.
   const { url: _url, html: _html, responseType: _type, ...rest } = options;
-  const problems = findProblems(rest, byField);
-  if (problems.length > 0) throw new CliError('usage', `${path}: ${problems.join('; ')}.`);
   return rest;
 }

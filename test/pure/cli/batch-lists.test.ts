@@ -88,6 +88,9 @@ describe('files', () => {
       'b.test.png',
       'b.test-2.png',
     ]);
+    // The same page with other options is another entry.
+    const other = '{"url":"https://a.test/","isFullPage":true}';
+    expect(filesOf(other, new Map([[entry?.id ?? '', 'a.test.png']]))).toEqual(['a.test-2.png']);
   });
 
   test.each([
