@@ -29,6 +29,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Model Context Protocol
+         * @description The Model Context Protocol over streamable HTTP, for agents: one JSON-RPC message in, one out, without sessions. Tools: capture_page, extract_page, capture_pdf, get_capture, list_regions. A tool that fails returns a result with isError, whose text begins with an error code. Captures cost the same tokens, and have the same limits, as those of POST /capture.
+         */
+        post: operations["mcp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/captures": {
         parameters: {
             query?: never;
@@ -68,6 +88,26 @@ export interface paths {
          * @description Requires the scope capture. Removes the file and the cache entry immediately and stops refreshes. The record is kept for 90 days with the status deleted, and its tokens stay charged. A capture that is being rendered cannot be deleted until it has ended (409).
          */
         delete: operations["deleteCapture"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{uuid}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the refreshes and webhook deliveries of a capture
+         * @description Requires the scope read. Returns at most 20 refreshes and 20 delivery attempts, newest first. Refreshes and attempts that an older version of the service made are missing, but for the latest refresh.
+         */
+        get: operations["getCaptureHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -241,6 +281,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/webhooks/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the latest delivery attempts of all webhooks
+         * @description Requires the scope read. The last 100 attempts of the account are kept, those of test events among them. An attempt is in the list a second after it has ended.
+         */
+        get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event
+         * @description Requires the scope manage. Sends an event webhook.test to the URL, signed with the webhook secret, under the same egress policy and the same limits as all events. There is one attempt; GET /webhooks/deliveries shows its result within seconds. An account can send 10 test events a minute.
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{uuid}/webhook/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver the latest event of a capture again
+         * @description Requires the scope capture. The latest event of the capture is sent to its webhook again, however its delivery ended, with the same webhook-id and with all attempts. Returns 409 when the capture has no webhook, has no event yet, or was deleted.
+         */
+        post: operations["redeliverWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/usage": {
         parameters: {
             query?: never;
@@ -253,6 +353,46 @@ export interface paths {
          * @description Requires the scope read. Failed captures and responses from the cache cost nothing.
          */
         get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/usage/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what the account used, by day and by API key
+         * @description Requires the scope read. Fronts write what they have counted every ten seconds; what a front that was killed had not written is missing. GET /usage is exact.
+         */
+        get: operations["getUsageHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow the captures of the account
+         * @description Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key no longer holds, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. At most 5 streams of an API key at a time on each front. A client that does not read is disconnected.
+         */
+        get: operations["streamEvents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -345,6 +485,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the renderers, slots and queues of all regions
+         * @description From the heartbeats of renderers, which are sent every two seconds.
+         */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow the renderers, slots and queues of all regions
+         * @description Server-sent events. An event overview every two seconds, the first one immediately; its data is that of GET /admin/overview. At most 20 streams at a time on each front. A stream ends when its front shuts down.
+         */
+        get: operations["streamOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/captures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the slowest, or the failed captures of the last 24 hours
+         * @description Of all accounts. Fronts write what has ended every ten seconds, so that the newest captures are missing for so long. Of every hour, the 50 slowest and the last 50 failed captures are kept. Only the host of a page is kept.
+         */
+        get: operations["listNotableCaptures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/dead-letters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List jobs that were given up
+         * @description Jobs that no renderer completed in three deliveries, or that were terminated. Their captures have failed.
+         */
+        get: operations["listDeadLetters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/status": {
         parameters: {
             query?: never;
@@ -385,6 +605,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/status/history.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the history of the status
+         * @description Returns the states and incidents of the last 90 days. Days and times are in UTC. Needs no API key; caches may keep the response for half a minute.
+         */
+        get: operations["getStatusHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/status/feed.xml": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the incidents as an Atom feed
+         * @description Returns the last 50 incidents. An entry keeps its id while it is updated. Needs no API key.
+         */
+        get: operations["getStatusFeed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/devices": {
         parameters: {
             query?: never;
@@ -397,6 +657,26 @@ export interface paths {
          * @description Returns the devices that the option device of POST /capture knows. Needs no API key; caches may keep the response for an hour.
          */
         get: operations["listDevices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{uuid}/thumbnail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a thumbnail of a capture
+         * @description Requires the scope read. Returns a small WebP of the file of a completed capture. It is never larger than the file. Of a picture that is more than one and a half times as tall as it is wide, it shows the top. Returns 404 when there is no file (the capture is not completed, was deleted, or has expired), and for a PDF.
+         */
+        get: operations["getThumbnail"];
         put?: never;
         post?: never;
         delete?: never;
@@ -445,6 +725,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/llms.txt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe the service for language models
+         * @description What the service is, its endpoints, and the tools of POST /mcp. Needs no API key.
+         */
+        get: operations["getLlmsTxt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     capture: {
@@ -461,6 +761,26 @@ export interface webhooks {
          * @description Sent to webhook.url and signed according to Standard Webhooks (standardwebhooks.com); GET /webhooks/secret returns the secret. A delivery attempt fails unless the receiver responds with a 2xx status within 10 seconds; a redirect is a failure. There are up to eight attempts over 24 hours; the status 410 ends them. An event may be delivered more than once, and events may arrive out of order.
          */
         post: operations["captureNotice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test event
+         * @description Sent once to the URL in POST /webhooks/test, and signed like the events of captures. Receivers that know only those should respond with a 2xx status to types that they do not know.
+         */
+        post: operations["testNotice"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1938,6 +2258,183 @@ export interface operations {
             };
         };
     };
+    mcp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description One JSON-RPC message of the Model Context Protocol. */
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    jsonrpc: "2.0";
+                    id?: string | number;
+                    /** @description initialize, tools/list or tools/call, among others. */
+                    method: string;
+                    params?: {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description The answer to the message. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        jsonrpc: "2.0";
+                        id?: unknown;
+                        result?: Record<string, never>;
+                        error?: Record<string, never>;
+                    };
+                };
+            };
+            /** @description The message was a notification. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. Or a JSON-RPC error: the message is none of the protocol. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    } | {
+                        /** @enum {unknown} */
+                        jsonrpc: "2.0";
+                        id?: unknown;
+                        result?: Record<string, never>;
+                        error?: Record<string, never>;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The protocol has no such method. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        jsonrpc: "2.0";
+                        id?: unknown;
+                        result?: Record<string, never>;
+                        error?: Record<string, never>;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED, QUEUE_FULL. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
     listCaptures: {
         parameters: {
             query?: {
@@ -3324,6 +3821,198 @@ export interface operations {
                         error: {
                             /** @enum {string} */
                             code: "CONFLICT";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    getCaptureHistory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description UUID of the capture. */
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The history of the capture. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            /** @description The latest refreshes, newest first. The size is that of the file that the refresh created. */
+                            refreshes: {
+                                /** @description Refreshes of a capture are numbered from 1. */
+                                number: number;
+                                /**
+                                 * @description Who asked for it: a request, or refreshInterval.
+                                 * @enum {string}
+                                 */
+                                by: "request" | "interval";
+                                /** @enum {string} */
+                                state: "queued" | "rendering" | "completed" | "failed";
+                                /** Format: date-time */
+                                acceptedAt: string;
+                                endedAt: string | null;
+                                error: {
+                                    /** @enum {string} */
+                                    code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                                    message: string;
+                                } | null;
+                                fileSizeBytes: number | null;
+                                width: number | null;
+                                height: number | null;
+                            }[];
+                            /** @description The latest attempts to deliver events to the webhook, newest first. */
+                            deliveries: {
+                                /** @description UUID of the capture; null for a test event. */
+                                uuid: string | null;
+                                /** @description Address of the webhook, in lists of an account at most 500 characters of it. */
+                                url: string;
+                                /** @enum {string} */
+                                event: "capture.completed" | "capture.failed" | "capture.refreshed" | "webhook.test";
+                                /** @description What the event is about: 0 for the capture itself, otherwise the number of the refresh. */
+                                revision: number;
+                                /** @description Number of the attempt, from 1. */
+                                attempt: number;
+                                /**
+                                 * Format: date-time
+                                 * @description Start of the attempt.
+                                 */
+                                at: string;
+                                /**
+                                 * @description delivered; retrying: there will be another attempt; failed: there will be no further attempt.
+                                 * @enum {string}
+                                 */
+                                state: "delivered" | "retrying" | "failed";
+                                /** @description HTTP status of the response; null if there was none. */
+                                status: number | null;
+                                /** @description Why the attempt failed. */
+                                error: string | null;
+                                /** @description Duration of the attempt; null if nothing was sent. */
+                                durationMs: number | null;
+                            }[];
+                        };
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: CAPTURE_NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "CAPTURE_NOT_FOUND";
                             /** @description Description of the error and of what to do. Use code, not message, in programs. */
                             message: string;
                         };
@@ -5281,6 +5970,497 @@ export interface operations {
             };
         };
     };
+    listDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of delivery attempts to return. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The attempts, newest first. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            /** @description Newest first. */
+                            deliveries: {
+                                /** @description UUID of the capture; null for a test event. */
+                                uuid: string | null;
+                                /** @description Address of the webhook, in lists of an account at most 500 characters of it. */
+                                url: string;
+                                /** @enum {string} */
+                                event: "capture.completed" | "capture.failed" | "capture.refreshed" | "webhook.test";
+                                /** @description What the event is about: 0 for the capture itself, otherwise the number of the refresh. */
+                                revision: number;
+                                /** @description Number of the attempt, from 1. */
+                                attempt: number;
+                                /**
+                                 * Format: date-time
+                                 * @description Start of the attempt.
+                                 */
+                                at: string;
+                                /**
+                                 * @description delivered; retrying: there will be another attempt; failed: there will be no further attempt.
+                                 * @enum {string}
+                                 */
+                                state: "delivered" | "retrying" | "failed";
+                                /** @description HTTP status of the response; null if there was none. */
+                                status: number | null;
+                                /** @description Why the attempt failed. */
+                                error: string | null;
+                                /** @description Duration of the attempt; null if nothing was sent. */
+                                durationMs: number | null;
+                            }[];
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Absolute http or https URL to send the event to.
+                     * @example https://app.example.com/hook
+                     */
+                    url: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The event is being sent. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            /** @description The webhook-id of the event. */
+                            id: string;
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR" | "URL_BLOCKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    redeliverWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description UUID of the capture. */
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery has begun. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            url: string;
+                            /**
+                             * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+                             * @enum {string}
+                             */
+                            state: "waiting" | "pending" | "delivered" | "failed";
+                            event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+                            /** @description Delivery attempts of the latest event so far. */
+                            attempts: number;
+                            lastStatus: number | null;
+                            lastError: string | null;
+                            nextAttemptAt: string | null;
+                        };
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: CAPTURE_NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "CAPTURE_NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The state of the resource does not allow this operation. Codes: CONFLICT. */
+            409: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "CONFLICT";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
     getUsage: {
         parameters: {
             query?: never;
@@ -5327,6 +6507,307 @@ export interface operations {
                             queued: number;
                         };
                     };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    getUsageHistory: {
+        parameters: {
+            query?: {
+                /** @description Number of days (UTC), up to and including today. */
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The history. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            /** @description Days in UTC from the oldest to today, those without use included. Captures count on the day on which they end. */
+                            days: {
+                                /** Format: date */
+                                date: string;
+                                /** @description Tokens charged for captures and refreshes that completed. */
+                                tokens: number;
+                                /** @description Captures and refreshes that completed. */
+                                completed: number;
+                                /** @description Captures and refreshes that failed. */
+                                failed: number;
+                                /** @description Requests that were answered from the cache. */
+                                cached: number;
+                                /** @description Percentiles of the duration of captures and refreshes that completed, within 5%: from the acceptance to the end; of background captures and refreshes without the wait in the queue. Null if none completed. */
+                                latencyMs: {
+                                    p50: number;
+                                    p90: number;
+                                    p99: number;
+                                } | null;
+                            }[];
+                            /** @description API keys that were used, those with the most tokens first, at most 101. Refreshes belong to no key. */
+                            keys: {
+                                /** @description ID of the API key, or other for all keys beyond the first 100 of a day. */
+                                id: string;
+                                name: string;
+                                /** @description Tokens charged for captures and refreshes that completed. */
+                                tokens: number;
+                                /** @description Captures and refreshes that completed. */
+                                completed: number;
+                                /** @description Captures and refreshes that failed. */
+                                failed: number;
+                                /** @description Requests that were answered from the cache. */
+                                cached: number;
+                            }[];
+                            totals: {
+                                /** @description Tokens charged for captures and refreshes that completed. */
+                                tokens: number;
+                                /** @description Captures and refreshes that completed. */
+                                completed: number;
+                                /** @description Captures and refreshes that failed. */
+                                failed: number;
+                                /** @description Requests that were answered from the cache. */
+                                cached: number;
+                                /** @description Completed captures and refreshes over all that ended; null if none ended. */
+                                successRate: number | null;
+                                /** @description Percentiles of the duration of captures and refreshes that completed, within 5%: from the acceptance to the end; of background captures and refreshes without the wait in the queue. Null if none completed. */
+                                latencyMs: {
+                                    p50: number;
+                                    p90: number;
+                                    p99: number;
+                                } | null;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    streamEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events of the types capture and error. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
@@ -6279,6 +7760,572 @@ export interface operations {
             };
         };
     };
+    getOverview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The fleet as this front sees it. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description Time of this overview.
+                             */
+                            at: string;
+                            /**
+                             * @description Overall status of the service, as of GET /status.
+                             * @enum {string}
+                             */
+                            status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+                            regions: {
+                                /** @enum {string} */
+                                region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                                /** @description Renderers that accept captures. */
+                                renderers: number;
+                                /** @description Slots of these renderers. */
+                                slots: number;
+                                /** @description Slots in use. */
+                                busy: number;
+                                /** @description Captures that wait for a renderer, as of the last status of the controller. */
+                                queued: {
+                                    interactive: number;
+                                    background: number;
+                                };
+                                /** @enum {string} */
+                                status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+                                /** @description Mean time that renderers spent on a capture within the last five minutes; null if there was none. */
+                                meanRenderMs: number | null;
+                                /** @description Renderers with a fresh heartbeat, by name; at most 200. */
+                                pods: {
+                                    /** @description Name of the pod, or of the process where there is no cluster. */
+                                    pod: string;
+                                    /** @description Captures that it can render at the same time. */
+                                    slots: number;
+                                    /** @description Slots in use. */
+                                    busy: number;
+                                    version: string;
+                                    /** @description Milliseconds since its last heartbeat. */
+                                    ageMs: number;
+                                }[];
+                            }[];
+                        };
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    streamOverview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events of the type overview. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    listNotableCaptures: {
+        parameters: {
+            query?: {
+                /** @description slowest: completed captures by their duration. failed: failed captures, newest first. */
+                sort?: "slowest" | "failed";
+                /** @description Maximum number of captures to return. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The captures. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            captures: {
+                                /** Format: uuid */
+                                uuid: string;
+                                /** @description ID of the account. */
+                                account: string;
+                                /** @description Host of the page, or about:blank for supplied HTML. */
+                                host: string;
+                                /** @enum {string} */
+                                region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                                /** @description Error code of a failed capture. */
+                                code: ("VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR") | null;
+                                /** @description Error message of a failed capture. */
+                                message: string | null;
+                                /** @description Duration as in the latencies of GET /usage/history. */
+                                durationMs: number;
+                                /**
+                                 * Format: date-time
+                                 * @description Time at which the capture, or the refresh, ended.
+                                 */
+                                endedAt: string;
+                            }[];
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
+    listDeadLetters: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The last 100 dead letters, newest first. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: {
+                            /** @description Newest first, at most 100. */
+                            deadLetters: {
+                                /**
+                                 * Format: date-time
+                                 * @description Time at which the controller settled it.
+                                 */
+                                at: string;
+                                uuid: string;
+                                /** @description ID of the account. */
+                                account: string;
+                                /** @enum {string} */
+                                region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                                /**
+                                 * @description max_deliveries: the job was delivered three times and never acknowledged. terminated: a renderer rejected the job.
+                                 * @enum {string}
+                                 */
+                                reason: "max_deliveries" | "terminated";
+                                /** @description Deliveries of the job. */
+                                deliveries: number;
+                            }[];
+                        };
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+        };
+    };
     getStatus: {
         parameters: {
             query?: never;
@@ -6393,6 +8440,127 @@ export interface operations {
             };
         };
     };
+    getStatusHistory: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the copy that the client has. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The history. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: date-time
+                         * @description Time of this response.
+                         */
+                        generatedAt: string;
+                        components: {
+                            /** @description Name of the component, as in GET /status. Of api there is no history. */
+                            name: string;
+                            /**
+                             * Format: date-time
+                             * @description Time until which the component was observed.
+                             */
+                            observedUntil: string;
+                            /** @description Share of the observed time in which the component was operational or had a degraded performance, rounded down; null if it was not observed. */
+                            uptimePercent: number | null;
+                            /** @description Oldest first. Days before the first observation are left out. */
+                            days: {
+                                /**
+                                 * Format: date
+                                 * @description The day, from 00:00 to 24:00 UTC.
+                                 */
+                                date: string;
+                                /** @description Seconds. */
+                                operational?: number;
+                                /** @description Seconds. */
+                                degraded_performance?: number;
+                                /** @description Seconds. */
+                                partial_outage?: number;
+                                /** @description Seconds. */
+                                major_outage?: number;
+                                /** @description Seconds in which nobody observed the component. */
+                                noData?: number;
+                            }[];
+                        }[];
+                        /** @description Newest first. Incidents that follow each other closely, or many of one day, are one incident. */
+                        incidents: {
+                            /** @description The same in all responses. */
+                            id: string;
+                            component: string;
+                            /** @enum {string} */
+                            status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+                            /** Format: date-time */
+                            startedAt: string;
+                            /** @description Null while it lasts. */
+                            endedAt: string | null;
+                            /** @description The reason of the worst state. */
+                            message: string;
+                            /** @description The states that it went through, oldest first. */
+                            updates: {
+                                /** Format: date-time */
+                                at: string;
+                                /** @enum {string} */
+                                status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+                                message: string;
+                            }[];
+                            /** @description How often the component recovered and failed again in the meantime. */
+                            interruptions: number;
+                        }[];
+                    };
+                };
+            };
+            /** @description The client already has the current one. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getStatusFeed: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the copy that the client has. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An Atom feed (RFC 4287). */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/atom+xml": string;
+                };
+            };
+            /** @description The client already has the current one. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     listDevices: {
         parameters: {
             query?: never;
@@ -6433,6 +8601,177 @@ export interface operations {
                                 userAgent: string;
                             }[];
                         };
+                    };
+                };
+            };
+        };
+    };
+    getThumbnail: {
+        parameters: {
+            query?: {
+                /** @description Greatest width, in pixels. */
+                width?: number;
+            };
+            header?: never;
+            path: {
+                /** @description UUID of the capture. */
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The thumbnail. */
+            200: {
+                headers: {
+                    /** @description A weak validator of the thumbnail. */
+                    etag?: string;
+                    /** @description Private. Caching ends when the file expires, and earlier for a file that may be refreshed. */
+                    "cache-control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/webp": string;
+                };
+            };
+            /** @description The client already has the current thumbnail. */
+            304: {
+                headers: {
+                    /** @description A weak validator of the thumbnail. */
+                    etag?: string;
+                    /** @description Private. Caching ends when the file expires, and earlier for a file that may be refreshed. */
+                    "cache-control"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "VALIDATION_ERROR";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "FORBIDDEN";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The resource was not found. Codes: CAPTURE_NOT_FOUND, NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "CAPTURE_NOT_FOUND" | "NOT_FOUND";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED, QUEUE_FULL. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
+                    };
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR, STORAGE_FAILED. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: false;
+                        error: {
+                            /** @enum {string} */
+                            code: "INTERNAL_ERROR" | "STORAGE_FAILED";
+                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+                            message: string;
+                        };
+                        data: null;
                     };
                 };
             };
@@ -6481,6 +8820,26 @@ export interface operations {
                         /** @enum {string} */
                         status: "ok";
                     };
+                };
+            };
+        };
+    };
+    getLlmsTxt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Markdown, as llmstxt.org describes it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
                 };
             };
         };
@@ -6851,6 +9210,47 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The event was received. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    testNotice: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description ID of the event, the same in all delivery attempts. */
+                "webhook-id": string;
+                /** @description Time of this delivery attempt in Unix seconds. Reject requests that are older than five minutes. */
+                "webhook-timestamp": string;
+                /** @description "v1," followed by the base64-encoded HMAC-SHA256 of "id.timestamp.body". Contains several signatures, separated by spaces, while a rotated secret is still valid. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    type: "webhook.test";
+                    /**
+                     * Format: date-time
+                     * @description Time of the request for the test.
+                     */
+                    timestamp: string;
+                    data: {
+                        /** @description Address that the event was sent to. */
+                        url: string;
+                    };
+                };
+            };
+        };
+        responses: {
             /** @description The event was received. */
             "2XX": {
                 headers: {
