@@ -179,12 +179,29 @@ describe('the playground', () => {
     expect(troubles).toEqual([]);
   });
 
+  test('does not load a picture of 100,000 pixels before it is asked to', async () => {
+    const { page, troubles } = await open({ key: fleet().key });
+    const addresses: string[] = [];
+    page.on('request', (request) => addresses.push(request.url()));
+    await writeHtml(page, '<body style="margin: 0"><div style="height: 99990px; background: green">');
+    await page.getByRole('checkbox', { name: 'Full page' }).check();
+    await page.getByLabel('Search the options').fill('viewport');
+    await page.getByRole('group', { name: 'Viewport' }).getByLabel('Width').fill('410');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('410 × 99,990').waitFor();
+    expect(addresses.filter((address) => address.includes('/files/'))).toEqual([]);
+    await page.getByRole('button', { name: 'Show all of it' }).click();
+    const picture = page.getByRole('img', { name: /^Capture of/ });
+    await expect.poll(() => picture.evaluate((image) => Number(Reflect.get(image, 'naturalHeight')))).toBe(99_990);
+    expect(troubles).toEqual([]);
+  });
+
   test('recovers by itself when the service does not answer', async () => {
     const { page } = await open({ key: fleet().key, route: '#/keys' });
     await heading(page, 'Keys').waitFor();
     await page.context().setOffline(true);
     await page.getByRole('link', { name: 'Playground' }).click();
-    await page.getByRole('alert').waitFor();
+    await page.getByRole('alert').getByText('The service does not answer.').waitFor();
     await page.context().setOffline(false);
     await page.getByLabel('Address', { exact: true }).waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
