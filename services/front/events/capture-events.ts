@@ -69,8 +69,9 @@ export class CaptureEvents {
     const heard = async () => {
       if (await delay(settleMs, signal)) listener();
     };
-    const subscriptions = [`$KV.db.key.${hash}`, `$KV.db.account.${account}`].map((subject) =>
-      this.#session.nc.subscribe(subject, {
+    const { nc, kvPrefix } = this.#session;
+    const subscriptions = [`key.${hash}`, `account.${account}`].map((key) =>
+      nc.subscribe(`${kvPrefix}.db.${key}`, {
         callback: (error) => {
           if (error === null) void heard();
         },

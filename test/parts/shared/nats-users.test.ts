@@ -5,10 +5,13 @@ import { headers } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { fleetKey } from '@webcapture/shared/queue/heartbeat.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { Deliveries } from '@webcapture/shared/accounts/deliveries.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
+import { Statistics, UsageHistory } from '@webcapture/shared/statistics/statistics.ts';
 import { withdrawHeartbeat, publishHeartbeat } from '@webcapture/shared/queue/fleet.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
@@ -382,6 +385,27 @@ describe('a front', () => {
 });
 
 describe('a controller', () => {
+  test('writes what it notes for account holders and operators', async () => {
+    const violations = broker.violations().length;
+    await new Deliveries(controller).add('noted', []);
+    const letter = {
+      at: new Date(0).toISOString(),
+      uuid: 'u',
+      account: 'a',
+      region: 'us-east',
+      deliveries: 3,
+    } as const;
+    await new DeadLetters(controller).add({ ...letter, reason: 'terminated' });
+    const statistics = new Statistics(controller, () => undefined);
+    const before = newRecord({ account: 'noted' });
+    const failure = { code: 'CAPTURE_FAILED', message: 'It failed.' } as const;
+    statistics.changed(before, { ...before, status: 'failed', failure, endedAt: before.acceptedAt });
+    await statistics.flush();
+    expect(broker.violations().slice(violations)).toEqual([]);
+    const [today] = await new UsageHistory(front).read('noted', 1, before.acceptedAt);
+    expect(today?.day.failed).toBe(1);
+  });
+
   test.each([
     'results.us-east.a',
     '$JS.ACK.RESULTS.settle.1.1.1.1700000000000000000.0',

@@ -2,8 +2,8 @@ import { type Deliveries, latest } from '@webcapture/shared/accounts/deliveries.
 import { type Delivery, maxDeliveries } from '@webcapture/shared/api/delivery.ts';
 import { eachOf } from '../../loops.ts';
 
-/** Accounts whose attempts wait to be written; beyond them, attempts are not noted. */
-const maxAccounts = 10_000;
+/** Attempts that wait to be written, of all accounts; beyond them, none are noted. Up to 1 KB each. */
+const maxNoted = 20_000;
 
 const parallel = 8;
 
@@ -18,6 +18,7 @@ const maxErrorLength = 200;
 export class DeliveryLog {
   readonly #deliveries: Pick<Deliveries, 'add'>;
   #noted = new Map<string, readonly Delivery[]>();
+  #count = 0;
 
   constructor(deliveries: Pick<Deliveries, 'add'>) {
     this.#deliveries = deliveries;
@@ -29,26 +30,32 @@ export class DeliveryLog {
     this.#add(account, [short]);
   }
 
-  /** Throws the last of the errors when some could not be written: they are kept for the next time. */
+  /** Throws when some could not be written: they are kept for the next time. */
   async flush(): Promise<void> {
     const noted = this.#noted;
     this.#noted = new Map();
-    let failure: unknown;
+    this.#count = 0;
+    let failure: { readonly error: unknown } | undefined;
     await eachOf([...noted], parallel, async ([account, deliveries]) => {
-      try {
-        await this.#deliveries.add(account, latest(deliveries));
-      } catch (error) {
-        failure = error;
-        this.#add(account, deliveries);
+      // While NATS is unavailable, each write would wait for it.
+      if (failure === undefined) {
+        try {
+          return await this.#deliveries.add(account, latest(deliveries));
+        } catch (error) {
+          failure = { error };
+        }
       }
+      this.#add(account, deliveries);
     });
-    if (failure !== undefined) throw failure;
+    if (failure !== undefined) throw failure.error;
   }
 
   #add(account: string, deliveries: readonly Delivery[]): void {
-    const known = this.#noted.get(account);
-    if (known === undefined && this.#noted.size >= maxAccounts) return;
-    const all = [...(known ?? []), ...deliveries];
-    this.#noted.set(account, all.length > 2 * maxDeliveries ? latest(all) : all);
+    if (this.#count >= maxNoted) return;
+    const known = this.#noted.get(account) ?? [];
+    const all = [...known, ...deliveries];
+    const kept = all.length > 2 * maxDeliveries ? latest(all) : all;
+    this.#noted.set(account, kept);
+    this.#count += kept.length - known.length;
   }
 }
