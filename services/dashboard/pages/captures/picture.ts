@@ -1,6 +1,7 @@
 import type { CaptureResult } from '@webcapture/client';
 import { effect } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
+import { isTemporary } from '../../shell/errors.ts';
 import { sessions } from '../../shell/session.ts';
 import { getThumbnail } from '../../shell/endpoints.ts';
 
@@ -24,6 +25,8 @@ export interface Pictures {
 const maxShownPixels = 40_000_000;
 const maxShownBytes = 30_000_000;
 const previewWidth = 1568;
+/** Until what failed is tried again. */
+const retryMs = 5000;
 /** Captures of which pictures are kept in memory. */
 const maxKept = 4;
 
@@ -37,21 +40,32 @@ effect(() => {
 export function usePictures(capture: CaptureResult | undefined): Pictures {
   const uuid = capture?.uuid ?? '';
   const version = capture?.metadata.capturedAt ?? '';
-  const [loadedVersion, setLoadedVersion] = useState<string | null>(null);
+  const [loaded, setLoaded] = useState({ version: '', attempts: 0 });
   useEffect(() => {
     if (capture === undefined || kept.get(uuid)?.current.version === version) return undefined;
     const life = new AbortController();
-    void loadPicture(capture, life.signal)
-      .catch(() => null)
-      .then((picture) => {
-        if (life.signal.aborted) return;
-        if (picture !== null) keep(uuid, picture);
-        setLoadedVersion(version);
-      });
-    return () => life.abort();
+    let retry: ReturnType<typeof setTimeout> | undefined;
+    const load = async () => {
+      try {
+        const picture = await loadPicture(capture, life.signal);
+        if (picture !== null && !life.signal.aborted) keep(uuid, picture);
+      } catch (error) {
+        if (!life.signal.aborted && isTemporary(error)) retry = setTimeout(() => void load(), retryMs);
+      }
+      if (!life.signal.aborted) setLoaded((before) => ({ version, attempts: before.attempts + 1 }));
+    };
+    void load();
+    return () => {
+      life.abort();
+      clearTimeout(retry);
+    };
   }, [uuid, version]);
   const { current, before } = kept.get(uuid) ?? {};
-  return { current, before, isLoading: current?.version !== version && loadedVersion !== version };
+  const isLoading = current?.version !== version && loaded.version !== version;
+  // A picture that could not be replaced is not passed off as the current one.
+  return current?.version === version || isLoading
+    ? { current, before, isLoading }
+    : { current: undefined, before: undefined, isLoading };
 }
 
 function keep(uuid: string, current: Picture): void {

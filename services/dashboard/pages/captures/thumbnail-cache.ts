@@ -7,6 +7,8 @@ export interface ThumbnailCacheOptions {
   readonly concurrency?: number;
   /** Pictures that are kept beside those on the screen. */
   readonly maxIdle?: number;
+  /** Milliseconds until what failed and is still shown is loaded again. */
+  readonly retryMs?: number;
   readonly urls?: Pick<typeof URL, 'createObjectURL' | 'revokeObjectURL'>;
 }
 
@@ -31,7 +33,7 @@ export class ThumbnailCache {
   #running = 0;
 
   constructor(options: ThumbnailCacheOptions) {
-    this.#options = { concurrency: 4, maxIdle: 200, urls: URL, ...options };
+    this.#options = { concurrency: 4, maxIdle: 200, retryMs: 10_000, urls: URL, ...options };
   }
 
   /**
@@ -73,8 +75,6 @@ export class ThumbnailCache {
   }
 
   #drop(key: string, entry: Entry): void {
-    // After a failure another one may have taken its place.
-    if (this.#entries.get(key) !== entry) return;
     this.#entries.delete(key);
     this.#waiting = this.#waiting.filter((other) => other !== key);
     entry.loading?.abort();
@@ -100,10 +100,13 @@ export class ThumbnailCache {
       entry.url = picture === null ? null : this.#options.urls.createObjectURL(picture);
       for (const listener of entry.listeners) listener(entry.url);
     } catch {
-      // Shown as missing, and asked for again when it comes on the screen the next time.
       if (signal.aborted) return;
       for (const listener of entry.listeners) listener(null);
-      this.#entries.delete(key);
+      setTimeout(() => {
+        if (this.#entries.get(key) !== entry) return;
+        this.#waiting.push(key);
+        this.#start();
+      }, this.#options.retryMs);
     } finally {
       entry.loading = undefined;
       this.#running--;
