@@ -25,8 +25,8 @@ function start(order) {
   });
   if (child.pid !== undefined) family = new Family(child.pid);
   child.once('spawn', () => tell({ type: 'started', pid: child.pid }));
-  child.once('error', (error) => finish({ type: 'failed', message: error.message }));
-  child.once('exit', (code, signal) => finish({ type: 'exited', code, signal }));
+  child.once('error', (error) => void finish({ type: 'failed', message: error.message }));
+  child.once('exit', (code, signal) => void finish({ type: 'exited', code, signal }));
 }
 
 /**
