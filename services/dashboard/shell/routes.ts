@@ -46,8 +46,3 @@ function parseRoute(hash: string): Route {
 export function linkTo(name: SectionName, ...rest: readonly string[]): string {
   return `#/${[name, ...rest.map(encodeURIComponent)].join('/')}`;
 }
-
-/** Goes to a page as if its link had been followed. */
-export function navigate(link: string): void {
-  location.hash = link;
-}
