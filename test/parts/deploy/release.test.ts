@@ -11,6 +11,8 @@ import { chartFolder, helm, helmDeadlineMs } from '../../harness/helm.ts';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (file: string, folder = root) => readFile(join(folder, file), 'utf8');
 
+const services = ['cli', 'client', 'controller', 'dashboard', 'front', 'renderer', 'shared'];
+
 describe('the version', () => {
   test('is the same wherever it is written', async () => {
     const found = await readVersions(root);
@@ -19,7 +21,7 @@ describe('the version', () => {
       new Set([
         'package.json',
         'package-lock.json',
-        ...['controller', 'front', 'renderer', 'shared'].map((service) => `services/${service}/package.json`),
+        ...services.map((service) => `services/${service}/package.json`),
         'charts/webcapture/Chart.yaml',
         'charts/webcapture/README.md',
         'deploy/docker/Dockerfile',
@@ -44,7 +46,7 @@ describe('the version', () => {
       packages: Record<string, { version?: string }>;
     };
     const moved = Object.entries(packages).filter(([, each]) => each.version === '9.8.7-rc.1');
-    expect(moved.map(([path]) => path.split('/')[0])).toEqual(['', ...Array.from({ length: 4 }, () => 'services')]);
+    expect(moved.map(([path]) => path)).toEqual(['', ...services.map((service) => `services/${service}`)]);
     expect(await read('CHANGELOG.md', folder)).toContain('## [Unreleased]\n\n## [9.8.7-rc.1] - 2026-12-01\n');
   });
 
