@@ -151,6 +151,12 @@ describe('the playground', () => {
     await page.keyboard.press('Control+Enter');
     expect(captures).toBe(0);
 
+    // Out of sight, it is brought back into it.
+    await page.getByLabel('Search the options').fill('no such option');
+    await page.keyboard.press('Control+Enter');
+    await expect.poll(() => width.evaluate((element) => element === document.activeElement)).toBe(true);
+    expect(captures).toBe(0);
+
     await width.fill('');
     await page.getByLabel('Search the options').fill('locale');
     await page.getByLabel('Locale').fill('no-such-language-tag');

@@ -30,8 +30,8 @@ The API works without it: see ../docs.
 `;
 
 /**
- * GET /dashboard/ and POST /dashboard/sign-in-code: the dashboard, static files which the browser runs. It holds nothing that is secret, and asks the API
- * with the key of whoever signs in.
+ * GET /dashboard/, static files that the browser runs, and POST /dashboard/sign-in-code. The files hold nothing secret; they ask
+ * the API with the key of whoever signs in.
  */
 export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps) {
   const { folder, cdnUrl, fileOrigins, signInCode } = deps;
@@ -42,6 +42,11 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
       serve: false,
       preCompressed: true,
       cacheControl: false,
+      // The names of assets contain a hash of their content. What is not there may come with the next version.
+      setHeaders: (reply, path) => {
+        const isHashed = /(^|[/\\])assets[/\\]/.test(path);
+        void reply.header('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache');
+      },
       // A front may run where nobody has built it.
       suppressWarning: true,
     });
@@ -55,11 +60,7 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
     scope.get<{ Params: { '*': string } }>('/dashboard/*', { schema: { hide: true } }, async ({ params }, reply) => {
       const name = params['*'];
       if (name === '' || name === 'index.html') return sendPage(reply);
-      // The names of assets contain a hash of their content.
-      const isHashed = name.startsWith('assets/');
-      return reply
-        .headers({ ...headers, 'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'no-cache' })
-        .sendFile(name);
+      return reply.headers(headers).sendFile(name);
     });
 
     if (signInCode !== undefined) {
@@ -73,9 +74,9 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
     }
 
     const sendPage = async (reply: FastifyReply) => {
-      void reply.headers({ ...headers, 'cache-control': 'no-cache' });
+      void reply.headers(headers);
       if (existsSync(join(folder, 'index.html'))) return reply.sendFile('index.html');
-      return reply.code(404).type('text/plain; charset=utf-8').send(notBuilt);
+      return reply.code(404).header('cache-control', 'no-cache').type('text/plain; charset=utf-8').send(notBuilt);
     };
   });
 }

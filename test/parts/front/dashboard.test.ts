@@ -48,6 +48,11 @@ test('without the slash it leads there by a relative address, so that a proxy ma
   expect([statusCode, headers.location]).toEqual([302, 'dashboard/']);
 });
 
+test('an asset that is not there is not remembered: the next version may bring it', async () => {
+  const { statusCode, headers } = await get('/dashboard/assets/index-of-another-version.js');
+  expect([statusCode, String(headers['cache-control'])]).toEqual([404, expect.not.stringContaining('immutable')]);
+});
+
 test('what is not there is not found, outside of the folder as inside', async () => {
   for (const path of [
     '/dashboard/nothing.js',

@@ -1,11 +1,11 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useQuery } from '../../shell/query.ts';
 import { client } from '../../shell/session.ts';
 import { CodeEditor } from './code-editor.tsx';
 import { FormContext } from './field-parts.tsx';
 import { Field } from './fields.tsx';
 import { PresetBar } from './presets.tsx';
-import { body, forgetRefusal, html, refusals, setOption, source, url } from './request.ts';
+import { body, forgetRefusal, hiddenProblems, html, refusals, setOption, source, url } from './request.ts';
 import type { CaptureDocument } from './document.ts';
 import { type Group, groupFields, isFound, valueAt } from './schema.ts';
 
@@ -19,6 +19,7 @@ export function RequestForm({
   readonly messages: ReadonlyMap<string, string>;
 }) {
   const [search, setSearch] = useState('');
+  useEffect(() => setSearch(''), [hiddenProblems.value]);
   const groups = useMemo(() => groupFields(document.schema), [document]);
   const found = useMemo(() => (search.trim() === '' ? groups : filtered(groups, search)), [groups, search]);
   const devices = useQuery((signal) => client().listDevices({ signal }), []);
@@ -78,6 +79,9 @@ function OptionGroup({
   const isWrong = fields.some(([name]) =>
     [...messages.keys()].some((key) => key === name || key.startsWith(`${name}.`)),
   );
+  useEffect(() => {
+    if (isWrong && hiddenProblems.value > 0) setOpened(true);
+  }, [hiddenProblems.value]);
   const isOpen = isOpened || isSearched;
   return (
     <details

@@ -6,7 +6,7 @@ import { useQuery } from '../../shell/query.ts';
 import { Loaded } from '../../widgets/states.tsx';
 import { isNarrow, RequestForm, withScheme } from './form.tsx';
 import './playground.css';
-import { body, html, refusals, source, url, wholeRequest } from './request.ts';
+import { body, hiddenProblems, html, refusals, source, url, wholeRequest } from './request.ts';
 import { ResultPanel } from './result.tsx';
 import { run, start } from './run.ts';
 import { Samples } from './samples.tsx';
@@ -42,10 +42,13 @@ function Playground({ document }: { readonly document: CaptureDocument }) {
     const { value } = run;
     if (value.state === 'failed' && value.error instanceof ValidationError) {
       refusals.value = messagesByField(document.schema, errorInWords(value.error).message);
+      requestAnimationFrame(() => revealProblem(form.current));
     }
   }, [run.value]);
 
+  const isRunning = run.value.state === 'running';
   const submit = () => {
+    if (isRunning) return;
     if (source.value === 'url') url.value = withScheme(url.value);
     const whole = wholeRequest();
     if (whole[source.value] === '') {
@@ -54,10 +57,7 @@ function Playground({ document }: { readonly document: CaptureDocument }) {
       return;
     }
     if (document.validate(whole).size > 0) {
-      form.current
-        ?.querySelectorAll<HTMLDetailsElement>('details:has([aria-invalid="true"])')
-        .forEach((it) => (it.open = true));
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+      revealProblem(form.current);
       return;
     }
     refusals.value = new Map();
@@ -69,6 +69,7 @@ function Playground({ document }: { readonly document: CaptureDocument }) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+      if (globalThis.document.querySelector('dialog[open]') !== null) return;
       event.preventDefault();
       latest.current();
     };
@@ -76,7 +77,6 @@ function Playground({ document }: { readonly document: CaptureDocument }) {
     return () => removeEventListener('keydown', onKey);
   }, []);
 
-  const isRunning = run.value.state === 'running';
   return (
     <div class="playground">
       <form
@@ -109,4 +109,20 @@ function Playground({ document }: { readonly document: CaptureDocument }) {
       </div>
     </div>
   );
+}
+
+/** Takes the focus to a field that is wrong, out of a closed group if need be. */
+function revealProblem(form: HTMLFormElement | null): void {
+  const focus = () => {
+    const field = form?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    field?.focus();
+    return field !== undefined && field !== null;
+  };
+  if (focus()) return;
+  hiddenProblems.value++;
+  // It is there some frames later: effects open the group, and then its fields are made.
+  const wait = (frames: number) => {
+    if (!focus() && frames > 0) requestAnimationFrame(() => wait(frames - 1));
+  };
+  wait(60);
 }

@@ -13,6 +13,9 @@ export const html = signal('');
 /** What the service has said of fields, until they are changed. */
 export const refusals = signal<ReadonlyMap<string, string>>(new Map());
 
+/** Counts the times that a field is wrong which is out of sight, in a closed group or beside what is searched for. */
+export const hiddenProblems = signal(0);
+
 export function setOption(path: Path, value: unknown): void {
   body.value = withValue(body.value, path, value);
   forgetRefusal(pathKey(path));
