@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureState } from '@webcapture/shared/api/capture.ts';
+import type { UsageHistoryView } from '@webcapture/shared/api/usage-history.ts';
 import { expectAccessible, type OpenedDashboard, type OpenOptions, useDashboard } from '../harness/dashboard.ts';
 import { until } from '../harness/until.ts';
 import { useFleet } from '../harness/use.ts';
@@ -288,6 +289,11 @@ describe('keys', () => {
 test('usage shows tokens by day and key, and the same as a table', async () => {
   await fleet().api.captured({ url: `${site}/counted` });
   await fleet().api.refused({ url: 'http://no-such-host.invalid/' });
+  type History = Pick<UsageHistoryView, 'totals' | 'keys'>;
+  await until('the front to have counted both', async () => {
+    const { totals, keys } = await call<History>('GET', '/usage/history?days=1');
+    return totals.completed > 0 && totals.failed > 0 && keys.length > 0;
+  });
   const isThere = async (page: Page) => {
     await page.getByRole('img', { name: 'Tokens by day' }).locator('canvas').waitFor();
   };

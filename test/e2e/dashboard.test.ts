@@ -250,7 +250,8 @@ describe('for everybody', () => {
       for (const isDark of [false, true]) {
         const { page } = await open({ key: fleet().key, adminToken, route: `#/${name}`, isDark });
         await heading(page, name.charAt(0).toUpperCase() + name.slice(1)).waitFor();
-        await page.waitForLoadState('networkidle');
+        // The network is never idle: pages follow events.
+        await expect.poll(() => page.locator('.is-loading').count()).toBe(0);
         if (name === 'playground') {
           await writeHtml(page, '<h1>Hello</h1>');
           await page.keyboard.press('Control+Enter');
