@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdtempDisposable, readFile, symlink, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -112,7 +112,7 @@ describe('the request to copy means the same in every language', () => {
 
 describe('as it is run', () => {
   const received: Record<string, unknown>[] = [];
-  const server = createServer(async (incoming, response) => {
+  const answer = async (incoming: IncomingMessage, response: ServerResponse) => {
     if (incoming.url === '/files/a') return response.end('the file');
     const body = JSON.parse(await text(incoming)) as Record<string, unknown>;
     received.push({ key: incoming.headers.authorization, body });
@@ -121,7 +121,8 @@ describe('as it is run', () => {
     }
     const result = body['background'] === true ? pendingExample : { ...resultExample, fileUrl: `${url}/files/a` };
     return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(success(result)));
-  });
+  };
+  const server = createServer((incoming, response) => void answer(incoming, response));
   let url: string;
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

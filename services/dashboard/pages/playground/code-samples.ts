@@ -129,8 +129,8 @@ function commandLine(
   const output = file === null ? [] : [`-o ${file}`];
   const command = [`webcapture capture ${source}`, ...flags, ...output].join(' \\\n  ');
   const page = html === undefined ? '' : ` <<'${delimiterFor(html)}'\n${html}\n${delimiterFor(html)}`;
-  // No comment: an interactive zsh knows none.
-  return `export WEBCAPTURE_URL=${word(serviceUrl)}\n${command}${page}\n`;
+  // A comment would not do to name the key: an interactive zsh knows none.
+  return `export WEBCAPTURE_API_KEY WEBCAPTURE_URL=${word(serviceUrl)}\n${command}${page}\n`;
 }
 
 /** HTML may be in base64, which on standard input would be a page of just that text. */
