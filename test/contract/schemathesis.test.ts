@@ -11,7 +11,12 @@ import { pythonTool, runLoudly } from './tools.ts';
 
 const adminToken = 'the-admin-token-of-the-contract';
 
-test('a front answers whatever Schemathesis sends as its OpenAPI document says', async () => {
+// A front each: one alone would take the address for one that tries keys, and answer 429 where 401 is expected.
+test.each([
+  ['captures', ['--include-path', '/capture']],
+  ['the operator', ['--include-tag', 'admin']],
+  ['everything else', ['--exclude-path', '/capture', '--exclude-tag', 'admin']],
+])('requests of Schemathesis about %s are answered as the OpenAPI document says', async (_, part) => {
   const bin = await pythonTool('schemathesis==4.32.5');
   await using folder = await mkdtempDisposable(join(tmpdir(), 'schemathesis-'));
   const installed = regions.map((region) => `${region}:1`).join();
@@ -31,8 +36,9 @@ test('a front answers whatever Schemathesis sends as its OpenAPI document says',
     `${stand.url}/openapi.json`,
     '--url',
     stand.url,
-    '--checks',
-    'all',
+    '--exclude-checks',
+    'use_after_free',
+    ...part,
     ...more,
   ];
   expect(await runLoudly(join(bin, 'schemathesis'), args, { cwd: folder.path, env })).toBe(0);
