@@ -181,10 +181,10 @@ async function lock(folder: string): Promise<void> {
   if (await create(path)) return;
   // The lock that is removed must be the one that was read: one process at a time may do so.
   const takeover = `${path}-takeover`;
-  if (!(await create(takeover))) throw await isLocked(folder, takeover);
+  if (!(await create(takeover))) throw await lockedError(folder, takeover);
   try {
     if (isAbandoned(await ownerOf(path))) await unlink(path);
-    if (!(await create(path))) throw await isLocked(folder, path);
+    if (!(await create(path))) throw await lockedError(folder, path);
   } finally {
     await unlink(takeover);
   }
@@ -219,7 +219,7 @@ async function ownerOf(path: string): Promise<Owner | undefined> {
 const isAbandoned = (owner: Owner | undefined) =>
   owner?.host === hostname() && (owner.pid === process.pid || !isRunning(owner.pid));
 
-async function isLocked(folder: string, path: string): Promise<CliError> {
+async function lockedError(folder: string, path: string): Promise<CliError> {
   const owner = await ownerOf(path);
   const who = owner === undefined ? 'Another process' : `Process ${owner.pid} of ${owner.host}`;
   return new CliError('usage', `${who} works on ${folder}. Wait for it; if it is no longer running, remove ${path}.`);
