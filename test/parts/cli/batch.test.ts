@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -207,4 +209,57 @@ describe('a list', () => {
       'https://example.com/one?a=1&b=2',
     );
   });
+
+  test('that is a sitemap asks no other site, whatever it names or redirects to', async () => {
+    const account = await cli.openAccount();
+    const asked: (string | undefined)[] = [];
+    await using inner = await serve((request, response) => {
+      asked.push(request.url);
+      response.end('<urlset><url><loc>https://example.com/inner</loc></url></urlset>');
+    });
+    const index = (...urls: string[]) =>
+      `<sitemapindex>${urls.map((url) => `<sitemap><loc>${url}</loc></sitemap>`).join('')}</sitemapindex>`;
+    await using site = await serve((request, response) => {
+      const { origin, pathname } = new URL(request.url ?? '/', `http://${request.headers.host}`);
+      if (pathname === '/index.xml') response.end(index(`${inner.url}/child`, `${origin}/moved.xml`));
+      else if (pathname === '/moved.xml') response.writeHead(302, { location: '/own.xml' }).end();
+      else if (pathname === '/own.xml') response.end('<urlset><url><loc>https://example.com/own</loc></url></urlset>');
+      else response.writeHead(302, { location: `${inner.url}/redirect` }).end();
+    });
+    const run = (list: string, name: string, input = '') =>
+      account.run(['batch', list, '-o', join(cli.folder, name)], { input });
+
+    const named = await run(`${site.url}/index.xml`, 'site-index');
+    expect({ code: named.code, stdout: named.stdout.toString() }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^1 of 1 captured/) as string,
+    });
+    expect(named.stderr).toContain(`left out the sitemap "${inner.url}/child": only those of ${site.url} are read.`);
+
+    const redirected = await run(`${site.url}/away`, 'site-away');
+    expect(redirected.code).toBe(2);
+    expect(redirected.stderr).toContain(
+      `${site.url}/away redirects to another site, ${inner.url}/redirect. If you trust`,
+    );
+
+    const piped = await run('-', 'site-piped', index(`${site.url}/own.xml`, `${inner.url}/child`));
+    expect({ code: piped.code, stderr: piped.stderr }).toMatchObject({ code: 0 });
+    expect(asked).toEqual([]);
+  });
 });
+
+async function serve(listener: RequestListener): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+}
