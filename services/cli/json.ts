@@ -1,5 +1,15 @@
-/** What programs read. */
-export const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+import { unsafe } from './text.ts';
+
+/** What programs read, on lines or, without `indent`, on one. No text of a page in it acts on a terminal. */
+export const json = (value: unknown, { indent = 2 } = {}): string =>
+  `${JSON.stringify(value, null, indent).replaceAll(unsafe, escapeUnits)}\n`;
+
+/** As JSON may have it in a string: what is parsed stays the same. */
+const escapeUnits = (letter: string): string =>
+  letter
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
 
 /** The value of a JSON text; undefined for text that is none. */
 export function parseJson(text: string): unknown {

@@ -2,7 +2,7 @@
  * Characters that move the cursor, colour, or reorder what is around them: those of control and format, and line separators, but for
  * tabs, line feeds, and the joiners and soft hyphens that scripts and emoji need.
  */
-const unsafe = /(?![\t\n\u00ad\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+export const unsafe = /(?![\t\n\u00ad\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Text of a page or of the service, safe to print: what would act on the terminal is shown as its number. */
 export const plainText = (text: string): string =>
