@@ -1,10 +1,15 @@
+import { dataOfEvents, type EventsOptions, readEvents } from './event-stream.ts';
 import { dataOf, given, itemsOf, type CallOptions, type RawClient } from './requests.ts';
 import type {
   Account,
+  AdminCapture,
+  AdminCapturesQuery,
   ChangeAccount,
   CreateAccount,
   CreateAccountKey,
+  DeadLetter,
   NewApiKey,
+  Overview,
   Page,
   PageQuery,
   RevokedApiKey,
@@ -50,5 +55,30 @@ export class Admin {
   ): Promise<RevokedApiKey> {
     const query = cascade ? ({ cascade: 'true' } as const) : {};
     return dataOf(this.#raw.DELETE('/admin/keys/{id}', { params: { path: { id }, query }, signal }));
+  }
+
+  /** The fleet, region by region. */
+  getOverview({ signal = null }: CallOptions = {}): Promise<Overview> {
+    return dataOf(this.#raw.GET('/admin/overview', { signal }));
+  }
+
+  /** The overview every two seconds, until the service ends the stream. It throws as `events` of the client does. */
+  events(options: EventsOptions = {}): AsyncIterable<Overview> {
+    const open = (signal: AbortSignal) => this.#raw.GET('/admin/events', { signal, parseAs: 'stream' });
+    return dataOfEvents('overview', readEvents(open, options));
+  }
+
+  /** The slowest captures of the last 24 hours, or the latest that failed, of all accounts. */
+  async listCaptures({ signal = null, ...query }: AdminCapturesQuery & CallOptions = {}): Promise<
+    readonly AdminCapture[]
+  > {
+    const { captures } = await dataOf(this.#raw.GET('/admin/captures', { params: { query: given(query) }, signal }));
+    return captures;
+  }
+
+  /** The last 100 jobs that were given up, newest first. */
+  async listDeadLetters({ signal = null }: CallOptions = {}): Promise<readonly DeadLetter[]> {
+    const { deadLetters } = await dataOf(this.#raw.GET('/admin/dead-letters', { signal }));
+    return deadLetters;
   }
 }

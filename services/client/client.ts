@@ -1,5 +1,6 @@
 import { Admin } from './admin.ts';
-import { CaptureFailedError, errorOfResponse, RequestTimeoutError } from './errors.ts';
+import { CaptureFailedError, errorOfResponse, NotFoundError, RequestTimeoutError } from './errors.ts';
+import { dataOfEvents, type EventsOptions, readEvents } from './event-stream.ts';
 import {
   createRawClient,
   dataOf,
@@ -14,11 +15,15 @@ import type {
   ApiKey,
   Capture,
   CapturedFile,
+  CaptureEvent,
+  CaptureHistory,
   CaptureListQuery,
   CaptureOptions,
   CaptureResult,
+  CaptureWebhook,
   ComponentStatus,
   CreateKey,
+  Delivery,
   Device,
   EndedCapture,
   NewApiKey,
@@ -31,7 +36,10 @@ import type {
   RotateWebhookSecret,
   ServiceStatus,
   SigningSecret,
+  StatusHistory,
+  TestEvent,
   Usage,
+  UsageHistory,
   WebhookSecret,
 } from './types.ts';
 
@@ -192,6 +200,45 @@ export class Webcapture {
     return dataOf(this.raw.DELETE('/captures/{uuid}', { params: { path: { uuid } }, signal }));
   }
 
+  /** The refreshes of a capture and the deliveries of its events, newest first, at most 20 of each. */
+  getCaptureHistory(uuid: string, { signal = null }: CallOptions = {}): Promise<CaptureHistory> {
+    return dataOf(this.raw.GET('/captures/{uuid}/history', { params: { path: { uuid } }, signal }));
+  }
+
+  /**
+   * A small WebP of a capture; of a tall picture, its top.
+   *
+   * @param options `width`: at most so many pixels, 32 to 1568; default 320
+   * @returns null when there is none: the capture has no file, or a PDF
+   */
+  async getThumbnail(
+    uuid: string,
+    { width, signal = null }: CallOptions & { readonly width?: number | undefined } = {},
+  ): Promise<Blob | null> {
+    const params = { path: { uuid }, query: given({ width }) };
+    const { data, error, response } = await this.raw.GET('/captures/{uuid}/thumbnail', {
+      params,
+      signal,
+      parseAs: 'blob',
+    });
+    if (data !== undefined) return data;
+    const failure = errorOfResponse(response, error);
+    if (failure instanceof NotFoundError && failure.code === 'NOT_FOUND') return null;
+    throw failure;
+  }
+
+  /**
+   * Follows the captures of the account: one event after each change, until the service ends the stream, as a front does
+   * that shuts down. What happens while nobody follows is not repeated: after another call, read the captures again.
+   *
+   * @throws AuthenticationError or PermissionError, also in the middle of the stream, when the key no longer holds
+   * @throws NetworkError when the stream breaks or is silent for 45 seconds
+   */
+  events(options: EventsOptions = {}): AsyncIterable<CaptureEvent> {
+    const open = (signal: AbortSignal) => this.raw.GET('/events', { signal, parseAs: 'stream' });
+    return dataOfEvents('capture', readEvents(open, options));
+  }
+
   /** All captures of the account, newest first; pages are fetched as needed. `limit` is the size of a page. */
   listCaptures({ signal, ...query }: Omit<CaptureListQuery, 'cursor'> & CallOptions = {}): AsyncIterable<Capture> {
     return itemsOf((cursor) => this.listCapturesPage({ ...query, cursor, signal }));
@@ -207,6 +254,14 @@ export class Webcapture {
     return dataOf(this.raw.GET('/usage', { signal }));
   }
 
+  /** What the account has used on each of the latest days (1 to 90, default 30), today among them, and with each key. */
+  getUsageHistory({
+    signal = null,
+    ...query
+  }: CallOptions & { readonly days?: number | undefined } = {}): Promise<UsageHistory> {
+    return dataOf(this.raw.GET('/usage/history', { params: { query: given(query) }, signal }));
+  }
+
   /** How the service and its components are. An outage is an answer, not an error. */
   async getStatus({ signal = null }: CallOptions = {}): Promise<ServiceStatus> {
     const { data, error, response } = await this.raw.GET('/status', { signal });
@@ -217,6 +272,13 @@ export class Webcapture {
   async getEngineStatus({ signal = null }: CallOptions = {}): Promise<ComponentStatus> {
     const { data, error, response } = await this.raw.GET('/status/engine', { signal });
     return statusOf(data ?? error, response);
+  }
+
+  /** Uptime by days, and incidents, of the last 90 days. */
+  async getStatusHistory({ signal = null }: CallOptions = {}): Promise<StatusHistory> {
+    const { data, error, response } = await this.raw.GET('/status/history.json', { signal });
+    if (data?.components === undefined) throw errorOfResponse(response, error);
+    return data;
   }
 
   /** The devices that a capture can name in `device`. */
@@ -271,6 +333,27 @@ export class Webcapture {
   /** Creates another webhook secret; the earlier ones sign, too, for `graceSeconds` (default one day). */
   rotateWebhookSecret(body: RotateWebhookSecret = {}, { signal = null }: CallOptions = {}): Promise<WebhookSecret> {
     return dataOf(this.raw.POST('/webhooks/secret/rotate', { body, signal }));
+  }
+
+  /** The latest delivery attempts of all webhooks (at most 100, default 50), newest first. */
+  async listWebhookDeliveries({
+    signal = null,
+    ...query
+  }: CallOptions & { readonly limit?: number | undefined } = {}): Promise<readonly Delivery[]> {
+    const { deliveries } = await dataOf(
+      this.raw.GET('/webhooks/deliveries', { params: { query: given(query) }, signal }),
+    );
+    return deliveries;
+  }
+
+  /** Sends the latest event of a capture again. A ConflictError tells that there is none, or that it is under way. */
+  redeliverWebhook(uuid: string, { signal = null }: CallOptions = {}): Promise<CaptureWebhook> {
+    return dataOf(this.raw.POST('/captures/{uuid}/webhook/redeliver', { params: { path: { uuid } }, signal }));
+  }
+
+  /** Sends a signed event `webhook.test` once. Its result is among the deliveries; `id` is the header `webhook-id`. */
+  sendTestEvent(body: TestEvent, { signal = null }: CallOptions = {}): Promise<{ readonly id: string }> {
+    return dataOf(this.raw.POST('/webhooks/test', { body, signal }));
   }
 }
 

@@ -158,16 +158,19 @@ export function errorOfResponse({ status, headers }: Response, body: unknown): W
     captureUuid: headers.get('x-capture-uuid'),
   };
   const failure = failureOf(body);
-  if (failure !== null) {
-    // A later version of the service may have codes that this one does not know.
-    const Class = Object.hasOwn(classes, failure.code) ? classes[failure.code] : WebcaptureError;
-    return new Class(failure.code, failure.message, details);
-  }
+  if (failure !== null) return errorOfCode(failure.code, failure.message, details);
   const message = `The answer, of status ${status}, is not from a webcapture service. Check the url of the client.`;
   if (gatewayStatuses.has(status)) {
     return new ServiceUnavailableError('UNEXPECTED_RESPONSE', message, { ...details, retryable: true });
   }
   return new WebcaptureError('UNEXPECTED_RESPONSE', message, details);
+}
+
+/** An error of the service, of the class that its code belongs to. */
+export function errorOfCode(code: ErrorCode, message: string, details?: ErrorDetails): WebcaptureError {
+  // A later version of the service may have codes that this one does not know.
+  const Class = Object.hasOwn(classes, code) ? classes[code] : WebcaptureError;
+  return new Class(code, message, details);
 }
 
 /** What a proxy in front of the service answers with when it does not reach the service. */

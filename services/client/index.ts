@@ -16,6 +16,7 @@ export {
   ValidationError,
   WebcaptureError,
 } from './errors.ts';
+export type { EventsOptions } from './event-stream.ts';
 export type { paths } from './openapi.ts';
 export type { CallOptions, RawClient } from './requests.ts';
 export type * from './types.ts';

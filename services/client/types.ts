@@ -52,12 +52,26 @@ export interface CapturedFile {
   readonly stream: ReadableStream<Uint8Array>;
 }
 
+/** The refreshes of a capture, and the deliveries of its events. */
+export type CaptureHistory = Data<'/captures/{uuid}/history', 'get'>;
+/** A change of a capture: what it is now. */
+export interface CaptureEvent {
+  readonly uuid: string;
+  readonly status: CaptureStatus;
+  /** State of its latest refresh; null when there was none. */
+  readonly refresh: NonNullable<CaptureResult['refresh']>['state'] | null;
+}
+
 /** Tokens used and limits of an account. */
 export type Usage = Data<'/usage', 'get'>;
+/** What an account has used, by days and by keys. */
+export type UsageHistory = Data<'/usage/history', 'get'>;
 /** Status of the service and its components. */
 export type ServiceStatus = Answer<'/status', 'get'>;
 /** Status of one component. */
 export type ComponentStatus = Answer<'/status/engine', 'get'>;
+/** Uptime and incidents of the components. */
+export type StatusHistory = Answer<'/status/history.json', 'get'>;
 /** A device that `device` of a capture can name. */
 export type Device = Data<'/devices', 'get'>['devices'][number];
 
@@ -77,6 +91,12 @@ export type RotateSigningSecret = Body<'/keys/{id}/signing-secret', 'post'>;
 export type WebhookSecret = Data<'/webhooks/secret', 'get'>;
 export type RotateWebhookSecret = Body<'/webhooks/secret/rotate', 'post'>;
 
+/** One attempt to deliver an event to a webhook. */
+export type Delivery = Data<'/webhooks/deliveries', 'get'>['deliveries'][number];
+/** How the latest event of a capture stands. */
+export type CaptureWebhook = Data<'/captures/{uuid}/webhook/redeliver', 'post'>;
+export type TestEvent = Body<'/webhooks/test', 'post'>;
+
 /** What a webhook receives: what happened to a capture, and how the capture stands. */
 export type WebhookEvent = Json<webhooks['capture']['post']['requestBody']>;
 
@@ -85,3 +105,15 @@ export type Account = Data<'/admin/accounts', 'get'>['items'][number];
 export type CreateAccount = Body<'/admin/accounts', 'post'>;
 export type ChangeAccount = Body<'/admin/accounts/{id}', 'patch'>;
 export type CreateAccountKey = Body<'/admin/keys', 'post'>;
+
+/** The fleet at a moment. */
+export type Overview = Data<'/admin/overview', 'get'>;
+/** A capture that failed or was slow, as the operator sees it. */
+export type AdminCapture = Data<'/admin/captures', 'get'>['captures'][number];
+/** Which captures the operator's list has, and how many at most (default 20). */
+export interface AdminCapturesQuery {
+  readonly sort?: 'slowest' | 'failed' | undefined;
+  readonly limit?: number | undefined;
+}
+/** A job that was given up. */
+export type DeadLetter = Data<'/admin/dead-letters', 'get'>['deadLetters'][number];

@@ -1,4 +1,4 @@
-import type { Capture, CaptureResult } from '@webcapture/client';
+import type { Capture, CaptureHistory, CaptureResult } from '@webcapture/client';
 import { useEffect, useState } from 'preact/hooks';
 import { errorInWords } from '../shell/errors.ts';
 import { formatBytes, formatDuration } from '../shell/format.ts';
@@ -12,8 +12,6 @@ import { Badge, Bar } from '../widgets/figures.tsx';
 import { Findings } from '../widgets/findings.tsx';
 import { Empty, Loaded, Loading } from '../widgets/states.tsx';
 import { toast } from '../widgets/toast.tsx';
-import type { CaptureHistory } from '@webcapture/shared/api/capture-history.ts';
-import { getCaptureHistory } from '../shell/endpoints.ts';
 import './captures/captures.css';
 import { BlobImage } from './captures/blob-image.tsx';
 import { Comparison } from './captures/comparison.tsx';
@@ -37,13 +35,13 @@ export function CapturePage({ uuid }: { readonly uuid: string }) {
   const capture = useQuery(async (signal) => client().getCapture(uuid, { signal }), [uuid], {
     everyMs: isPolling ? pollMs : undefined,
   });
-  const history = useQuery((signal) => getCaptureHistory(uuid, signal), [uuid]);
+  const history = useQuery((signal) => client().getCaptureHistory(uuid, { signal }), [uuid]);
   const reload = () => {
     capture.reload();
     history.reload();
   };
-  const state = useEvents('key', (_, data) => {
-    if ((data as { uuid: string }).uuid === uuid) reload();
+  const state = useEvents('key', (event) => {
+    if (event.uuid === uuid) reload();
   });
   const isLive = state.kind === 'live';
   const isUnderWay = capture.data !== undefined && isPending(capture.data);

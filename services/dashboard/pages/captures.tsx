@@ -9,7 +9,7 @@ import { client, sessions } from '../shell/session.ts';
 import { Empty, ErrorState, Loading } from '../widgets/states.tsx';
 import './captures/captures.css';
 import { matches } from './captures/capture-list.ts';
-import { type CaptureEvent, CaptureStore } from './captures/capture-store.ts';
+import { CaptureStore } from './captures/capture-store.ts';
 import { StatusBadge } from './captures/status-badge.tsx';
 import { Thumbnail } from './captures/thumbnail.tsx';
 import { VirtualList } from './captures/virtual-list.tsx';
@@ -53,9 +53,7 @@ function storeFor(status: CaptureStatus | undefined): { store: CaptureStore; scr
 export function CapturesPage() {
   const [status, setStatus] = useState(() => statuses.find((each) => each === routeQuery.peek().get('status')));
   const [search, setSearch] = useState(() => routeQuery.peek().get('search') ?? '');
-  const state = useEvents('key', (event, data) => {
-    if (event === 'capture') storeFor(status).store.noteEvent(data as CaptureEvent);
-  });
+  const state = useEvents('key', (event) => storeFor(status).store.noteEvent(event));
   useEffect(() => {
     const query = new URLSearchParams({ ...(status && { status }), ...(search && { search }) }).toString();
     // No entry in the history for each letter that is typed.

@@ -1,13 +1,13 @@
+import type { Delivery } from '@webcapture/client';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { errorInWords } from '../shell/errors.ts';
 import { formatDuration } from '../shell/format.ts';
 import { linkTo } from '../shell/routes.ts';
+import { client } from '../shell/session.ts';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
 import { Badge, type Tone } from '../widgets/figures.tsx';
 import { toast } from '../widgets/toast.tsx';
-import type { Delivery } from '@webcapture/shared/api/delivery.ts';
-import { redeliver } from '../shell/endpoints.ts';
 import { ForeignText } from '../widgets/foreign-text.tsx';
 import { Ago } from '../widgets/time.tsx';
 
@@ -83,7 +83,7 @@ export function Redeliver({
   const send = async () => {
     setBusy(true);
     try {
-      await redeliver(uuid);
+      await client().redeliverWebhook(uuid);
       toast('The latest event of the capture is being sent again.');
       onDone();
     } catch (error) {

@@ -1,10 +1,10 @@
+import type { AdminCapture, AdminCapturesQuery, DeadLetter, Overview } from '@webcapture/client';
 import { useState } from 'preact/hooks';
-import type { AdminCapture, AdminCapturesQuery, DeadLetter, Overview } from '@webcapture/shared/api/admin.ts';
-import { getAdminCaptures, getDeadLetters, getOverview } from '../shell/endpoints.ts';
 import { useEvents } from '../shell/events.ts';
 import { formatDuration } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
+import { client } from '../shell/session.ts';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
 import { ForeignText } from '../widgets/foreign-text.tsx';
 import { LiveMark } from '../widgets/live-mark.tsx';
@@ -21,11 +21,11 @@ const pollMs = 10_000;
 /** The service for its operator: fleet, accounts, and what went wrong. */
 export function OperatorPage() {
   const [latest, setLatest] = useState<Overview>();
-  const state = useEvents('admin', (event, data) => {
-    if (event === 'overview') setLatest(data as Overview);
-  });
+  const state = useEvents('admin', setLatest);
   const isLive = state.kind === 'live';
-  const polled = useQuery(getOverview, [isLive], { everyMs: isLive ? undefined : pollMs });
+  const polled = useQuery((signal) => client('admin').admin.getOverview({ signal }), [isLive], {
+    everyMs: isLive ? undefined : pollMs,
+  });
   const overview = [latest, polled.data].reduce((a, b) =>
     a === undefined || (b !== undefined && b.at > a.at) ? b : a,
   );
@@ -65,11 +65,13 @@ function Captures({
   title,
   empty,
 }: {
-  readonly sort: AdminCapturesQuery['sort'];
+  readonly sort: NonNullable<AdminCapturesQuery['sort']>;
   readonly title: string;
   readonly empty: string;
 }) {
-  const captures = useQuery((signal) => getAdminCaptures(sort, signal), [sort], { everyMs: refreshMs });
+  const captures = useQuery((signal) => client('admin').admin.listCaptures({ sort, limit: 20, signal }), [sort], {
+    everyMs: refreshMs,
+  });
   return (
     <section class="card" aria-labelledby={sort}>
       <div class="card-head">
@@ -80,7 +82,7 @@ function Captures({
           <DataTable
             caption={title}
             columns={sort === 'failed' ? failedColumns : slowestColumns}
-            rows={data.captures}
+            rows={data}
             rowKey={({ uuid, endedAt }) => `${uuid} ${endedAt}`}
             pageSize={10}
             empty={<p class="card-body muted">{empty}</p>}
@@ -135,14 +137,16 @@ const failedColumns: readonly Column<AdminCapture>[] = [
 ];
 
 function DeadLetters() {
-  const letters = useQuery(getDeadLetters, [], { everyMs: refreshMs });
+  const letters = useQuery((signal) => client('admin').admin.listDeadLetters({ signal }), [], {
+    everyMs: refreshMs,
+  });
   return (
     <section class="card" aria-labelledby="dead-letters">
       <div class="card-head">
         <h2 id="dead-letters">Dead letters</h2>
       </div>
       <Loaded query={letters}>
-        {({ deadLetters }) => (
+        {(deadLetters) => (
           <DataTable
             caption="Dead letters"
             columns={letterColumns}

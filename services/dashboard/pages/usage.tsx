@@ -1,8 +1,6 @@
-import type { Usage } from '@webcapture/client';
+import type { Usage, UsageHistory } from '@webcapture/client';
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { UsageHistoryView } from '@webcapture/shared/api/usage-history.ts';
-import { getUsageHistory } from '../shell/endpoints.ts';
 import { formatDuration, formatNumber } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
@@ -23,7 +21,7 @@ const periods = [7, 30, 90] as const;
 export function UsagePage() {
   const [days, setDays] = useState<(typeof periods)[number]>(30);
   const usage = useQuery((signal) => client().getUsage({ signal }), [], { everyMs: refreshMs });
-  const history = useQuery((signal) => getUsageHistory(days, signal), [days], { everyMs: refreshMs });
+  const history = useQuery((signal) => client().getUsageHistory({ days, signal }), [days], { everyMs: refreshMs });
   return (
     <Page title="Usage">
       <Loaded query={usage} label="Loading usage…">
@@ -94,7 +92,7 @@ function Quota({ usage }: { readonly usage: Usage }) {
   );
 }
 
-function History({ history: { days, keys, totals } }: { readonly history: UsageHistoryView }) {
+function History({ history: { days, keys, totals } }: { readonly history: UsageHistory }) {
   const dates = useMemo(() => days.map(({ date }) => Date.parse(`${date}T00:00:00Z`) / 1000), [days]);
   const tokens = useMemo<Series[]>(
     () => [{ label: 'Tokens', values: days.map((day) => day.tokens), color: 0 }],
@@ -185,7 +183,7 @@ function ChartCard({ title, children }: { readonly title: string; readonly child
   );
 }
 
-type UsageDay = UsageHistoryView['days'][number];
+type UsageDay = UsageHistory['days'][number];
 type Counts = Pick<UsageDay, 'tokens' | 'completed' | 'failed' | 'cached'>;
 
 const count = (key: keyof Counts, title: string): Column<Counts> => ({
@@ -221,7 +219,7 @@ const dayColumns: readonly Column<UsageDay>[] = [
   },
 ];
 
-const keyColumns: readonly Column<UsageHistoryView['keys'][number]>[] = [
+const keyColumns: readonly Column<UsageHistory['keys'][number]>[] = [
   { key: 'name', title: 'Key', sortBy: ({ name }) => name, render: ({ name }) => <ForeignText text={name} max={80} /> },
   ...counts,
 ];

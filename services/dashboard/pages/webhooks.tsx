@@ -1,6 +1,5 @@
 import { PermissionError, type WebhookSecret } from '@webcapture/client';
 import { useState } from 'preact/hooks';
-import { getDeliveries, sendTestEvent } from '../shell/endpoints.ts';
 import { errorInWords } from '../shell/errors.ts';
 import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
@@ -16,7 +15,9 @@ const refreshMs = 5000;
 
 /** Events to webhooks: what they are signed with, how they fared, and a test. */
 export function WebhooksPage() {
-  const deliveries = useQuery(getDeliveries, [], { everyMs: refreshMs });
+  const deliveries = useQuery((signal) => client().listWebhookDeliveries({ limit: 100, signal }), [], {
+    everyMs: refreshMs,
+  });
   return (
     <Page
       title="Webhooks"
@@ -31,7 +32,7 @@ export function WebhooksPage() {
         <Loaded query={deliveries} label="Loading deliveries…">
           {(data) => (
             <Deliveries
-              deliveries={data.deliveries}
+              deliveries={data}
               hasCapture
               onRedeliver={deliveries.reload}
               empty={<p class="card-body muted">Nothing has been delivered yet.</p>}
@@ -128,7 +129,7 @@ function TestCard({ onSent }: { readonly onSent: () => void }) {
   const send = async (url: string) => {
     setBusy(true);
     try {
-      await sendTestEvent(url);
+      await client().sendTestEvent({ url });
       toast('The test event is on its way. Its result appears among the deliveries.');
     } catch (error) {
       toast(errorInWords(error).message, 'error');

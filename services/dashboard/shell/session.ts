@@ -53,7 +53,8 @@ function clientOf(kind: Kind, secret: string): Webcapture {
     apiKey: secret,
     maxRetries: 0,
     fetch: async (url, init) => {
-      const response = await fetch(url, init);
+      // A refresh replaces pictures under their addresses: the browser asks whether those that it has are the current ones.
+      const response = await fetch(url, { ...init, cache: 'no-cache' });
       if (response.status === 401 && secrets[kind].peek() === secret) {
         signOut(kind, await reasonOf(response.clone()));
       }

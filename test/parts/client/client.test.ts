@@ -1,7 +1,11 @@
+import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   AuthenticationError,
   type Capture,
+  type CaptureEvent,
+  ConflictError,
+  PermissionError,
   ValidationError,
   verifyWebhook,
   Webcapture,
@@ -9,17 +13,19 @@ import {
 } from '@webcapture/client';
 import { type SignedEvent, signEvent } from '../../../services/controller/jobs/webhooks/event.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
+import { adminToken, openAccount } from '../front/accounts.ts';
 import { presetKey, startStand, type Stand } from '../front/stand.ts';
 
 let stand: Stand;
 let client: Webcapture;
 beforeAll(async () => {
-  stand = await startStand();
+  stand = await startStand({ WEBCAPTURE_ADMIN_TOKEN: adminToken });
   client = new Webcapture({ url: `${stand.url}/`, apiKey: presetKey });
 });
 afterAll(() => stand[Symbol.asyncDispose]());
 
 const page = { url: 'https://example.com/' };
+const unknownUuid = '00000000-0000-4000-8000-000000000000';
 
 test('a capture is its data, or its file', async () => {
   const result = await client.capture({ ...page, format: 'jpeg' });
@@ -55,6 +61,65 @@ test('lists are iterated over page by page', async () => {
   const listed = [];
   for await (const { uuid } of other.listCaptures({ limit: 2 })) listed.push(uuid);
   expect(listed).toEqual(made);
+});
+
+test('a thumbnail is a picture, or null where there is none', async () => {
+  const pdf = await client.capture({ ...page, format: 'pdf' });
+  expect(await client.getThumbnail(pdf.uuid)).toBeNull();
+  const size = { width: 100, height: 50 };
+  const picture = await sharp({ create: { ...size, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  stand.renderer.fileOf = () => picture;
+  stand.renderer.changeUpload = (upload) => ({ ...upload, ...size });
+  const { uuid } = await client.capture(page);
+  expect(await client.getThumbnail(uuid, { width: 64 })).toMatchObject({ type: 'image/webp' });
+  await expect(client.getThumbnail(unknownUuid)).rejects.toMatchObject({ code: 'CAPTURE_NOT_FOUND' });
+});
+
+test('what has been used, refreshed and delivered is told', async () => {
+  const { uuid } = await client.capture(page);
+  expect(await client.getCaptureHistory(uuid)).toEqual({ refreshes: [], deliveries: [] });
+  const { days } = await client.getUsageHistory({ days: 7 });
+  expect(days).toHaveLength(7);
+  expect(await client.listWebhookDeliveries({ limit: 1 })).toEqual([]);
+  await expect(client.redeliverWebhook(uuid)).rejects.toBeInstanceOf(ConflictError);
+  await expect(client.sendTestEvent({ url: 'nowhere' })).rejects.toBeInstanceOf(ValidationError);
+  expect(await client.sendTestEvent({ url: 'https://example.com/hook' })).toMatchObject({ id: expect.any(String) });
+  expect(await client.getStatusHistory()).toMatchObject({ components: expect.any(Array), incidents: [] });
+});
+
+test('events are iterated over until the key no longer holds', async () => {
+  const { account, first } = await openAccount(stand.url);
+  const own = new Webcapture({ url: stand.url, apiKey: first.key });
+  const operator = new Webcapture({ url: stand.url, apiKey: adminToken });
+  const seen: CaptureEvent[] = [];
+  let begun: Promise<unknown> | undefined;
+  const following = (async () => {
+    for await (const event of own.events({ onOpen: () => (begun = own.capture(page)) })) {
+      seen.push(event);
+      if (event.status === 'completed') await operator.admin.changeAccount(account.id, { suspended: true });
+    }
+  })();
+  await expect(following).rejects.toMatchObject({ name: 'PermissionError', code: 'FORBIDDEN' });
+  expect(seen.at(-1)).toEqual({ uuid: (await (begun as Promise<Capture>)).uuid, status: 'completed', refresh: null });
+  await expect(own.events()[Symbol.asyncIterator]().next()).rejects.toBeInstanceOf(PermissionError);
+});
+
+test('the operator sees the fleet, once and as it changes, and what went wrong', async () => {
+  const { admin } = new Webcapture({ url: stand.url, apiKey: adminToken });
+  const { regions } = await admin.getOverview();
+  expect(regions.length).toBeGreaterThan(0);
+  const stop = new AbortController();
+  const following = (async () => {
+    for await (const overview of admin.events({ signal: stop.signal })) {
+      expect(overview.regions.map(({ region }) => region)).toEqual(regions.map(({ region }) => region));
+      stop.abort(new Error('enough'));
+    }
+  })();
+  await expect(following).rejects.toThrow('enough');
+  expect(await admin.listCaptures({ sort: 'failed', limit: 5 })).toEqual([]);
+  expect(await admin.listDeadLetters()).toEqual([]);
 });
 
 describe('what the controller signs', () => {

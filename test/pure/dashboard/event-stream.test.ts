@@ -1,29 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import {
-  EventParser,
-  followEvents,
-  type ServerEvent,
-  type StreamState,
-} from '../../../services/dashboard/shell/event-stream.ts';
-
-describe('the format', () => {
-  const text =
-    ': hello\r\n\r\nevent: capture\r\ndata: {"a":\ndata:1}\n\nid: 7\ndata: two\r\rdata\n\nevent: none\n\ndata: cut';
-  const events = [
-    { event: 'capture', data: '{"a":\n1}' },
-    { event: 'message', data: 'two' },
-    { event: 'message', data: '' },
-  ];
-
-  test('is read at once', () => {
-    expect(new EventParser().push(text)).toEqual(events);
-  });
-
-  test('is read character by character', () => {
-    const parser = new EventParser();
-    expect(Array.from(text).flatMap((character) => parser.push(character))).toEqual(events);
-  });
-});
+import { type ErrorCode, type EventsOptions, WebcaptureError } from '@webcapture/client';
+import { readEvents, type ServerEvent } from '../../../services/client/event-stream.ts';
+import { followEvents, type StreamState } from '../../../services/dashboard/shell/event-stream.ts';
 
 /** A stream of these pieces that then closes, fails, or stays open and silent. */
 function streamOf(pieces: readonly string[], end: 'close' | 'fail' | 'silence', signal?: AbortSignal) {
@@ -40,8 +18,19 @@ function streamOf(pieces: readonly string[], end: 'close' | 'fail' | 'silence', 
   });
 }
 
-const refusal = (code: string, retryAfterMs?: number) => (): never => {
-  throw Object.assign(new Error('No.'), { code, retryAfterMs });
+const refusal = (code: ErrorCode | 'UNEXPECTED_RESPONSE', retryAfterMs?: number) => (): never => {
+  throw new WebcaptureError(code, 'No.', { retryAfterMs: retryAfterMs ?? null });
+};
+
+type Connect = (signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>;
+
+/** As the client reads what `connect` opens. */
+const readerOf = (connect: Connect, silenceMs?: number) => (options: EventsOptions) => {
+  const open = async (signal: AbortSignal) => {
+    const response = new Response(await connect(signal), { headers: { 'content-type': 'text/event-stream' } });
+    return { data: response.body, response };
+  };
+  return readEvents(open, { ...options, silenceMs });
 };
 
 /** Follows a server that answers in turn, until the answers are used up or the stream ends. */
@@ -52,12 +41,12 @@ async function follow(answers: readonly ((signal: AbortSignal) => ReadableStream
   const failures: number[] = [];
   let next = 0;
   await followEvents({
-    connect: async (signal) => {
+    open: readerOf(async (signal) => {
       const answer = answers[next++];
       if (answer !== undefined) return answer(signal);
       ending.abort();
       throw new TypeError('fetch failed');
-    },
+    }, silenceMs),
     onEvent: (event) => events.push(event),
     onState: (state) => states.push(state),
     signal: ending.signal,
@@ -65,7 +54,6 @@ async function follow(answers: readonly ((signal: AbortSignal) => ReadableStream
       failures.push(count);
       return 0;
     },
-    ...(silenceMs === undefined ? {} : { silenceMs }),
   });
   return { events: events.map(({ data }) => data), states, kinds: states.map(({ kind }) => kind), failures };
 }
@@ -126,10 +114,10 @@ describe('a stream', () => {
     const ending = new AbortController();
     let isClosed = false;
     const following = followEvents({
-      connect: async (signal) => {
+      open: readerOf(async (signal) => {
         signal.addEventListener('abort', () => (isClosed = true));
         return streamOf(['data: 1\n\n'], 'silence', signal);
-      },
+      }),
       onEvent: () => ending.abort(),
       onState: () => {},
       signal: ending.signal,

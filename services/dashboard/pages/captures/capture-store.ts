@@ -1,16 +1,11 @@
 import { signal } from '@preact/signals';
-import type { Capture, CaptureStatus } from '@webcapture/client';
+import type { Capture, CaptureEvent, CaptureStatus } from '@webcapture/client';
 import { isTemporary } from '../../shell/errors.ts';
 import { type CaptureList, type CapturePage, emptyList, withChanged, withNewest, withOlder } from './capture-list.ts';
 
 export interface CaptureSource {
   readonly page: (cursor: string | undefined) => Promise<CapturePage>;
   readonly one: (uuid: string) => Promise<Capture>;
-}
-
-export interface CaptureEvent {
-  readonly uuid: string;
-  readonly status: CaptureStatus;
 }
 
 /** Changes that come within this time are read together. */

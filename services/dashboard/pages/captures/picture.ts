@@ -2,8 +2,7 @@ import type { CaptureResult } from '@webcapture/client';
 import { effect } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { isTemporary } from '../../shell/errors.ts';
-import { sessions } from '../../shell/session.ts';
-import { getThumbnail } from '../../shell/endpoints.ts';
+import { client, sessions } from '../../shell/session.ts';
 
 /** The picture of a capture as it was at one time. */
 export interface Picture {
@@ -82,6 +81,6 @@ async function loadPicture({ uuid, fileUrl, metadata }: CaptureResult, signal: A
     const response = await fetch(fileUrl, { cache: 'no-cache', signal }).catch(() => null);
     if (response?.ok === true) return { version, blob: await response.blob(), isFile: true };
   }
-  const blob = await getThumbnail(uuid, previewWidth, signal);
+  const blob = await client().getThumbnail(uuid, { width: previewWidth, signal });
   return blob === null ? null : { version, blob, isFile: false };
 }

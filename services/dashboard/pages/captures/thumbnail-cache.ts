@@ -1,3 +1,5 @@
+import { WebcaptureError } from '@webcapture/client';
+
 /** Loads a picture; null when there is none and never will be. */
 type LoadPicture = (uuid: string, signal: AbortSignal) => Promise<Blob | null>;
 
@@ -7,7 +9,7 @@ export interface ThumbnailCacheOptions {
   readonly concurrency?: number;
   /** Pictures that are kept beside those on the screen. */
   readonly maxIdle?: number;
-  /** Milliseconds until what failed and is still shown is loaded again. */
+  /** Milliseconds until what failed and is still shown is loaded again, where the service names no time. */
   readonly retryMs?: number;
   readonly urls?: Pick<typeof URL, 'createObjectURL' | 'revokeObjectURL'>;
 }
@@ -99,14 +101,15 @@ export class ThumbnailCache {
       if (signal.aborted) return;
       entry.url = picture === null ? null : this.#options.urls.createObjectURL(picture);
       for (const listener of entry.listeners) listener(entry.url);
-    } catch {
+    } catch (error) {
       if (signal.aborted) return;
       for (const listener of entry.listeners) listener(null);
+      const waitMs = (error instanceof WebcaptureError && error.retryAfterMs) || this.#options.retryMs;
       setTimeout(() => {
         if (this.#entries.get(key) !== entry) return;
         this.#waiting.push(key);
         this.#start();
-      }, this.#options.retryMs);
+      }, waitMs);
     } finally {
       entry.loading = undefined;
       this.#running--;

@@ -1,11 +1,12 @@
 import type { Capture } from '@webcapture/client';
 import { effect } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import { sessions } from '../../shell/session.ts';
-import { getThumbnail } from '../../shell/endpoints.ts';
+import { client, sessions } from '../../shell/session.ts';
 import { ThumbnailCache } from './thumbnail-cache.ts';
 
-const thumbnails = new ThumbnailCache({ load: (uuid, signal) => getThumbnail(uuid, 320, signal) });
+const thumbnails = new ThumbnailCache({
+  load: async (uuid, signal) => client().getThumbnail(uuid, { signal }),
+});
 
 // Nothing of one account is kept for whoever signs in next.
 effect(() => {

@@ -1,0 +1,120 @@
+import { errorOfCode, errorOfResponse, NetworkError, WebcaptureError, type ErrorCode } from './errors.ts';
+import type { CallOptions, RawAnswer } from './requests.ts';
+
+/** How to follow a stream of events. */
+export interface EventsOptions extends CallOptions {
+  /** Is called when the stream has begun: what is read from then on, and the events, leave out nothing. */
+  readonly onOpen?: (() => void) | undefined;
+}
+
+/** An event as it was sent. */
+export interface ServerEvent {
+  /** `message` where the server named none. */
+  readonly event: string;
+  readonly data: string;
+}
+
+/** The service sends a comment every 15 seconds: a stream without a byte for so long is dead. */
+const defaultSilenceMs = 45_000;
+
+/** The data of those events of a stream that have a name. Later versions of the service may send others, too. */
+export async function* dataOfEvents<T>(name: string, events: AsyncIterable<ServerEvent>): AsyncGenerator<T, void> {
+  for await (const { event, data } of events) if (event === name) yield JSON.parse(data) as T;
+}
+
+/**
+ * Reads server-sent events by fetch, since EventSource cannot send the Authorization header. It ends when the server
+ * ends the stream.
+ *
+ * @param open sends the request
+ * @throws what an event `error` tells of as a WebcaptureError; NetworkError when the stream is cut or falls silent; the
+ *   reason of the signal
+ */
+export async function* readEvents(
+  open: (signal: AbortSignal) => Promise<RawAnswer<ReadableStream<Uint8Array> | null>>,
+  { signal, onOpen, silenceMs = defaultSilenceMs }: EventsOptions & { readonly silenceMs?: number | undefined } = {},
+): AsyncGenerator<ServerEvent, void> {
+  const silence = new AbortController();
+  const stop = signal ? AbortSignal.any([signal, silence.signal]) : silence.signal;
+  // What the caller does between two events is not silence.
+  const awaited = async <R>(next: Promise<R>): Promise<R> => {
+    const timer = setTimeout(() => silence.abort(), silenceMs);
+    try {
+      return await next;
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof WebcaptureError) throw error;
+      const message = silence.signal.aborted
+        ? `Nothing came from the event stream within ${silenceMs} ms.`
+        : 'The connection of the event stream broke.';
+      throw new NetworkError('NETWORK_ERROR', message, { cause: error });
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+  const { data: stream, error, response } = await awaited(open(stop));
+  const isEvents = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  if (!stream || !isEvents) throw errorOfResponse(response, error);
+  onOpen?.();
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  const parser = new EventParser();
+  try {
+    for (;;) {
+      const { done, value } = await awaited(reader.read());
+      if (done) return;
+      for (const event of parser.push(decoder.decode(value, { stream: true }))) {
+        if (event.event === 'error') throw errorOfEvent(event);
+        yield event;
+      }
+    }
+  } finally {
+    // A stream that has failed cannot be cancelled.
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+function errorOfEvent({ data }: ServerEvent): WebcaptureError {
+  const { code, message } = JSON.parse(data) as { code: ErrorCode; message: string };
+  return errorOfCode(code, message);
+}
+
+/** The format of text/event-stream (WHATWG HTML, 9.2.6), fed in pieces of any size. */
+export class EventParser {
+  #rest = '';
+  #event = '';
+  #data: string[] = [];
+
+  /** The events that the text so far completes. */
+  push(text: string): ServerEvent[] {
+    this.#rest += text;
+    const events: ServerEvent[] = [];
+    for (;;) {
+      const end = this.#rest.search(/[\r\n]/);
+      // A CR at the very end may be the first half of a CRLF.
+      if (end === -1 || (this.#rest[end] === '\r' && end === this.#rest.length - 1)) return events;
+      const line = this.#rest.slice(0, end);
+      this.#rest = this.#rest.slice(end + (this.#rest.startsWith('\r\n', end) ? 2 : 1));
+      const event = this.#take(line);
+      if (event !== null) events.push(event);
+    }
+  }
+
+  #take(line: string): ServerEvent | null {
+    if (line === '') return this.#dispatch();
+    const colon = line.indexOf(':');
+    const field = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '');
+    if (field === 'event') this.#event = value;
+    if (field === 'data') this.#data.push(value);
+    return null;
+  }
+
+  #dispatch(): ServerEvent | null {
+    const event = this.#data.length === 0 ? null : { event: this.#event || 'message', data: this.#data.join('\n') };
+    this.#event = '';
+    this.#data = [];
+    return event;
+  }
+}
