@@ -1,8 +1,7 @@
 import type { CaptureResult } from '@webcapture/client';
-import { effect } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { isTemporary } from '../../shell/errors.ts';
-import { client, sessions } from '../../shell/session.ts';
+import { client, onKeyChange } from '../../shell/session.ts';
 
 /** The picture of a capture as it was at one time. */
 export interface Picture {
@@ -31,9 +30,7 @@ const maxKept = 4;
 
 const kept = new Map<string, { current: Picture; before: Picture | undefined }>();
 
-effect(() => {
-  if (sessions.key.value === undefined) kept.clear();
-});
+onKeyChange(() => kept.clear());
 
 /** Loads the picture of a capture, and keeps the one that it replaces: the service does not. */
 export function usePictures(capture: CaptureResult | undefined): Pictures {
