@@ -278,7 +278,8 @@ async function download(fileUrl: string, name: string): Promise<void> {
     link.href = URL.createObjectURL(blob);
     link.download = name;
     link.click();
-    URL.revokeObjectURL(link.href);
+    // A browser that asks where to save it reads it only then.
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
   } catch (error) {
     toast(`The file could not be downloaded here: ${errorInWords(error).message} Open it instead.`, 'error');
   }
