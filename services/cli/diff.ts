@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import jpeg from 'jpeg-js';
-import pixelmatch from 'pixelmatch';
 import { PNG } from 'pngjs';
+import { comparePictures, type Pixels } from '@webcapture/shared/files/picture-difference.ts';
 import type { Context } from './context.ts';
 import { CliError } from './errors.ts';
 import { checkWritable, readUserFile, writeAtomically } from './files.ts';
@@ -16,18 +16,11 @@ interface DiffFlags {
   readonly json?: boolean;
 }
 
-/** Pixels with four bytes each: red, green, blue, opacity. */
-interface Picture {
-  readonly width: number;
-  readonly height: number;
-  readonly data: Uint8Array;
-}
-
 /** More would take several gigabytes of memory to compare. */
 const maxPixels = 300_000_000;
 
-/** Where only one of the pictures is. */
-const outsideColor = [255, 0, 255, 255];
+const changedColor = [255, 0, 0] as const;
+const outsideColor = [255, 0, 255] as const;
 
 const help = `
 Pixels that differ only by anti-aliasing count as equal. Where one picture is larger than the other, what is beyond counts as
@@ -73,21 +66,23 @@ async function diff({ terminal, setExit }: Context, names: readonly [string, str
     decode(name === '-' ? await readAll(terminal.stdin) : await readUserFile(name), name);
   const a = await read(names[0]);
   const b = await read(names[1]);
-  const { differentPixels, totalPixels, picture } = comparePictures(a, b, flags.threshold);
-  if (flags.output !== undefined) await writeAtomically(flags.output, encode(picture));
+  const { threshold, maxDiff, output } = flags;
+  const difference = comparePictures(a, b, { threshold, changedColor, outsideColor });
+  if (output !== undefined) await writeAtomically(output, encode(difference.picture));
 
-  const differs = differentPixels / totalPixels > flags.maxDiff;
+  const { changedPixels: differentPixels, changedShare } = difference;
+  const totalPixels = difference.picture.width * difference.picture.height;
+  const differs = changedShare > maxDiff;
   const sizes = { a: { width: a.width, height: a.height }, b: { width: b.width, height: b.height } };
   if (flags.json === true) {
-    const numbers = { differentPixels, totalPixels, share: differentPixels / totalPixels, maxDiff: flags.maxDiff };
+    const numbers = { differentPixels, totalPixels, share: changedShare, maxDiff };
     terminal.stdout.write(json({ differs, ...numbers, ...sizes }));
   } else {
     if (a.width !== b.width || a.height !== b.height) {
       terminal.stdout.write(`The sizes differ: ${a.width} × ${a.height} and ${b.width} × ${b.height} pixels.\n`);
     }
-    const verdict =
-      differentPixels === 0 ? 'The pictures are equal' : `${percentOf(differentPixels / totalPixels)} differ`;
-    const allowed = flags.maxDiff === 0 ? '' : `; ${percentOf(flags.maxDiff)} may`;
+    const verdict = differentPixels === 0 ? 'The pictures are equal' : `${percentOf(changedShare)} differ`;
+    const allowed = maxDiff === 0 ? '' : `; ${percentOf(maxDiff)} may`;
     terminal.stdout.write(`${verdict}: ${differentPixels} of ${totalPixels} pixels${allowed}.\n`);
   }
   if (differs) setExit('negative');
@@ -96,54 +91,9 @@ async function diff({ terminal, setExit }: Context, names: readonly [string, str
 /** With as many digits as tell it from nothing. */
 const percentOf = (value: number) => `${Number((100 * value).toPrecision(3))}%`;
 
-interface Comparison {
-  readonly differentPixels: number;
-  /** Of the larger width and the larger height. */
-  readonly totalPixels: number;
-  readonly picture: Picture;
-}
-
-/** @param threshold how far colours may be apart, 0 to 1 */
-function comparePictures(a: Picture, b: Picture, threshold: number): Comparison {
-  const common = { width: Math.min(a.width, b.width), height: Math.min(a.height, b.height) };
-  const whole = { width: Math.max(a.width, b.width), height: Math.max(a.height, b.height) };
-  const marked = new Uint8Array(common.width * common.height * 4);
-  const inside = pixelmatch(cut(a, common), cut(b, common), marked, common.width, common.height, { threshold });
-  const totalPixels = whole.width * whole.height;
-  const differentPixels = inside + totalPixels - common.width * common.height;
-  return { differentPixels, totalPixels, picture: pad({ ...common, data: marked }, whole) };
-}
-
-interface Size {
-  readonly width: number;
-  readonly height: number;
-}
-
-/** The top left corner of a picture. */
-function cut({ width, data }: Picture, size: Size): Uint8Array {
-  if (width === size.width) return data.subarray(0, size.width * size.height * 4);
-  const part = new Uint8Array(size.width * size.height * 4);
-  for (let row = 0; row < size.height; row++) {
-    part.set(data.subarray(row * width * 4, (row * width + size.width) * 4), row * size.width * 4);
-  }
-  return part;
-}
-
-function pad(picture: Picture, size: Size): Picture {
-  if (picture.width === size.width && picture.height === size.height) return picture;
-  const data = new Uint8Array(size.width * size.height * 4);
-  const pixels = new Uint32Array(data.buffer);
-  pixels.fill(new Uint32Array(Uint8Array.from(outsideColor).buffer)[0] ?? 0);
-  const rowBytes = picture.width * 4;
-  for (let row = 0; row < picture.height; row++) {
-    data.set(picture.data.subarray(row * rowBytes, (row + 1) * rowBytes), row * size.width * 4);
-  }
-  return { ...size, data };
-}
-
 const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-function decode(bytes: Buffer, name: string): Picture {
+function decode(bytes: Buffer, name: string): Pixels {
   const isPng = bytes.subarray(0, 8).equals(pngSignature);
   const isJpeg = bytes[0] === 0xff && bytes[1] === 0xd8;
   if (!isPng && !isJpeg) {
@@ -163,7 +113,7 @@ function decode(bytes: Buffer, name: string): Picture {
   }
 }
 
-function encode({ width, height, data }: Picture): Buffer {
+function encode({ width, height, data }: Pixels): Buffer {
   const png = new PNG({ width, height });
   png.data = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   return PNG.sync.write(png);

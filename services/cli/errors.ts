@@ -1,4 +1,5 @@
 import { WebcaptureError } from '@webcapture/client';
+import { errorTable } from '@webcapture/shared/runtime/errors.ts';
 import { plainText } from './text.ts';
 
 /**
@@ -79,8 +80,8 @@ export function toCliError(thrown: unknown): CliError {
   if (thrown instanceof CliError) return thrown;
   if (thrown instanceof WebcaptureError) {
     const kind = kindOf(thrown);
-    // The service's own sentence speaks of the header.
-    const isUnknownKey = thrown.code === 'UNAUTHORIZED';
+    // The service's usual sentence speaks of the header. POST /capture has others under this code, of a suspended account.
+    const isUnknownKey = thrown.code === 'UNAUTHORIZED' && thrown.message === errorTable.UNAUTHORIZED.message;
     const said = isUnknownKey ? 'The service does not know this API key.' : thrown.message.replace(/[.\s]*$/, '.');
     const isUnreached = thrown.code === 'NETWORK_ERROR' || thrown.code === 'UNEXPECTED_RESPONSE';
     const todo = isUnreached ? 'Check --server or WEBCAPTURE_URL, and that the service runs.' : advice[kind];

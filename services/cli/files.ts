@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { access, constants, type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CliError, fileError, isFileError } from './errors.ts';
+import type { Terminal } from './terminal.ts';
 
 type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
 
@@ -73,6 +74,20 @@ export async function checkWritable(path: string): Promise<void> {
     () => false,
   );
   if (isFolder) throw new CliError('file', `${path} is a folder, not a file.`);
+}
+
+/**
+ * The same for `--output` of a capture, where - is standard output.
+ *
+ * @throws CliError `file`; `usage` for a terminal
+ */
+export async function checkOutput({ stdout }: Pick<Terminal, 'stdout'>, output: string): Promise<void> {
+  if (output !== '-') return checkWritable(output);
+  if (stdout.isTTY !== true) return;
+  throw new CliError(
+    'usage',
+    'The file is binary, and standard output is a terminal. Redirect it (> file) or use -o file.',
+  );
 }
 
 /** A file of the user's. @throws CliError `file` */

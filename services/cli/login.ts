@@ -1,9 +1,10 @@
-import { WebcaptureError } from '@webcapture/client';
+import { type Webcapture, WebcaptureError } from '@webcapture/client';
 import { Command } from 'commander';
 import { checkKey, checkUrl, createClient, defaultProfile, defaultUrl, saveProfile } from './connection.ts';
 import type { Context } from './context.ts';
 import { CliError } from './errors.ts';
 import { ask, readAll } from './terminal.ts';
+import { plainText } from './text.ts';
 
 interface LoginFlags {
   readonly server?: string;
@@ -28,14 +29,22 @@ async function login(context: Context, flags: LoginFlags): Promise<void> {
   }
   const url = await serverOf(context, flags);
   const apiKey = checkKey(await keyOf(context, flags));
-  try {
-    await createClient({ url, apiKey }).getUsage({ signal });
-  } catch (error) {
-    // A key without the scope read is a key.
-    if (!(error instanceof WebcaptureError && error.code === 'FORBIDDEN')) throw error;
-  }
+  const refusal = await refusalOf(createClient({ url, apiKey }), signal);
   const path = await saveProfile(env, name, { url, apiKey });
-  terminal.stderr.write(`The key works. Saved as profile "${name}" of ${url} in ${path}.\n`);
+  const finding =
+    refusal === null ? 'The key works.' : `The service knows the key, and refuses to show its usage: ${refusal}`;
+  terminal.stderr.write(plainText(`${finding} Saved as profile "${name}" of ${url} in ${path}.\n`));
+}
+
+/** What the service says of a key that it knows, and that lacks the scope read, or whose account is suspended. */
+async function refusalOf(client: Webcapture, signal: AbortSignal): Promise<string | null> {
+  try {
+    await client.getUsage({ signal });
+    return null;
+  } catch (error) {
+    if (error instanceof WebcaptureError && error.code === 'FORBIDDEN') return error.message;
+    throw error;
+  }
 }
 
 async function serverOf({ terminal, env }: Context, flags: LoginFlags): Promise<string> {

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright';
@@ -171,6 +172,29 @@ describe('captures that change', () => {
     await expect.poll(shown).toBe(report.title.match(/W/g)?.length);
     expect(await page.locator('img[src="x"]').count()).toBe(0);
     await looksRight(`/captures/${uuid}`, { key: fleet().key }, isThere);
+  });
+
+  test('what was extracted is text: its beginning here, all of it to download', async () => {
+    const words = `<b>bold</b> \u202Egnp.exe ${'W'.repeat(30_000)}`;
+    const html = `<title>Parts</title><p>${words.replaceAll('<', '&lt;')}</p><a href="https://example.com/a">\u202Ether</a>`;
+    const { uuid } = await fleet().api.captured({ html, extract: ['text', 'links', 'metadata'] });
+    const page = await open(`/captures/${uuid}`);
+    await page.getByRole('button', { name: '1:1' }).click();
+    await page.getByText('100 %').waitFor();
+
+    for (const part of ['Text', 'Links', 'Metadata']) await page.locator('summary', { hasText: part }).click();
+    const shown = await page.getByRole('region', { name: 'Text' }).innerText();
+    expect([shown.slice(0, 21), shown.length]).toEqual(['<b>bold</b> \uFFFDgnp.exe ', 20_001]);
+    const links = page.getByRole('region', { name: 'Links' });
+    expect(await links.innerText()).toBe('https://example.com/a\n    \uFFFDther');
+    expect(await links.locator('a').count()).toBe(0);
+    await expectAccessible(page);
+
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download Text' }).click();
+    const download = await downloading;
+    expect(download.suggestedFilename()).toBe(`${uuid}-text.txt`);
+    expect(await readFile(await download.path(), 'utf8')).toContain('W'.repeat(30_000));
   });
 
   test('ten thousand are scrolled through to the last, a few dozen at a time', async () => {

@@ -101,7 +101,8 @@ async function batch(context: Context, list: string, flags: BatchFlags): Promise
   if (summary === undefined) return;
   if (flags.json === true) terminal.stdout.write(json(summary));
   else terminal.stdout.write(describe(summary, folder));
-  if (summary.failures.length > 0) context.setExit('negative');
+  // A picture that somebody removed meanwhile is no failure of a capture, and missing all the same.
+  if (summary.saved < summary.total) context.setExit('negative');
 }
 
 interface BatchSummary {
@@ -141,8 +142,10 @@ function describe({ total, saved, failures }: BatchSummary, folder: string): str
     for (const { url, code, message } of failures.slice(0, maxShownFailures))
       lines.push(`  ${url}: ${code}: ${message}`);
     if (failures.length > maxShownFailures) lines.push(`  … and ${failures.length - maxShownFailures} more`);
-    lines.push('Run the same command again to try these again.');
   }
+  const missing = total - saved - failures.length;
+  if (missing > 0) lines.push(`${missing} missing: the file was removed or changed while the batch was running.`);
+  if (saved < total) lines.push('Run the same command again to try these again.');
   return lines.map((line) => `${plainText(line)}\n`).join('');
 }
 

@@ -1,4 +1,5 @@
 import { access, constants, type FileHandle, open, readFile, unlink, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { CliError, fileError, isFileError } from '../errors.ts';
 import { withFileErrors } from '../files.ts';
@@ -174,24 +175,54 @@ export async function hasJournal(folder: string): Promise<boolean> {
   );
 }
 
+/** Takes the folder for this process. The lock of a process of this host that is gone is replaced. */
 async function lock(folder: string): Promise<void> {
   const path = join(folder, lockFile);
-  for (;;) {
-    try {
-      await writeFile(path, String(process.pid), { flag: 'wx' });
-      return;
-    } catch (error) {
-      if (!isFileError(error) || error.code !== 'EEXIST') throw isFileError(error) ? fileError(error, path) : error;
-    }
-    const owner = Number(await readFile(path, 'utf8').catch(() => ''));
-    if (owner > 0 && owner !== process.pid && isRunning(owner)) {
-      throw new CliError(
-        'usage',
-        `Another process (${owner}) works on ${folder}. Wait for it; if there is none, remove ${path}.`,
-      );
-    }
-    await unlink(path).catch(() => undefined);
+  if (await create(path)) return;
+  // The lock that is removed must be the one that was read: one process at a time may do so.
+  const takeover = `${path}-takeover`;
+  if (!(await create(takeover))) throw await lockedError(folder, takeover);
+  try {
+    if (isAbandoned(await ownerOf(path))) await unlink(path);
+    if (!(await create(path))) throw await lockedError(folder, path);
+  } finally {
+    await unlink(takeover);
   }
+}
+
+/** Whether it was not there before. */
+async function create(path: string): Promise<boolean> {
+  try {
+    await writeFile(path, `${process.pid} ${hostname()}`, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (!isFileError(error)) throw error;
+    if (error.code === 'EEXIST') return false;
+    throw fileError(error, path);
+  }
+}
+
+interface Owner {
+  readonly pid: number;
+  readonly host: string;
+}
+
+async function ownerOf(path: string): Promise<Owner | undefined> {
+  const [, pid, host = ''] = /^(\d+) (.+)$/.exec(await readFile(path, 'utf8').catch(() => '')) ?? [];
+  return pid === undefined ? undefined : { pid: Number(pid), host };
+}
+
+/**
+ * Whether its process is gone. Those of another host or container cannot be seen from here; a lock with the number of this
+ * process is that of an earlier one, as in a container that was restarted.
+ */
+const isAbandoned = (owner: Owner | undefined) =>
+  owner?.host === hostname() && (owner.pid === process.pid || !isRunning(owner.pid));
+
+async function lockedError(folder: string, path: string): Promise<CliError> {
+  const owner = await ownerOf(path);
+  const who = owner === undefined ? 'Another process' : `Process ${owner.pid} of ${owner.host}`;
+  return new CliError('usage', `${who} works on ${folder}. Wait for it; if it is no longer running, remove ${path}.`);
 }
 
 const unlock = (folder: string) => unlink(join(folder, lockFile)).catch(() => undefined);

@@ -32,7 +32,7 @@ function barView(stderr: Terminal['stderr'], first: BatchProgress): ProgressView
   let progress = first;
   const update = (note: string) => {
     const { saved, failed, pauseMs } = progress;
-    const waits = pauseMs > 0 ? `rate limit, ${Math.ceil(pauseMs / 1000)} s` : note;
+    const waits = pauseMs > 0 ? `rate limit, ${seconds(pauseMs)}` : note;
     bar.update(saved + failed, { failed, note: shortText(waits, 40) });
   };
   let lastNote = '';
@@ -40,7 +40,8 @@ function barView(stderr: Terminal['stderr'], first: BatchProgress): ProgressView
   return {
     show(event, now) {
       progress = now;
-      if (event.type !== 'paused') lastNote = event.entry.url;
+      if (event.type === 'retrying') lastNote = `again in ${seconds(event.ms)}: ${event.message}`;
+      else if (event.type !== 'paused') lastNote = event.entry.url;
       update(lastNote);
     },
     stop() {
@@ -54,12 +55,25 @@ function lineView(stderr: Terminal['stderr']): ProgressView {
   return {
     show(event, { saved, failed, total }) {
       if (event.type === 'paused') {
-        stderr.write(`waiting ${Math.ceil(event.ms / 1000)} s for the rate limit\n`);
+        stderr.write(`waiting ${seconds(event.ms)} for the rate limit\n`);
         return;
       }
-      const what = event.type === 'saved' ? `saved ${event.file}` : `failed: ${event.message}`;
-      stderr.write(plainText(`[${saved + failed}/${total}] ${event.entry.url}: ${what}`).replaceAll('\n', ' ') + '\n');
+      const line = `[${saved + failed}/${total}] ${event.entry.url}: ${describe(event)}`;
+      stderr.write(plainText(line).replaceAll('\n', ' ') + '\n');
     },
     stop: () => undefined,
   };
 }
+
+function describe(event: Exclude<BatchEvent, { type: 'paused' }>): string {
+  switch (event.type) {
+    case 'saved':
+      return `saved ${event.file}`;
+    case 'retrying':
+      return `trying again in ${seconds(event.ms)}: ${event.message}`;
+    case 'failed':
+      return `failed: ${event.message}`;
+  }
+}
+
+const seconds = (ms: number) => `${Math.ceil(ms / 1000)} s`;

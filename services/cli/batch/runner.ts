@@ -3,6 +3,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Webcapture, WebcaptureError } from '@webcapture/client';
+import { backoffMs } from '@webcapture/shared/runtime/deadline.ts';
 import { remarks } from '../capture/command.ts';
 import { asCaptureOptions } from '../capture/options.ts';
 import { CliError, type ExitKind, kindOf, toCliError } from '../errors.ts';
@@ -23,6 +24,7 @@ export interface BatchProgress {
 export type BatchEvent =
   | { readonly type: 'saved'; readonly entry: Entry; readonly file: string }
   | { readonly type: 'failed'; readonly entry: Entry; readonly message: string }
+  | { readonly type: 'retrying'; readonly entry: Entry; readonly ms: number; readonly message: string }
   | { readonly type: 'paused'; readonly ms: number };
 
 interface BatchRunOptions {
@@ -47,7 +49,8 @@ const maxUnservedEntries = 3;
 /** About half a minute: a service that is being restarted comes back. */
 const minUnavailableRetries = 6;
 
-const backoffMs = (attempt: number) => Math.min(10_000, 500 * 2 ** attempt);
+const minBackoffMs = 500;
+const maxBackoffMs = 10_000;
 
 /** Captures what is missing, and puts each file into its place. One per run of the command. */
 export class BatchRun {
@@ -88,7 +91,10 @@ export class BatchRun {
         const mayStart = this.#waiting.length > 0 && running.size < this.#pace.limit;
         const { pauseMs } = this.#pace;
         if (mayStart && pauseMs === 0) {
-          const task: Promise<void> = this.#start().finally(() => running.delete(task));
+          // A race that another task has won would not see its error.
+          const task: Promise<void> = this.#start()
+            .catch((error: unknown) => this.#stop.abort(error))
+            .finally(() => running.delete(task));
           running.add(task);
           continue;
         }
@@ -100,6 +106,7 @@ export class BatchRun {
         );
         wake.abort();
       }
+      this.#signal.throwIfAborted();
     } catch (error) {
       this.#stop.abort(error);
       await Promise.allSettled(running);
@@ -137,7 +144,9 @@ export class BatchRun {
         }
         const retries = error.kind === 'unavailable' ? Math.max(maxRetries, minUnavailableRetries) : maxRetries;
         if (thrown.retryable && attempt < retries) {
-          await sleep(thrown.retryAfterMs ?? backoffMs(attempt), undefined, { signal: this.#signal });
+          const ms = Math.max(thrown.retryAfterMs ?? 0, backoffMs(attempt + 1, minBackoffMs, maxBackoffMs));
+          this.#options.onEvent({ type: 'retrying', entry, ms, message: thrown.message }, this.progress);
+          await sleep(ms, undefined, { signal: this.#signal });
           continue;
         }
         this.#unserved = error.kind === 'unavailable' ? this.#unserved + 1 : 0;

@@ -6,7 +6,7 @@ import { formats, type Format } from '@webcapture/shared/api/formats.ts';
 import { addConnectionFlags, type ConnectionFlags, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { checkWritable, writeAtomically } from '../files.ts';
+import { checkOutput, writeAtomically } from '../files.ts';
 import { json } from '../json.ts';
 import { plainText } from '../text.ts';
 import { showWhile } from '../terminal.ts';
@@ -46,7 +46,10 @@ export function captureCommand(context: Context): Command {
 async function capture(context: Context, text: string, flags: CaptureFlags): Promise<void> {
   const { terminal, signal } = context;
   const options = await readCaptureFlags(flags as Record<string, unknown>);
-  await checkOutput(context, flags);
+  if (flags.output === '-' && flags.json === true) {
+    throw new CliError('usage', '--json and -o - would both write to standard output. Write the file to a path.');
+  }
+  if (flags.output !== undefined) await checkOutput(terminal, flags.output);
   const format = chooseFormat(flags.output, options['format'] as Format | undefined);
   const source = await readSource(context, text);
   const problems = findProblems({ ...source }, () => 'The source');
@@ -61,20 +64,6 @@ async function capture(context: Context, text: string, flags: CaptureFlags): Pro
   if (flags.json === true) terminal.stdout.write(json(result));
   else if (flags.output === undefined) terminal.stdout.write(`${plainText(result.fileUrl)}\n`);
   if (flags.output !== '-' && flags.json !== true) terminal.stderr.write(describe(result, flags.output));
-}
-
-async function checkOutput({ terminal }: Context, { output, json: asJson }: CaptureFlags): Promise<void> {
-  if (output === undefined) return;
-  if (output !== '-') return checkWritable(output);
-  if (asJson === true) {
-    throw new CliError('usage', '--json and -o - would both write to standard output. Write the file to a path.');
-  }
-  if (terminal.stdout.isTTY === true) {
-    throw new CliError(
-      'usage',
-      'The file is binary, and standard output is a terminal. Redirect it (> file) or use -o file.',
-    );
-  }
 }
 
 const formatsByExtension: Readonly<Record<string, Format>> = {

@@ -5,7 +5,7 @@ import { remarks, saveFile } from '../capture/command.ts';
 import { addConnectionFlags, type ConnectionFlags, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { checkWritable } from '../files.ts';
+import { checkOutput } from '../files.ts';
 import { json } from '../json.ts';
 import { facts, table } from '../text.ts';
 import { integer } from '../flag-values.ts';
@@ -82,13 +82,7 @@ async function listCaptures(context: Context, { status, limit, ...flags }: ListF
 
 async function getCapture(context: Context, uuid: string, flags: OneFlags): Promise<void> {
   const { terminal, signal } = context;
-  if (flags.output !== undefined && flags.output !== '-') await checkWritable(flags.output);
-  if (flags.output === '-' && terminal.stdout.isTTY === true) {
-    throw new CliError(
-      'usage',
-      'The file is binary, and standard output is a terminal. Redirect it (> file) or use -o file.',
-    );
-  }
+  if (flags.output !== undefined) await checkOutput(terminal, flags.output);
   const { client } = await connect(context, flags);
   const capture = await client.getCapture(uuid, { signal });
   if (flags.output !== undefined) {

@@ -8,23 +8,24 @@ import { linkTo } from '../shell/routes.ts';
 import { client } from '../shell/session.ts';
 import { DataTable, type Column } from '../widgets/data-table.tsx';
 import { confirm } from '../widgets/dialog.tsx';
-import { Badge, Bar } from '../widgets/figures.tsx';
-import { Findings } from '../widgets/findings.tsx';
+import { Badge } from '../widgets/figures.tsx';
 import { Empty, Loaded, Loading } from '../widgets/states.tsx';
 import { toast } from '../widgets/toast.tsx';
 import './captures/captures.css';
-import { BlobImage } from './captures/blob-image.tsx';
 import { Comparison } from './captures/comparison.tsx';
 import { Facts } from './captures/facts.tsx';
-import { type Pictures, usePictures } from './captures/picture.ts';
+import { type Picture, type Pictures, usePictures } from './captures/picture.ts';
 import { StatusBadge } from './captures/status-badge.tsx';
-import { Deliveries, Redeliver } from './deliveries.tsx';
-import { findingsOf, timingsOf } from './playground/report.ts';
+import { Deliveries, Redeliver } from '../views/deliveries.tsx';
+import { Extracted } from '../views/extracted.tsx';
+import { Report } from '../views/report.tsx';
+import { useObjectUrl } from '../widgets/blob-image.tsx';
 import { neutralText, truncated } from '../widgets/foreign.ts';
 import { ForeignText } from '../widgets/foreign-text.tsx';
 import { LiveMark } from '../widgets/live-mark.tsx';
 import { useEvents } from '../shell/events.ts';
 import { Ago } from '../widgets/time.tsx';
+import { Viewer } from '../widgets/viewer.tsx';
 
 /** While there are no events and something is under way. */
 const pollMs = 3000;
@@ -185,6 +186,7 @@ function Details({
         <Comparison before={before} after={current} />
       )}
       {'report' in capture && <Report capture={capture} />}
+      {'extracted' in capture && capture.extracted && <Extracted uuid={capture.uuid} extracted={capture.extracted} />}
       <History capture={capture} history={history} onChanged={onChanged} />
     </>
   );
@@ -264,17 +266,12 @@ function PictureBody({ capture, pictures }: { readonly capture: Capture; readonl
       <Empty title="The picture cannot be shown here" />
     );
   }
-  const { width, height } = capture.metadata;
-  return (
-    // Tall pictures scroll by themselves; the keyboard needs to reach them for that.
-    <div class="picture-frame" role="region" aria-label="Picture" tabIndex={0}>
-      <BlobImage
-        blob={pictures.current.blob}
-        alt={`Picture of ${titleOf(capture)}`}
-        {...(pictures.current.isFile && { width, height })}
-      />
-    </div>
-  );
+  return <ShownPicture picture={pictures.current} alt={`Picture of ${titleOf(capture)}`} />;
+}
+
+function ShownPicture({ picture: { blob, width, height }, alt }: { readonly picture: Picture; readonly alt: string }) {
+  const src = useObjectUrl(blob);
+  return src === undefined ? null : <Viewer src={src} width={width} height={height} alt={alt} />;
 }
 
 function PdfFile({ capture: { fileUrl, metadata } }: { readonly capture: CaptureResult }) {
@@ -285,21 +282,6 @@ function PdfFile({ capture: { fileUrl, metadata } }: { readonly capture: Capture
       </a>{' '}
       ({formatBytes(metadata.fileSizeBytes)})
     </Empty>
-  );
-}
-
-function Report({ capture }: { readonly capture: CaptureResult }) {
-  return (
-    <section class="card" aria-labelledby="report">
-      <div class="card-head">
-        <h2 id="report">Report</h2>
-      </div>
-      <div class="card-body">
-        <Findings findings={findingsOf(capture)} />
-        <h3 class="timing-title">Time: {formatDuration(capture.processingTimeMs)}</h3>
-        <Bar label="Time by steps" parts={timingsOf(capture)} />
-      </div>
-    </section>
   );
 }
 

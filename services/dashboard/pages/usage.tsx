@@ -1,11 +1,10 @@
 import type { Usage, UsageHistory } from '@webcapture/client';
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { formatDuration, formatNumber } from '../shell/format.ts';
+import { formatDuration, formatNumber, formatShare } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
 import { client } from '../shell/session.ts';
-import { formatShare } from '../shell/share.ts';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
 import { StatTile } from '../widgets/figures.tsx';
 import { ForeignText } from '../widgets/foreign-text.tsx';

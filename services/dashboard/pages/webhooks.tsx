@@ -9,7 +9,7 @@ import { FormDialog, GraceField, graceSecondsOf, textOf } from '../widgets/form-
 import { ErrorState, Loaded } from '../widgets/states.tsx';
 import { Time } from '../widgets/time.tsx';
 import { toast } from '../widgets/toast.tsx';
-import { Deliveries } from './deliveries.tsx';
+import { Deliveries } from '../views/deliveries.tsx';
 
 const refreshMs = 5000;
 

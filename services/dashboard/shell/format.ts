@@ -1,10 +1,16 @@
 const integers = new Intl.NumberFormat('en');
+const percents = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
 const dates = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
 /** 12,345 */
 export function formatNumber(value: number): string {
   return integers.format(value);
+}
+
+/** 12.3%, of 0 to 1; – when there is nothing to share. */
+export function formatShare(share: number | null): string {
+  return share === null ? '–' : percents.format(share);
 }
 
 /** 1.4 MB, in powers of 1000 as file managers have it. */

@@ -1,10 +1,11 @@
-import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Journal } from '../../../services/cli/batch/journal.ts';
 import { plainReport } from '../../harness/records.ts';
 import { serveFolder } from '../../harness/static-site.ts';
 import { until } from '../../harness/until.ts';
@@ -23,6 +24,17 @@ beforeEach(() => {
 const addresses = (count: number, name: string) =>
   Array.from({ length: count }, (_, index) => `https://example.com/${name}/${index}\n`).join('');
 
+/** Completes so many jobs at once, and holds the others until the function that it returns is called. */
+function completeFirst(count: number): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let jobs = 0;
+  cli.stand.renderer.behaviour = async (job, renderer) => {
+    if (++jobs > count) await promise;
+    await renderer.complete(job);
+  };
+  return resolve;
+}
+
 const pictures = async (folder: string) => (await readdir(folder)).filter((name) => name.endsWith('.png'));
 
 const journalOf = async (folder: string) =>
@@ -33,33 +45,32 @@ const journalOf = async (folder: string) =>
 
 describe('a batch captures each entry once', () => {
   test('when the rate limit refuses most requests at first', async () => {
-    const account = await cli.openAccount({ ratePerMinute: 3000, burst: 5 });
+    // A batch begins with four at a time, of which one is accepted.
+    const account = await cli.openAccount({ ratePerMinute: 60, burst: 1 });
     const out = join(cli.folder, 'rate');
     const { code, stderr, stdout } = await account.run(['batch', '-', '-o', out, '--concurrency', '30'], {
-      input: addresses(200, 'rate'),
+      input: addresses(6, 'rate'),
     });
     expect({ code, stdout: stdout.toString() }).toEqual({
       code: 0,
-      stdout: `200 of 200 captured; ${join(out, 'index.html')} shows them.\n`,
+      stdout: `6 of 6 captured; ${join(out, 'index.html')} shows them.\n`,
     });
     expect(stderr).toContain('for the rate limit');
-    expect(await pictures(out)).toHaveLength(200);
-    expect((await account.usage()).tokensUsed).toBe(200);
+    expect(await pictures(out)).toHaveLength(6);
+    expect((await account.usage()).tokensUsed).toBe(6);
   });
 
   test('when it is killed in the middle and started again', async () => {
     const account = await cli.openAccount();
     const out = join(cli.folder, 'killed');
-    cli.stand.renderer.behaviour = async (job, renderer) => {
-      await sleep(20);
-      await renderer.complete(job);
-    };
+    const completeOthers = completeFirst(15);
     const args = ['batch', '-', '-o', out, '--concurrency', '6'];
     const input = addresses(60, 'killed');
     const { child, result } = account.start(args, { input });
     await until('a part of the batch to be done', async () => (await pictures(out)).length >= 15);
     child.kill('SIGKILL');
     await result;
+    completeOthers();
     const before = await journalOf(out);
     expect(before.length).toBeLessThan(180);
 
@@ -76,15 +87,13 @@ describe('a batch captures each entry once', () => {
   test('when it is interrupted, which leaves a page of what there is', async () => {
     const account = await cli.openAccount();
     const out = join(cli.folder, 'interrupted');
-    cli.stand.renderer.behaviour = async (job, renderer) => {
-      await sleep(20);
-      await renderer.complete(job);
-    };
+    const completeOthers = completeFirst(5);
     const input = addresses(40, 'interrupted');
     const { child, result } = account.start(['batch', '-', '-o', out], { input });
     await until('a part of the batch to be done', async () => (await pictures(out)).length >= 5);
     child.kill('SIGINT');
     const { code, stderr } = await result;
+    completeOthers();
     expect(code).toBe(130);
     expect(stderr).toMatch(/webcapture: Interrupted\. \d+ of 40 are done\. Run the same command again to go on/);
     expect(await readFile(join(out, 'index.html'), 'utf8')).toMatch(/\d+ of 40 captured, \d+ not captured yet/);
@@ -113,6 +122,49 @@ describe('a batch captures each entry once', () => {
     expect(await pictures(out)).toHaveLength(30);
     await until('all captures to be settled', async () => (await account.usage()).inFlight === 0);
     expect((await account.usage()).tokensUsed).toBe(30);
+  });
+});
+
+test('a picture that was removed meanwhile is missing', async () => {
+  const account = await cli.openAccount();
+  const out = join(cli.folder, 'missing');
+  const args = ['batch', '-', '-o', out, '--concurrency', '1'];
+  const input = addresses(2, 'missing');
+  let jobs = 0;
+  cli.stand.renderer.behaviour = async (job, renderer) => {
+    if (++jobs === 2) await rm(join(out, 'example.com-missing-0.png'));
+    await renderer.complete(job);
+  };
+  const { code, stdout } = await account.run(args, { input });
+  expect(stdout.toString()).toMatch(/^1 of 2 captured.*\n1 missing: .*\nRun the same command again/);
+  expect(code).toBe(1);
+  expect(await account.run(args, { input })).toMatchObject({ code: 0 });
+  expect(await pictures(out)).toHaveLength(2);
+});
+
+describe('a folder is locked', () => {
+  const openLocked = async (name: string, lock: string) => {
+    const folder = join(cli.folder, name);
+    await mkdir(folder);
+    await writeFile(join(folder, '.webcapture-batch.lock'), lock);
+    await using _journal = await Journal.open(folder, 'https://example.com');
+    return readFile(join(folder, '.webcapture-batch.lock'), 'utf8');
+  };
+
+  test('by a process of another host, whatever its number, and by one of this host', async () => {
+    await expect(openLocked('other-host', `${process.pid} elsewhere`)).rejects.toThrow(
+      /Process \d+ of elsewhere works on .*; if it is no longer running, remove .*\.lock\./,
+    );
+    await expect(openLocked('running', `${process.ppid} ${hostname()}`)).rejects.toThrow('works on');
+    // Its owner is about to write its name.
+    await expect(openLocked('begun', '')).rejects.toThrow('Another process works on');
+  });
+
+  test('and no longer when its process is gone', async () => {
+    const gone = spawnSync('true').pid;
+    expect(await openLocked('gone', `${gone} ${hostname()}`)).toBe(`${process.pid} ${hostname()}`);
+    expect(await openLocked('restarted', `${process.pid} ${hostname()}`)).toBe(`${process.pid} ${hostname()}`);
+    expect(await readdir(join(cli.folder, 'gone'))).toEqual(['.webcapture-batch.jsonl']);
   });
 });
 

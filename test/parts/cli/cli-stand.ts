@@ -21,6 +21,7 @@ export interface CliAccount {
   run(args: readonly string[], options?: CommandOptions): Promise<CommandResult>;
   start(args: readonly string[], options?: CommandOptions): ReturnType<typeof startCommand>;
   usage(): Promise<UsageView>;
+  suspend(): Promise<void>;
 }
 
 const wide = { tokenQuota: 1e6, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e5 };
@@ -37,7 +38,7 @@ export async function startCliStand(): Promise<CliStand> {
     stand,
     folder,
     async openAccount(limits = {}) {
-      const { first } = await openAccount(stand.url, { ...wide, ...limits });
+      const { account, first } = await openAccount(stand.url, { ...wide, ...limits });
       const withEnv = ({ env, ...options }: CommandOptions = {}): CommandOptions => ({
         cwd: folder,
         ...options,
@@ -48,6 +49,10 @@ export async function startCliStand(): Promise<CliStand> {
         run: (args, options) => runCommand(args, withEnv(options)),
         start: (args, options) => startCommand(args, withEnv(options)),
         usage: async () => dataOf<UsageView>(await send(`${stand.url}/usage`, first.key)),
+        async suspend() {
+          const options = { method: 'PATCH', body: { suspended: true } };
+          dataOf(await send(`${stand.url}/admin/accounts/${account.id}`, adminToken, options));
+        },
       };
     },
     async [Symbol.asyncDispose]() {

@@ -177,6 +177,22 @@ describe('profiles', () => {
     expect(await bare(['usage', '--server', 'http://127.0.0.1:1'], env)).toMatchObject({ code: 4 });
   });
 
+  test('tell what the service says of a key that it knows and refuses', async () => {
+    const env = { XDG_CONFIG_HOME: home('narrow') };
+    const login = (key: string) => bare(['login', '--server', cli.stand.url, '--api-key-stdin'], env, key);
+    const narrow = (await run(['keys', 'create', 'only captures', '--scopes', 'capture'])).stdout.toString();
+    expect((await login(narrow)).stderr).toMatch(/lacks the scope "read".*Saved as profile/);
+    const other = await cli.openAccount();
+    await other.suspend();
+    const { code, stderr } = await login(other.key);
+    expect(stderr).toMatch(/account of this API key is suspended.*Saved as profile/);
+    expect(stderr).not.toContain('works');
+    expect(code).toBe(0);
+    const capture = await bare(['capture', page], env);
+    expect(capture.stderr).toContain('account of this API key is suspended');
+    expect(capture.code).toBe(4);
+  });
+
   test('that others can read are refused', async () => {
     const folder = join(home('open'), '.config', 'webcapture');
     await mkdir(folder, { recursive: true });

@@ -94,15 +94,18 @@ test('events are iterated over until the key no longer holds', async () => {
   const own = new Webcapture({ url: stand.url, apiKey: first.key });
   const operator = new Webcapture({ url: stand.url, apiKey: adminToken });
   const seen: CaptureEvent[] = [];
-  let begun: Promise<unknown> | undefined;
+  let begun: Promise<Capture> | undefined;
+  const onOpen = () => {
+    begun = own.capture(page);
+  };
   const following = (async () => {
-    for await (const event of own.events({ onOpen: () => (begun = own.capture(page)) })) {
+    for await (const event of own.events({ onOpen })) {
       seen.push(event);
       if (event.status === 'completed') await operator.admin.changeAccount(account.id, { suspended: true });
     }
   })();
   await expect(following).rejects.toMatchObject({ name: 'PermissionError', code: 'FORBIDDEN' });
-  expect(seen.at(-1)).toEqual({ uuid: (await (begun as Promise<Capture>)).uuid, status: 'completed', refresh: null });
+  expect(seen.at(-1)).toEqual({ uuid: (await begun)?.uuid, status: 'completed', refresh: null });
   await expect(own.events()[Symbol.asyncIterator]().next()).rejects.toBeInstanceOf(PermissionError);
 });
 

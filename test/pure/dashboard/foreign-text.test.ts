@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { neutralText, truncated } from '../../../services/dashboard/widgets/foreign.ts';
+import { neutralLines, neutralText, truncated } from '../../../services/dashboard/widgets/foreign.ts';
 
 describe('a text of a page', () => {
   test('cannot turn the direction of its surroundings, break a line or ring a bell', () => {
     expect(neutralText('safe\u202Egnp.exe\u2066\u200F')).toBe('safe\uFFFDgnp.exe\uFFFD\uFFFD');
     expect(neutralText(' one\r\n\u2028two\u0007\uD800 ')).toBe('one two\uFFFD\uFFFD');
+  });
+
+  test('keeps its lines where there is room for them', () => {
+    expect(neutralLines(' one\r\n\ttwo\rthree\u2028\u202Erof\u0007')).toBe(' one\n\ttwo\nthree\u2028\uFFFDrof\uFFFD');
   });
 
   test('keeps what scripts and emoji need', () => {

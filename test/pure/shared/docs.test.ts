@@ -42,7 +42,8 @@ test('the API guide tells of every option of the request', () => {
   expect(inOrder(documented)).toEqual(inOrder(Object.keys(captureRequestSchema.properties)));
 });
 
-test('docs/configuration.md tells of every variable that the code reads', async () => {
+test('docs/configuration.md tells of every variable that the code reads, docs/cli.md of those of the command line', async () => {
+  const commandLine = await readFile('docs/cli.md', 'utf8');
   const folders = ['services', 'deploy'];
   const sources = await Promise.all(folders.map((folder) => filesUnder(folder)));
   const texts = await Promise.all(sources.flat().map((path) => readFile(path, 'utf8')));
@@ -50,7 +51,8 @@ test('docs/configuration.md tells of every variable that the code reads', async 
     texts.flatMap((text) => text.match(/'WEBCAPTURE_[A-Z_]+'/g) ?? []).map((name) => name.slice(1, -1)),
   );
   expect(names.size).toBeGreaterThan(20);
-  expect([...names].filter((name) => !configuration.includes(`\`${name}\``))).toEqual([]);
+  const documented = `${configuration}${commandLine}`;
+  expect([...names].filter((name) => !documented.includes(`\`${name}\``))).toEqual([]);
 });
 
 async function filesUnder(folder: string): Promise<string[]> {

@@ -1,7 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { formatNumber, formatTime } from '../../shell/format.ts';
-import { formatShare } from '../../shell/share.ts';
-import { BlobImage } from './blob-image.tsx';
+import { formatNumber, formatShare, formatTime } from '../../shell/format.ts';
+import { BlobImage } from '../../widgets/blob-image.tsx';
 import { comparisonScale, type Difference, differenceOf, type Pixels } from './difference.ts';
 import type { Picture } from './picture.ts';
 

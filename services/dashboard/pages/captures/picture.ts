@@ -1,13 +1,16 @@
 import type { CaptureResult } from '@webcapture/client';
 import { useEffect, useState } from 'preact/hooks';
 import { isTemporary } from '../../shell/errors.ts';
-import { client, onKeyChange } from '../../shell/session.ts';
+import { onKeyChange } from '../../shell/session.ts';
+import { loadPreview, maxShownPixels } from '../../views/preview.ts';
 
 /** The picture of a capture as it was at one time. */
 export interface Picture {
   /** `capturedAt` of the metadata. */
   readonly version: string;
   readonly blob: Blob;
+  readonly width: number;
+  readonly height: number;
   /** Whether it is the file itself; else it is smaller, and cut where the page is tall. */
   readonly isFile: boolean;
 }
@@ -19,10 +22,8 @@ export interface Pictures {
   readonly isLoading: boolean;
 }
 
-/** Larger files are shown by their thumbnail: decoded they would take hundreds of megabytes. */
-const maxShownPixels = 40_000_000;
+/** Larger files are shown by their preview, too. */
 const maxShownBytes = 30_000_000;
-const previewWidth = 1568;
 /** Until what failed is tried again. */
 const retryMs = 5000;
 /** Captures of which pictures are kept in memory. */
@@ -73,11 +74,12 @@ function keep(uuid: string, current: Picture): void {
 
 async function loadPicture({ uuid, fileUrl, metadata }: CaptureResult, signal: AbortSignal): Promise<Picture | null> {
   const version = metadata.capturedAt;
-  if (metadata.width * metadata.height <= maxShownPixels && metadata.fileSizeBytes <= maxShownBytes) {
+  const { width, height } = metadata;
+  if (width * height <= maxShownPixels && metadata.fileSizeBytes <= maxShownBytes) {
     // A refresh replaces the file under its address. A CDN may not let other origins read it.
     const response = await fetch(fileUrl, { cache: 'no-cache', signal }).catch(() => null);
-    if (response?.ok === true) return { version, blob: await response.blob(), isFile: true };
+    if (response?.ok === true) return { version, blob: await response.blob(), width, height, isFile: true };
   }
-  const blob = await client().getThumbnail(uuid, { width: previewWidth, signal });
-  return blob === null ? null : { version, blob, isFile: false };
+  const preview = await loadPreview(uuid, signal);
+  return preview && { ...preview, version, isFile: false };
 }

@@ -15,7 +15,7 @@ export function samplesOf(serviceUrl: string, request: Body, schema: OptionSchem
     { title: 'curl', code: () => withoutDirections(curl(serviceUrl, request, file, isBackground)) },
     { title: 'TypeScript', code: () => withoutDirections(typescript(serviceUrl, request, file, isBackground)) },
     { title: 'Python', code: () => withoutDirections(python(serviceUrl, request, file, isBackground)) },
-    { title: 'Command line', code: () => commandLine(serviceUrl, request, file, schema) },
+    { title: 'Command line', code: () => commandLine(serviceUrl, request, isBackground ? null : file, schema) },
   ];
 }
 
@@ -25,8 +25,17 @@ function curl(serviceUrl: string, request: Body, file: string, isBackground: boo
     `curl -sS --fail-with-body ${word(`${serviceUrl}/capture`)}`,
     '-H "Authorization: Bearer $WEBCAPTURE_API_KEY"',
     "-H 'Content-Type: application/json'",
-    `-d ${word(JSON.stringify(body, null, 2))}${isBackground ? '' : ` -o ${file}`}`,
+    ...dataOf(JSON.stringify(body, null, 2), isBackground ? '' : ` -o ${file}`),
   ].join(' \\\n  ');
+}
+
+/** Linux takes no argument of more than 128 KiB; a UTF-16 unit is at most three bytes. */
+const maxArgumentLength = 40_000;
+
+function dataOf(json: string, output: string): string[] {
+  if (json.length <= maxArgumentLength) return [`-d ${word(json)}${output}`];
+  // No line of JSON is a bare word.
+  return [`-d @-${output} <<'JSON'\n${json}\nJSON\n`];
 }
 
 function typescript(serviceUrl: string, request: Body, file: string, isBackground: boolean): string {
@@ -106,13 +115,33 @@ function pythonLiteral(value: unknown, indent: string): string {
   return fields.length === 0 ? '{}' : `{\n${fields.join('')}${indent}}`;
 }
 
-function commandLine(serviceUrl: string, request: Body, file: string, { properties = {} }: OptionSchema): string {
-  const { url, html, background: _background, webhook: _webhook, ...options } = request;
+/** @param file null: the capture is left in the background */
+function commandLine(
+  serviceUrl: string,
+  request: Body,
+  file: string | null,
+  { properties = {} }: OptionSchema,
+): string {
+  const { url, html: given, ...options } = request;
+  const html = typeof given === 'string' ? plainHtml(given) : undefined;
   const flags = Object.entries(options).flatMap(([name, value]) => flagsOf([name], value, properties[name] ?? {}));
   const source = typeof url === 'string' ? word(url) : '-';
-  const command = [`webcapture capture ${source}`, ...flags, `-o ${file}`].join(' \\\n  ');
-  const page = typeof html === 'string' ? ` <<'${delimiterFor(html)}'\n${html}\n${delimiterFor(html)}` : '';
-  return `export WEBCAPTURE_URL=${word(serviceUrl)}  # and WEBCAPTURE_API_KEY\n${command}${page}\n`;
+  const output = file === null ? [] : [`-o ${file}`];
+  const command = [`webcapture capture ${source}`, ...flags, ...output].join(' \\\n  ');
+  const page = html === undefined ? '' : ` <<'${delimiterFor(html)}'\n${html}\n${delimiterFor(html)}`;
+  // A comment would not do to name the key: an interactive zsh knows none.
+  return `export WEBCAPTURE_API_KEY WEBCAPTURE_URL=${word(serviceUrl)}\n${command}${page}\n`;
+}
+
+/** HTML may be in base64, which on standard input would be a page of just that text. */
+function plainHtml(html: string): string {
+  if (html.includes('<')) return html;
+  try {
+    const bytes = Uint8Array.from(atob(html.replaceAll('-', '+').replaceAll('_', '/')), (byte) => byte.charCodeAt(0));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return html;
+  }
 }
 
 /** As services/cli reads them: a flag for each leaf, repeated for lists, `Name: value` for records, JSON for what has fields. */

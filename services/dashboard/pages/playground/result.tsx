@@ -1,18 +1,20 @@
 import { type CaptureResult, ValidationError } from '@webcapture/client';
 import { useEffect, useState } from 'preact/hooks';
 import { formatAgo, formatBytes, formatDuration, formatNumber } from '../../shell/format.ts';
+import { download } from '../../shell/download.ts';
 import { linkTo } from '../../shell/routes.ts';
-import { client, serviceUrl, sessions } from '../../shell/session.ts';
-import { Bar } from '../../widgets/figures.tsx';
-import { Findings } from '../../widgets/findings.tsx';
+import { client } from '../../shell/session.ts';
+import { Extracted } from '../../views/extracted.tsx';
+import { loadPreview, maxShownPixels, type Preview } from '../../views/preview.ts';
+import { Report } from '../../views/report.tsx';
+import { useObjectUrl } from '../../widgets/blob-image.tsx';
 import { Empty, ErrorState } from '../../widgets/states.tsx';
 import { toast } from '../../widgets/toast.tsx';
 import { errorInWords } from '../../shell/errors.ts';
 import { replaceRequest } from './request.ts';
-import { findingsOf, timingsOf } from './report.ts';
 import { cancel, type Run, run, start } from './run.ts';
 import type { Body } from './schema.ts';
-import { Viewer } from './viewer.tsx';
+import { Viewer } from '../../widgets/viewer.tsx';
 
 /** What has become of the capture that was run last. */
 export function ResultPanel() {
@@ -123,7 +125,7 @@ function Result({
   readonly request: Body;
   readonly elapsedMs: number;
 }) {
-  const { metadata, report, fileUrl, uuid, extracted } = result;
+  const { metadata, fileUrl, uuid, extracted } = result;
   const isPdf = metadata.format === 'pdf';
   return (
     <>
@@ -145,7 +147,7 @@ function Result({
             <button
               type="button"
               class="button is-small"
-              onClick={() => void download(fileUrl, `${uuid}.${metadata.format}`)}
+              onClick={() => void downloadFile(fileUrl, `${uuid}.${metadata.format}`)}
             >
               Download
             </button>
@@ -163,47 +165,19 @@ function Result({
           <Picture result={result} />
         )}
       </section>
-      <section class="card" aria-labelledby="report-title">
-        <div class="card-head">
-          <h2 id="report-title">Report</h2>
-          <a href={linkTo('captures', uuid)}>Details of the capture</a>
-        </div>
-        <div class="card-body">
-          <Findings findings={findingsOf(result, request)} />
-          <h3 class="timing-title">Time: {formatDuration(result.processingTimeMs)}</h3>
-          <Bar label="Time by steps" parts={timingsOf(result)} />
-          {report.originalSize !== undefined && (
-            <p class="muted">
-              Before it was resized: {report.originalSize.width} × {report.originalSize.height}
-            </p>
-          )}
-        </div>
-      </section>
-      {extracted !== undefined && extracted !== null && (
-        <section class="card" aria-label="Extracted">
-          {Object.entries(extracted).map(([part, value]) => (
-            <details key={part} class="extracted">
-              <summary>{part}</summary>
-              <pre class="foreign" tabIndex={0}>
-                {typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
-              </pre>
-            </details>
-          ))}
-        </section>
-      )}
+      <Report capture={result} request={request} link={<a href={linkTo('captures', uuid)}>Details of the capture</a>} />
+      {extracted && <Extracted uuid={uuid} extracted={extracted} />}
     </>
   );
 }
 
-/** A browser needs four bytes for each pixel of a picture: of more than these it shows the top first. */
-const maxPixels = 40_000_000;
-
 function Picture({ result: { metadata, fileUrl, uuid, report } }: { readonly result: CaptureResult }) {
   const { width, height, capturedAt } = metadata;
-  const isLarge = width * height > maxPixels;
+  const isLarge = width * height > maxShownPixels;
   const [isWhole, setWhole] = useState(!isLarge);
   const [isBroken, setBroken] = useState(false);
-  const thumbnail = useThumbnail(uuid, isLarge);
+  const preview = usePreview(uuid, isLarge);
+  const previewSrc = useObjectUrl(preview?.blob);
   const alt = `Capture of ${report.title === '' ? metadata.url : report.title}`;
   if (isBroken) {
     return (
@@ -221,65 +195,39 @@ function Picture({ result: { metadata, fileUrl, uuid, report } }: { readonly res
       <div class="large-note">
         <p>
           The picture has {formatNumber(Math.round((width * height) / 1e6))} megapixels, for which the browser needs
-          about {formatBytes(4 * width * height)} of memory.{thumbnail !== undefined && ' This is its top.'}
+          about {formatBytes(4 * width * height)} of memory.{preview !== undefined && ' This is its top.'}
         </p>
         <button type="button" class="button is-small" onClick={() => setWhole(true)}>
           Show all of it
         </button>
       </div>
-      {thumbnail !== undefined && (
-        <Viewer src={thumbnail.src} width={thumbnail.width} height={thumbnail.height} alt={`Top of: ${alt}`} />
+      {preview !== undefined && previewSrc !== undefined && (
+        <Viewer src={previewSrc} width={preview.width} height={preview.height} alt={`Top of: ${alt}`} />
       )}
     </>
   );
 }
 
-interface Thumbnail {
-  readonly src: string;
-  readonly width: number;
-  readonly height: number;
-}
-
-/** The small picture that the service makes; it needs the key, which an image element cannot send. */
-function useThumbnail(uuid: string, isWanted: boolean): Thumbnail | undefined {
-  const [thumbnail, setThumbnail] = useState<Thumbnail | undefined>();
+function usePreview(uuid: string, isWanted: boolean): Preview | undefined {
+  const [preview, setPreview] = useState<Preview | undefined>();
   useEffect(() => {
     if (!isWanted) return undefined;
     const life = new AbortController();
-    let src: string | undefined;
     const load = async () => {
-      const response = await fetch(`${serviceUrl}/captures/${uuid}/thumbnail?width=1280`, {
-        headers: { authorization: `Bearer ${sessions.key.value?.secret}` },
-        signal: life.signal,
-      });
-      if (!response.ok) return;
-      const blob = await response.blob();
-      const { width, height } = await createImageBitmap(blob);
-      if (life.signal.aborted) return;
-      src = URL.createObjectURL(blob);
-      setThumbnail({ src, width, height });
+      const loaded = await loadPreview(uuid, life.signal);
+      if (loaded !== null && !life.signal.aborted) setPreview(loaded);
     };
     // Without one there is the button for all of it.
     load().catch(() => undefined);
-    return () => {
-      life.abort();
-      if (src !== undefined) URL.revokeObjectURL(src);
-    };
+    return () => life.abort();
   }, [uuid, isWanted]);
-  return thumbnail;
+  return preview;
 }
 
-/** By a blob: the attribute `download` of a link to another origin is ignored. */
-async function download(fileUrl: string, name: string): Promise<void> {
+async function downloadFile(fileUrl: string, name: string): Promise<void> {
   try {
     const { stream, contentType } = await client().file(fileUrl);
-    const blob = await new Response(stream, { headers: { 'content-type': contentType } }).blob();
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(blob);
-    link.download = name;
-    link.click();
-    // A browser that asks where to save it reads it only then.
-    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    download(await new Response(stream, { headers: { 'content-type': contentType } }).blob(), name);
   } catch (error) {
     toast(`The file could not be downloaded here: ${errorInWords(error).message} Open it instead.`, 'error');
   }

@@ -1,8 +1,42 @@
 import type { CaptureResult } from '@webcapture/client';
-import type { BarPart } from '../../widgets/figures.tsx';
-import type { Finding } from '../../widgets/findings.tsx';
-import { formatDuration, formatNumber } from '../../shell/format.ts';
-import type { Body } from './schema.ts';
+import type { ComponentChildren } from 'preact';
+import { formatDuration, formatNumber } from '../shell/format.ts';
+import { Bar, type BarPart } from '../widgets/figures.tsx';
+import { type Finding, Findings } from '../widgets/findings.tsx';
+
+/** The request of a capture, as far as it is known. */
+type Request = Readonly<Record<string, unknown>>;
+
+/** How a capture went: what was found, and where the time went. */
+export function Report({
+  capture,
+  request,
+  link,
+}: {
+  readonly capture: CaptureResult;
+  readonly request?: Request;
+  readonly link?: ComponentChildren;
+}) {
+  const { originalSize } = capture.report;
+  return (
+    <section class="card" aria-labelledby="report">
+      <div class="card-head">
+        <h2 id="report">Report</h2>
+        {link}
+      </div>
+      <div class="card-body">
+        <Findings findings={findingsOf(capture, request)} />
+        <h3 class="timing-title">Time: {formatDuration(capture.processingTimeMs)}</h3>
+        <Bar label="Time by steps" parts={timingsOf(capture)} />
+        {originalSize !== undefined && (
+          <p class="muted">
+            Before it was resized: {formatNumber(originalSize.width)} × {formatNumber(originalSize.height)}
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}
 
 const softTimeouts: Readonly<Record<string, string>> = {
   load: 'The load event did not come in time; the page was captured as it stood.',
@@ -16,9 +50,9 @@ const softTimeouts: Readonly<Record<string, string>> = {
 };
 
 /** What a report says, in sentences: first what went wrong. Without the request it does not say what was waited for. */
-export function findingsOf(
+function findingsOf(
   { report, metadata, fromCache, tokenCost, region }: CaptureResult,
-  request?: Body,
+  request: Request | undefined,
 ): Finding[] {
   const { httpStatus, finalUrl, title, images, blockedRequests, truncated, blank, challenge, scriptError } = report;
   const findings: Finding[] = [];
@@ -48,7 +82,7 @@ export function findingsOf(
   return findings;
 }
 
-function waits(request: Body): string {
+function waits(request: Request): string {
   const event = typeof request['waitUntil'] === 'string' ? request['waitUntil'] : 'load';
   const delay = typeof request['delay'] === 'number' && request['delay'] > 0 ? `a delay of ${request['delay']} ms` : '';
   return [event, 'images', 'fonts', request['waitFor'] === undefined ? '' : 'waitFor', delay]
@@ -63,7 +97,7 @@ function cost(fromCache: boolean, tokens: number): string {
 const count = (number: number, noun: string) => `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`;
 
 /** The steps of a capture, for a bar. */
-export function timingsOf({ report: { timings } }: CaptureResult): readonly BarPart[] {
+function timingsOf({ report: { timings } }: CaptureResult): readonly BarPart[] {
   const part = (label: string, value: number) => ({ label, value, text: formatDuration(value) });
   return [
     part('queue', timings.queueMs),

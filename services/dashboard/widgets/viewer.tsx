@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import './viewer.css';
 
 /** `fit` shows all of the picture, `width` all of its width; a number is the zoom, 1 being a pixel for a pixel. */
 type Zoom = 'fit' | 'width' | number;

@@ -1,0 +1,81 @@
+import type { CaptureResult } from '@webcapture/client';
+import { download } from '../shell/download.ts';
+import { formatBytes, formatNumber } from '../shell/format.ts';
+import { neutralLines, neutralText, truncated } from '../widgets/foreign.ts';
+import './extracted.css';
+
+type ExtractedParts = NonNullable<CaptureResult['extracted']>;
+
+/** A part may have a megabyte: who needs all of it downloads it. */
+const maxShownLength = 20_000;
+
+interface Part {
+  readonly title: string;
+  readonly extension: string;
+  /** As it is downloaded. */
+  readonly text: string;
+  /** As it is read. */
+  readonly shown: string;
+}
+
+/** What was extracted from a page beside its picture, as text: nothing of it is markup or a link here. */
+export function Extracted({ uuid, extracted }: { readonly uuid: string; readonly extracted: ExtractedParts }) {
+  return (
+    <section class="card" aria-labelledby="extracted">
+      <div class="card-head">
+        <h2 id="extracted">Extracted</h2>
+      </div>
+      {partsOf(extracted).map((part) => (
+        <ExtractedPart key={part.title} uuid={uuid} part={part} />
+      ))}
+    </section>
+  );
+}
+
+function ExtractedPart({
+  uuid,
+  part: { title, extension, text, shown },
+}: {
+  readonly uuid: string;
+  readonly part: Part;
+}) {
+  const beginning = truncated(shown, maxShownLength);
+  const blob = () => new Blob([text], { type: 'text/plain;charset=utf-8' });
+  return (
+    <details class="extracted">
+      <summary>{title}</summary>
+      <div class="extracted-bar">
+        <span class="muted">
+          {formatBytes(new TextEncoder().encode(text).length)}
+          {beginning !== null && `; the first ${formatNumber(maxShownLength)} characters are shown`}
+        </span>
+        <button
+          type="button"
+          class="button is-small"
+          aria-label={`Download ${title}`}
+          onClick={() => download(blob(), `${uuid}-${title.toLowerCase()}.${extension}`)}
+        >
+          Download
+        </button>
+      </div>
+      <pre class="foreign" dir="auto" tabIndex={0} role="region" aria-label={title}>
+        {beginning ?? shown}
+      </pre>
+    </details>
+  );
+}
+
+function partsOf({ text, markdown, links, metadata, html }: ExtractedParts): Part[] {
+  const parts: Part[] = [];
+  const add = (title: string, extension: string, whole: string | undefined, shown = whole) => {
+    if (whole !== undefined) parts.push({ title, extension, text: whole, shown: neutralLines(shown ?? '') });
+  };
+  add('Text', 'txt', text);
+  add('Markdown', 'md', markdown);
+  add('Links', 'json', json(links), links?.map((link) => `${link.url}\n    ${neutralText(link.text)}`).join('\n'));
+  add('Metadata', 'json', json(metadata));
+  add('HTML', 'html', html);
+  return parts;
+}
+
+const json = (value: object | undefined) => (value === undefined ? undefined : JSON.stringify(value, null, 2));

@@ -1,0 +1,71 @@
+import pixelmatch from 'pixelmatch';
+
+/** RGBA, four bytes a pixel, row by row: an ImageData, or what stands for one. */
+export interface Pixels {
+  readonly width: number;
+  readonly height: number;
+  readonly data: Uint8Array | Uint8ClampedArray;
+}
+
+export interface Difference {
+  /** As large as both pictures together: unchanged pixels pale, the others in the colours that were asked for. */
+  readonly picture: Pixels;
+  readonly changedPixels: number;
+  /** Of the area of the difference picture, 0 to 1. */
+  readonly changedShare: number;
+}
+
+/** Red, green and blue, 0 to 255. */
+type Color = readonly [red: number, green: number, blue: number];
+
+interface ComparisonOptions {
+  /** 0 to 1: how far two colours must be apart; smaller finds more. */
+  readonly threshold: number;
+  readonly changedColor: Color;
+  /** Where only one of the pictures is. */
+  readonly outsideColor: Color;
+}
+
+/**
+ * Compares two pictures from their top left corner. Pixels that differ only by anti-aliasing count as equal, those that only
+ * one of the pictures covers as changed.
+ */
+export function comparePictures(before: Pixels, after: Pixels, options: ComparisonOptions): Difference {
+  const common = { width: Math.min(before.width, after.width), height: Math.min(before.height, after.height) };
+  const whole = { width: Math.max(before.width, after.width), height: Math.max(before.height, after.height) };
+  const data = new Uint8Array(common.width * common.height * 4);
+  const changedInside = pixelmatch(cropped(before, common), cropped(after, common), data, common.width, common.height, {
+    threshold: options.threshold,
+    diffColor: [...options.changedColor],
+  });
+  const totalPixels = whole.width * whole.height;
+  const changedPixels = changedInside + totalPixels - common.width * common.height;
+  const picture = padded({ ...common, data }, whole, options.outsideColor);
+  return { picture, changedPixels, changedShare: changedPixels / totalPixels };
+}
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+function cropped(pixels: Pixels, { width, height }: Size): Pixels['data'] {
+  if (pixels.width === width) return pixels.data.subarray(0, width * height * 4);
+  const data = new Uint8Array(width * height * 4);
+  for (let row = 0; row < height; row++) {
+    const start = row * pixels.width * 4;
+    data.set(pixels.data.subarray(start, start + width * 4), row * width * 4);
+  }
+  return data;
+}
+
+function padded(pixels: Pixels, { width, height }: Size, color: Color): Pixels {
+  if (pixels.width === width && pixels.height === height) return pixels;
+  const data = new Uint8Array(width * height * 4);
+  new Uint32Array(data.buffer).fill(new Uint32Array(Uint8Array.of(...color, 255).buffer)[0] ?? 0);
+  const rowBytes = pixels.width * 4;
+  for (let row = 0; row < pixels.height; row++) {
+    data.set(pixels.data.subarray(row * rowBytes, (row + 1) * rowBytes), row * width * 4);
+  }
+  return { width, height, data };
+}
