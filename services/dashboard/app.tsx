@@ -11,7 +11,7 @@ import { DialogHost } from './widgets/dialog.tsx';
 import { ToastHost } from './widgets/toast.tsx';
 import { Page } from './shell/page.tsx';
 import { linkTo, type Route, route, type SectionName, sections } from './shell/routes.ts';
-import { type Kind, serviceUrl, sessions, signOut } from './shell/session.ts';
+import { type Kind, serviceUrl, sessions, signOut, visit } from './shell/session.ts';
 import { SignIn } from './shell/sign-in.tsx';
 import { type Theme, theme } from './shell/theme.ts';
 
@@ -35,7 +35,7 @@ export function App() {
       <div class={isAnybody ? 'frame' : 'frame frame-bare'}>
         <Header hasNavigation={isAnybody} />
         <main id="main" tabIndex={-1}>
-          {isSignedIn ? <CurrentPage route={route.value} /> : <SignIn kind={kind} key={kind} />}
+          {isSignedIn ? <CurrentPage route={route.value} key={visit[kind].value} /> : <SignIn kind={kind} key={kind} />}
         </main>
       </div>
       <DialogHost />

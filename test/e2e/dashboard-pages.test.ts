@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { CaptureHistory } from '@webcapture/shared/api/capture-history.ts';
 import type { CaptureState } from '@webcapture/shared/api/capture.ts';
 import type { UsageHistoryView } from '@webcapture/shared/api/usage-history.ts';
 import { expectAccessible, type OpenedDashboard, type OpenOptions, useDashboard } from '../harness/dashboard.ts';
@@ -36,20 +37,17 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-/** Those of a test: each follows events, of which a key has few streams. */
+/** Those of a test. */
 let opened: OpenedDashboard[] = [];
-afterEach(async () => {
-  const all = opened;
+afterEach(() => {
+  const troubles = opened.flatMap((dashboard) => dashboard.troubles);
   opened = [];
-  await Promise.all(all.map(({ page }) => page.context().close()));
-  const troubles = all.flatMap((dashboard) => dashboard.troubles);
   if (troubles.length > 0) throw new Error(`the dashboard had troubles:\n${troubles.join('\n')}`);
 });
 
 async function open(route: string, visitor: OpenOptions = { key: fleet().key }): Promise<Page> {
   const dashboard = await openDashboard({ ...visitor, route: `#${route}` });
   opened.push(dashboard);
-  dashboard.page.setDefaultTimeout(90_000);
   return dashboard.page;
 }
 
@@ -170,7 +168,8 @@ describe('captures that change', () => {
     expect(await page.title()).not.toMatch(/\u202E/);
     const title = page.locator('.finding').filter({ hasText: 'Title' });
     await title.getByRole('button', { name: 'Show all' }).click();
-    expect((await title.innerText()).match(/W/g)?.length).toBe(report.title.match(/W/g)?.length);
+    const shown = async () => (await title.innerText()).match(/W/g)?.length;
+    await expect.poll(shown).toBe(report.title.match(/W/g)?.length);
     expect(await page.locator('img[src="x"]').count()).toBe(0);
     await looksRight(`/captures/${uuid}`, { key: fleet().key }, isThere);
   });
@@ -198,7 +197,7 @@ describe('captures that change', () => {
     expect(await readFile(await download.path(), 'utf8')).toContain('W'.repeat(30_000));
   });
 
-  test('ten thousand are scrolled through without freezing', async () => {
+  test('ten thousand are scrolled through to the last, a few dozen at a time', async () => {
     const { uuid, ...template } = await fleet().api.captured({ url: `${site}/many` });
     const ids = Array.from({ length: 10_000 }, (_, index) => `${uuid.slice(0, -5)}${String(99_999 - index)}`);
     const page = await open('/usage');
@@ -212,17 +211,16 @@ describe('captures that change', () => {
     await page.route('**/thumbnail?*', (route) => route.fulfill({ status: 404, json: {} }));
     await page.getByRole('link', { name: 'Captures', exact: true }).click();
     await page.locator('.capture-row').first().waitFor();
-    const longest = await page.evaluate(async () => {
-      let longestMs = 0;
+    const most = await page.evaluate(async () => {
+      let mostRows = 0;
       while (document.querySelector('.list-end')?.textContent !== 'These are all 10,000 captures.') {
-        const start = performance.now();
         scrollTo(0, document.body.scrollHeight);
         await new Promise((resolve) => requestAnimationFrame(resolve));
-        longestMs = Math.max(longestMs, performance.now() - start);
+        mostRows = Math.max(mostRows, document.querySelectorAll('.capture-row').length);
       }
-      return longestMs;
+      return mostRows;
     });
-    expect(longest).toBeLessThan(1500);
+    expect(most).toBeLessThan(60);
     expect(await page.locator('.capture-row').count()).toBeLessThan(60);
     await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
     await page.locator(`a[href$="${ids.at(-1)}"]`).click();
@@ -253,6 +251,12 @@ describe('webhooks', () => {
     const body = { url: `${site}/told`, background: true, webhook: { url: receiver.url } };
     const { uuid } = await call<CaptureState>('POST', '/capture', body);
     await until('the event', () => receiver.about(uuid).length === 1);
+    // Both are written after the receiver has answered; the page reads them when it is opened.
+    await until('its delivery to be known', async () => {
+      const { deliveries } = await call<CaptureHistory>('GET', `/captures/${uuid}/history`);
+      const { webhook } = await call<{ webhook: { state: string } }>('GET', `/captures/${uuid}`);
+      return deliveries.length === 1 && webhook.state === 'delivered';
+    });
     const page = await open(`/captures/${uuid}`);
     const deliveries = page.getByRole('region', { name: 'Webhook deliveries' }).getByRole('row');
     await deliveries.filter({ hasText: 'capture.completed' }).getByText('delivered').waitFor();
@@ -273,6 +277,8 @@ describe('keys', () => {
     const shown = async () => (await page.getByRole('dialog').locator('.secret-value code').innerText()).trim();
     const key = await shown();
     expect(key).toMatch(/^wc_live_/);
+    // The browser lets a page refuse only the first one.
+    await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
     expect(await shown()).toBe(key);
     await expectAccessible(page);
@@ -315,7 +321,7 @@ test('usage shows tokens by day and key, and the same as a table', async () => {
   await fleet().api.refused({ url: 'http://no-such-host.invalid/' });
   type History = Pick<UsageHistoryView, 'totals' | 'keys'>;
   await until('the front to have counted both', async () => {
-    const { totals, keys } = await call<History>('GET', '/usage/history?days=1');
+    const { totals, keys } = await call<History>('GET', '/usage/history?days=7');
     return totals.completed > 0 && totals.failed > 0 && keys.length > 0;
   });
   const isThere = async (page: Page) => {
@@ -328,24 +334,32 @@ test('usage shows tokens by day and key, and the same as a table', async () => {
     .first()
     .waitFor();
   await page.getByText('The same as a table').click();
-  const today = page.getByRole('row').filter({ hasText: new Date().toISOString().slice(0, 10) });
-  await today
-    .getByRole('cell')
-    .nth(1)
-    .filter({ hasText: /^[1-9]/ })
-    .waitFor();
-  await today
-    .getByRole('cell')
-    .nth(3)
-    .filter({ hasText: /^[1-9]/ })
-    .waitFor();
+  // At midnight (UTC) the two captures are of different days.
+  const used = (column: number) =>
+    page
+      .getByRole('table', { name: 'Usage by day' })
+      .locator(`td:nth-child(${column})`)
+      .filter({ hasText: /^[1-9]/ })
+      .first()
+      .waitFor();
+  await used(2);
+  await used(4);
   await page.getByRole('region', { name: 'Usage by key' }).getByRole('row').nth(1).waitFor();
   await expectAccessible(page);
   await looksRight('/usage', { key: fleet().key }, isThere);
 });
 
+test('charts that cannot be loaded say so: a new version has other files', async () => {
+  const page = await open('/captures');
+  await live(page);
+  await page.route(/assets\/.*uplot.*\.js/i, (route) => route.fulfill({ status: 404 }));
+  await page.getByRole('link', { name: 'Usage', exact: true }).click();
+  await page.getByText('The chart could not be loaded. Reload the page.').first().waitFor();
+});
+
 describe('operator', () => {
   test('sees the fleet live, and makes, limits and suspends accounts', async () => {
+    await fleet().api.refused({ url: 'http://no-such-host.invalid/' });
     const page = await open('/operator', { adminToken });
     await page.getByText('of 2 slots busy').waitFor();
     await live(page);
@@ -382,6 +396,7 @@ describe('operator', () => {
 
 /** Last, since it hurts the fleet. */
 test('without NATS a page says so, keeps what it has, and recovers by itself', async () => {
+  await fleet().api.captured({ url: `${site}/kept` });
   const page = await open('/captures');
   await page.locator('.capture-row').first().waitFor();
   await live(page);

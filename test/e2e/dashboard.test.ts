@@ -2,6 +2,7 @@ import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Webcapture } from '@webcapture/client';
 import type { NewKeyView } from '@webcapture/shared/api/api-key.ts';
 import { expectAccessible, useDashboard } from '../harness/dashboard.ts';
 import { useFleet, useSite } from '../harness/use.ts';
@@ -83,6 +84,29 @@ describe('signing in', () => {
     expect(troubles).toEqual([]);
   });
 
+  test('a key that may only capture signs in; one of a suspended account is told so', async () => {
+    const { admin } = new Webcapture({ url: fleet().url, apiKey: adminToken });
+    const { id: accountId } = await admin.createAccount({ name: 'Example' });
+    const { key } = await admin.createKey({ accountId, name: 'Capturing', scopes: ['capture'] });
+    const { page } = await open();
+    await page.getByLabel('API key').fill(key);
+    await page.keyboard.press('Enter');
+    await heading(page, 'Playground').waitFor();
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByText('The API key lacks the scope "manage" that this needs.').waitFor();
+
+    await admin.changeAccount(accountId, { suspended: true });
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await page.getByRole('button', { name: 'Show' }).click();
+    const suspended = page.getByText(/The account of this API key is suspended/).first();
+    await suspended.waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').fill(key);
+    await page.keyboard.press('Enter');
+    await suspended.waitFor();
+    expect(await heading(page, 'Sign in').isVisible()).toBe(true);
+  });
+
   test('the operator signs in apart from that', async () => {
     const { page } = await open({ route: '#/operator' });
     await page.getByLabel('Admin token').fill('not-the-admin-token');
@@ -105,10 +129,11 @@ describe('the playground', () => {
     const picture = page.getByRole('img', { name: /^Capture of/ });
     await expect.poll(() => picture.evaluate((image) => Number(Reflect.get(image, 'naturalWidth')))).toBe(1280);
     await page.getByRole('button', { name: '1:1' }).click();
-    expect((await picture.boundingBox())?.width).toBe(1280);
+    await expect.poll(async () => (await picture.boundingBox())?.width).toBe(1280);
 
     for (const language of ['curl', 'TypeScript', 'Python', 'Command line']) {
       await page.getByRole('tab', { name: language }).click();
+      await page.getByRole('tab', { name: language, selected: true }).waitFor();
       const code = await page.getByRole('tabpanel').textContent();
       expect(code).toContain('c=00ff00');
       expect(code).toContain('WEBCAPTURE_API_KEY');
@@ -181,7 +206,7 @@ describe('the playground', () => {
     // Code that is copied has no marks that show it in another order.
     await page.getByRole('button', { name: 'Address', exact: true }).click();
     await page.getByLabel('Address', { exact: true }).fill("https://example.com/'\u202Egnp");
-    expect(await page.getByRole('tabpanel').textContent()).toContain(String.raw`\u202egnp`);
+    await expect.poll(() => page.getByRole('tabpanel').textContent()).toContain(String.raw`\u202egnp`);
     expect(troubles).toEqual([]);
   });
 
@@ -220,28 +245,41 @@ describe('for everybody', () => {
     await page.keyboard.type(fleet().key);
     await page.keyboard.press('Enter');
     await heading(page, 'Playground').waitFor();
+    const address = page.getByLabel('Address', { exact: true });
+    await address.waitFor();
     const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '');
-    const tabTo = async (text: string) => {
-      for (let count = 0; count < 40 && (await focused()) !== text; count++) await page.keyboard.press('Tab');
+    const tabTo = async (text: string, key = 'Tab') => {
+      for (let count = 0; count < 60 && (await focused()) !== text; count++) await page.keyboard.press(key);
       expect(await focused()).toBe(text);
     };
-    await page.evaluate(() => (document.activeElement as { blur?: () => void } | null)?.blur?.());
     await tabTo('Usage');
     await page.keyboard.press('Enter');
     await heading(page, 'Usage').waitFor();
     // What is read out next is the new page.
     await expect.poll(focused).toBe('Usage');
+    await tabTo('Playground', 'Shift+Tab');
+    await page.keyboard.press('Enter');
+    await expect.poll(focused).toBe('Playground');
+    await address.waitFor();
 
-    await page.goto(`${fleet().url}/dashboard/#/playground`);
-    await writeHtml(page, '<p>Hello');
+    await tabTo('HTML');
+    await page.keyboard.press('Enter');
     const editor = page.getByRole('textbox', { name: 'HTML' });
-    await editor.press('End');
-    await editor.press('Tab');
+    const isInEditor = () => editor.evaluate((element) => element === document.activeElement);
+    await editor.waitFor();
+    await page.keyboard.press('Tab');
+    expect(await isInEditor()).toBe(true);
+    await page.keyboard.type('<p>Hello');
+    await page.keyboard.press('Tab');
     expect(await editor.inputValue()).toBe('<p>Hello  ');
     // Escape lets the Tab key leave again.
-    await editor.press('Escape');
-    await editor.press('Tab');
-    expect(await editor.evaluate((element) => element === document.activeElement)).toBe(false);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Tab');
+    expect(await isInEditor()).toBe(false);
+    await tabTo('Capture');
+    await page.keyboard.press('Enter');
+    await report(page).waitFor();
+    await tabTo('Download');
   });
 
   test.each(['playground', 'captures', 'usage', 'keys', 'webhooks', 'operator'])(

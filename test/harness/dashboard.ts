@@ -1,6 +1,6 @@
 import AxeBuilder from '@axe-core/playwright';
-import { type Browser, chromium, type Page } from 'playwright';
-import { afterAll, expect, inject } from 'vitest';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright';
+import { afterAll, afterEach, expect, inject } from 'vitest';
 import type { Fleet } from './fleet.ts';
 
 export interface OpenOptions {
@@ -23,13 +23,27 @@ export interface OpenedDashboard {
   readonly troubles: readonly string[];
 }
 
-/** Gives the tests of a file the dashboard of their fleet, each in a browser window of its own. */
+/** For what never comes: on a busy machine all else may take long. */
+const deadlineMs = 150_000;
+
+/** Gives the tests of a file the dashboard of their fleet, each in a browser window of its own until the test ends. */
 export function useDashboard(fleet: () => Fleet): (options?: OpenOptions) => Promise<OpenedDashboard> {
   let browser: Promise<Browser> | undefined;
+  let contexts: BrowserContext[] = [];
+  // Pages follow events, of which a key has few streams.
+  afterEach(async () => {
+    const all = contexts;
+    contexts = [];
+    await Promise.all(all.map((context) => context.close()));
+  });
   afterAll(async () => (await browser)?.close());
   return async ({ key, adminToken, route = '', isDark = false, isPhone = false, base = fleet().url } = {}) => {
     const { headlessShell, sandbox } = inject('tools');
-    browser ??= chromium.launch({ executablePath: headlessShell, chromiumSandbox: sandbox === 'on' });
+    browser ??= chromium.launch({
+      executablePath: headlessShell,
+      chromiumSandbox: sandbox === 'on',
+      timeout: deadlineMs,
+    });
     const context = await (
       await browser
     ).newContext({
@@ -37,6 +51,8 @@ export function useDashboard(fleet: () => Fleet): (options?: OpenOptions) => Pro
       viewport: isPhone ? { width: 390, height: 844 } : { width: 1280, height: 800 },
       permissions: ['clipboard-read', 'clipboard-write'],
     });
+    contexts.push(context);
+    context.setDefaultTimeout(deadlineMs);
     const page = await context.newPage();
     const troubles: string[] = [];
     page.on('pageerror', (error) => troubles.push(String(error)));

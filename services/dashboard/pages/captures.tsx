@@ -1,11 +1,10 @@
 import type { Capture, CaptureStatus } from '@webcapture/client';
-import { effect } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { isTemporary } from '../shell/errors.ts';
 import { formatBytes, formatDuration, formatNumber } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
 import { linkTo, routeQuery } from '../shell/routes.ts';
-import { client, sessions } from '../shell/session.ts';
+import { client, onKeyChange, sessions } from '../shell/session.ts';
 import { Empty, ErrorState, Loading } from '../widgets/states.tsx';
 import './captures/captures.css';
 import { matches } from './captures/capture-list.ts';
@@ -29,10 +28,7 @@ const pagesPerSearch = 10;
 /** What was loaded is there again when one comes back from a capture. */
 let kept: { readonly key: string; readonly store: CaptureStore; readonly scrollY: number } | undefined;
 
-// Nothing of one account is kept for whoever signs in next.
-effect(() => {
-  if (sessions.key.value === undefined) kept = undefined;
-});
+onKeyChange(() => (kept = undefined));
 
 function storeFor(status: CaptureStatus | undefined): { store: CaptureStore; scrollY: number } {
   const key = `${sessions.key.peek()?.secret} ${status}`;
@@ -40,8 +36,8 @@ function storeFor(status: CaptureStatus | undefined): { store: CaptureStore; scr
   const api = client();
   const store = new CaptureStore(
     {
-      page: (cursor) => api.listCapturesPage({ limit: pageSize, cursor, status }),
-      one: (uuid) => api.getCapture(uuid),
+      page: (cursor, signal) => api.listCapturesPage({ limit: pageSize, cursor, status, signal }),
+      one: (uuid, signal) => api.getCapture(uuid, { signal }),
     },
     status,
   );
@@ -113,7 +109,7 @@ function Captures({
     if (kept?.store === store) kept = { ...kept, scrollY: 0 };
     return () => {
       clearTimeout(timer);
-      store.rest();
+      store.stop();
     };
   }, [store]);
   // Also when the stream is there again: meanwhile there were no events.

@@ -1,9 +1,9 @@
 import { type ApiKey, type NewApiKey, PermissionError, type SigningSecret } from '@webcapture/client';
 import { useState } from 'preact/hooks';
+import { errorInWords } from '../shell/errors.ts';
 import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
-import { linkTo } from '../shell/routes.ts';
-import { client, keepSecret } from '../shell/session.ts';
+import { client, exchangeSecret } from '../shell/session.ts';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
 import { Badge } from '../widgets/figures.tsx';
 import { ForeignText } from '../widgets/foreign-text.tsx';
@@ -46,7 +46,7 @@ export function KeysPage() {
       }
     >
       {isForbidden ? (
-        <MayNotManage />
+        <MayNotManage error={keys.error} />
       ) : (
         <Loaded query={keys} label="Loading keys…">
           {(rows) => (
@@ -65,13 +65,11 @@ export function KeysPage() {
   );
 }
 
-function MayNotManage() {
+function MayNotManage({ error }: { readonly error: unknown }) {
   return (
     <Empty title="Your key may not manage keys">
-      <p>
-        It lacks the scope <code>manage</code>. Sign in with a key that has it, or ask whoever gave you this one. What
-        it may see is under <a href={linkTo('captures')}>captures</a> and <a href={linkTo('usage')}>usage</a>.
-      </p>
+      <p>{errorInWords(error).message}</p>
+      <p>Sign in with another key, or ask whoever gave you this one.</p>
     </Empty>
   );
 }
@@ -247,7 +245,7 @@ function StepDialog({
                 type="button"
                 class="button is-small"
                 onClick={() => {
-                  keepSecret('key', step.key.key);
+                  exchangeSecret('key', step.key.key);
                   toast('You are signed in with the new key.');
                 }}
               >

@@ -75,12 +75,8 @@ function SecretCard() {
         </span>
       </div>
       <div class="card-body">
-        {error instanceof PermissionError ? (
-          <p>
-            Your key lacks the scope <code>manage</code>, which the secret needs.
-          </p>
-        ) : (
-          error !== undefined && <ErrorState error={error} onRetry={() => void show()} />
+        {error !== undefined && (
+          <ErrorState error={error} onRetry={error instanceof PermissionError ? undefined : () => void show()} />
         )}
         {secret === undefined ? (
           <p class="muted">

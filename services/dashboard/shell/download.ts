@@ -4,5 +4,6 @@ export function download(blob: Blob, name: string): void {
   link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
-  URL.revokeObjectURL(link.href);
+  // A browser that asks where to save it reads it only then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

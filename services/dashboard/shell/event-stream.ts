@@ -4,6 +4,7 @@
  * meanwhile.
  */
 import { type EventsOptions, WebcaptureError } from '@webcapture/client';
+import { backoffMs as defaultBackoffMs } from './backoff.ts';
 
 interface StreamProblem {
   readonly code: string;
@@ -37,9 +38,6 @@ const finalCodes: ReadonlySet<string> = new Set([
 
 /** A stream that held for so long was a good one: the next attempt starts the backoff anew. */
 const stableMs = 5000;
-
-/** 1 s, doubled up to 30 s, and half of that by chance, so that a restarted front is not asked by all at once. */
-const defaultBackoffMs = (failures: number) => Math.min(30_000, 1000 * 2 ** failures) * (0.5 + Math.random() / 2);
 
 /** Follows a stream until `signal` aborts or the server refuses the key. */
 export async function followEvents<T>(options: FollowOptions<T>): Promise<void> {

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { backoffMs } from './backoff.ts';
 import { isAbort, isTemporary } from './errors.ts';
 
 export interface Query<T> {
@@ -17,9 +18,6 @@ interface State<T> extends Omit<Query<T>, 'reload'> {
 }
 
 const blank = { data: undefined, error: undefined, isLoading: true, retryAt: undefined };
-
-const firstRetryMs = 1000;
-const maxRetryMs = 30_000;
 
 /**
  * Loads what a page shows, again whenever `keys` change and each `everyMs`. A temporary error (NATS is down, the front
@@ -63,7 +61,7 @@ export function useQuery<T>(
         if (everyMs !== undefined) again(everyMs);
       } catch (error) {
         if (life.signal.aborted || isAbort(error)) return;
-        const retryMs = isTemporary(error) ? Math.min(maxRetryMs, firstRetryMs * 2 ** failures++) : undefined;
+        const retryMs = isTemporary(error) ? backoffMs(failures++) : undefined;
         const retryAt = retryMs === undefined ? undefined : Date.now() + retryMs;
         setState((before) => ({ ...before, error, isLoading: false, retryAt }));
         if (retryMs !== undefined) again(retryMs);

@@ -1,5 +1,5 @@
-import { Webcapture, WebcaptureError } from '@webcapture/client';
-import { computed, effect, signal } from '@preact/signals';
+import { NotFoundError, PermissionError, Webcapture } from '@webcapture/client';
+import { batch, computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 
 /** What one signs in with: the key of an account, or the admin token for the operator's page. */
 export type Kind = 'key' | 'admin';
@@ -26,6 +26,11 @@ export const signInNotices: Readonly<Record<Kind, ReturnType<typeof signal<strin
   admin: signal<string | null>(null),
 };
 
+const visits = { key: signal(0), admin: signal(0) };
+
+/** Counts who has signed in and out: what one has loaded and typed is not for the next one. */
+export const visit: Readonly<Record<Kind, ReadonlySignal<number>>> = visits;
+
 /** Undefined: nobody is signed in with that. */
 export const sessions = { key: sessionOf('key'), admin: sessionOf('admin') };
 
@@ -44,8 +49,8 @@ export function client(kind: Kind = 'key'): Webcapture {
 }
 
 /**
- * A client that signs out when the service no longer knows the key: revoked, expired, or its account suspended. Pages
- * repeat what failed by themselves, so it does not.
+ * A client that signs out when the key no longer holds: unknown, revoked or expired. (A suspended account may be resumed: its
+ * pages say that it is suspended.) Pages repeat what failed by themselves, so it does not.
  */
 function clientOf(kind: Kind, secret: string): Webcapture {
   return new Webcapture({
@@ -72,18 +77,45 @@ async function reasonOf(response: Response): Promise<string> {
 export async function signIn(kind: Kind, given: string): Promise<void> {
   const secret = given.trim();
   const candidate = new Webcapture({ url: serviceUrl, apiKey: secret, maxRetries: 0 });
-  try {
-    await (kind === 'key' ? candidate.getUsage() : candidate.admin.listAccountsPage({ limit: 1 }));
-  } catch (error) {
-    // A key that may only capture is a key.
-    const isForbidden = error instanceof WebcaptureError && error.status === 403;
-    if (!isForbidden || kind === 'admin') throw error;
-  }
+  await (kind === 'key' ? checkKey(candidate) : candidate.admin.listAccountsPage({ limit: 1 }));
   keepSecret(kind, secret);
+}
+
+const unknownUuid = '00000000-0000-7000-8000-000000000000';
+
+/**
+ * Rejects when the key may do nothing at all, since its account is suspended; one that lacks a scope is good. A request of each
+ * scope, none of which changes anything.
+ */
+async function checkKey(candidate: Webcapture): Promise<void> {
+  let refusal: unknown;
+  for (const request of [
+    () => candidate.getUsage(),
+    () => candidate.listKeysPage({ limit: 1 }),
+    () => candidate.refreshCapture(unknownUuid),
+  ]) {
+    try {
+      await request();
+      return;
+    } catch (error) {
+      if (error instanceof NotFoundError) return;
+      if (!(error instanceof PermissionError)) throw error;
+      refusal = error;
+    }
+  }
+  throw refusal;
 }
 
 /** For a secret that is known to be good. */
 export function keepSecret(kind: Kind, secret: string): void {
+  batch(() => {
+    exchangeSecret(kind, secret);
+    visits[kind].value++;
+  });
+}
+
+/** For one that takes the place of the former on the same account: the pages keep what they show. */
+export function exchangeSecret(kind: Kind, secret: string): void {
   sessionStorage.setItem(storageNames[kind], secret);
   signInNotices[kind].value = null;
   secrets[kind].value = secret;
@@ -92,15 +124,15 @@ export function keepSecret(kind: Kind, secret: string): void {
 export function signOut(kind: Kind, reason: string | null = null): void {
   sessionStorage.removeItem(storageNames[kind]);
   signInNotices[kind].value = reason === null ? null : `You were signed out. ${reason}`;
-  secrets[kind].value = null;
+  batch(() => {
+    secrets[kind].value = null;
+    visits[kind].value++;
+  });
 }
 
 /** Calls `forget` when another key signs in, or none: what one account has typed and seen is not for the next one. */
 export function onKeyChange(forget: () => void): void {
-  let former = secrets.key.peek();
   effect(() => {
-    const { value } = secrets.key;
-    if (former && value !== former) forget();
-    former = value;
+    if (visits.key.value > 0) forget();
   });
 }

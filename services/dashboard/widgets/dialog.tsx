@@ -29,6 +29,10 @@ export function Dialog({
         event.preventDefault();
         onClose();
       }}
+      // The browser asks only once (cancel), and closes at the second Escape: what is still to be shown opens again.
+      onClose={({ currentTarget }) => {
+        if (currentTarget.isConnected) currentTarget.showModal();
+      }}
       onClick={({ target }) => {
         if (target === element.current) onClose();
       }}

@@ -1,18 +1,18 @@
 import { signal } from '@preact/signals';
 import type { Capture, CaptureEvent, CaptureStatus } from '@webcapture/client';
+import { backoffMs } from '../../shell/backoff.ts';
 import { isTemporary } from '../../shell/errors.ts';
 import { type CaptureList, type CapturePage, emptyList, withChanged, withNewest, withOlder } from './capture-list.ts';
 
 export interface CaptureSource {
-  readonly page: (cursor: string | undefined) => Promise<CapturePage>;
-  readonly one: (uuid: string) => Promise<Capture>;
+  readonly page: (cursor: string | undefined, signal: AbortSignal) => Promise<CapturePage>;
+  readonly one: (uuid: string, signal: AbortSignal) => Promise<Capture>;
 }
 
 /** Changes that come within this time are read together. */
 const gatherMs = 300;
 /** More changes than this are read as one page, not one by one. */
 const maxSingleReads = 8;
-const maxRetryMs = 30_000;
 
 /** The captures that the list has loaded, kept up with what happens to them. */
 export class CaptureStore {
@@ -27,6 +27,10 @@ export class CaptureStore {
   readonly #source: CaptureSource;
   readonly #status: CaptureStatus | undefined;
   readonly #changed = new Set<string>();
+  /** Of each kind at most one: a later one takes the place of the earlier. */
+  readonly #loads = new Map<'newest' | 'older', AbortController>();
+  /** Until the store is stopped. */
+  #life = new AbortController();
   #gathering: ReturnType<typeof setTimeout> | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #failures = 0;
@@ -40,7 +44,8 @@ export class CaptureStore {
   /** Reads the newest captures again. */
   loadNewest(): Promise<void> {
     return this.#load(
-      () => this.#source.page(undefined),
+      'newest',
+      (signal) => this.#source.page(undefined, signal),
       (page) => withNewest(this.list.value, page),
       () => this.loadNewest(),
     );
@@ -51,7 +56,8 @@ export class CaptureStore {
     const { nextCursor } = this.list.value;
     if (nextCursor === null || this.isLoading.value) return;
     await this.#load(
-      () => this.#source.page(nextCursor),
+      'older',
+      (signal) => this.#source.page(nextCursor, signal),
       // Meanwhile the list may have begun anew.
       (page) => (this.list.value.nextCursor === nextCursor ? withOlder(this.list.value, page) : this.list.value),
       () => this.loadOlder(),
@@ -82,8 +88,13 @@ export class CaptureStore {
     void this.#failed?.();
   }
 
-  /** Stops what is planned. */
-  rest(): void {
+  /** Stops what is under way and what is planned; what was loaded stays, and can be loaded again. */
+  stop(): void {
+    this.#life.abort();
+    this.#life = new AbortController();
+    for (const load of this.#loads.values()) load.abort();
+    this.#loads.clear();
+    this.isLoading.value = false;
     clearTimeout(this.#gathering);
     clearTimeout(this.#retry);
     this.#gathering = undefined;
@@ -91,38 +102,50 @@ export class CaptureStore {
   }
 
   async #readChanged(): Promise<void> {
+    const { signal } = this.#life;
     const uuids = [...this.#changed];
     this.#changed.clear();
     const listed = new Set(this.list.value.items.map(({ uuid }) => uuid));
     const known = uuids.filter((uuid) => listed.has(uuid));
     if (known.length < uuids.length || known.length > maxSingleReads) await this.loadNewest();
-    if (known.length > maxSingleReads) return;
-    const read = await Promise.allSettled(known.map((uuid) => this.#source.one(uuid)));
+    if (signal.aborted || known.length > maxSingleReads) return;
+    const read = await Promise.allSettled(known.map((uuid) => this.#source.one(uuid, signal)));
+    if (signal.aborted) return;
     for (const result of read) if (result.status === 'fulfilled') this.put(result.value);
   }
 
   async #load(
-    read: () => Promise<CapturePage>,
+    kind: 'newest' | 'older',
+    read: (signal: AbortSignal) => Promise<CapturePage>,
     take: (page: CapturePage) => CaptureList,
     again: () => Promise<void>,
   ): Promise<void> {
     clearTimeout(this.#retry);
+    this.#loads.get(kind)?.abort();
+    const load = new AbortController();
+    const { signal } = load;
+    this.#loads.set(kind, load);
     this.isLoading.value = true;
     this.retryAt.value = undefined;
     try {
-      this.list.value = take(await read());
+      const page = await read(signal);
+      if (signal.aborted) return;
+      this.list.value = take(page);
       this.isReady.value = true;
       this.problem.value = undefined;
       this.#failures = 0;
     } catch (error) {
+      if (signal.aborted) return;
       this.problem.value = error;
       this.#failed = again;
       if (!isTemporary(error)) return;
-      const delayMs = Math.min(maxRetryMs, 1000 * 2 ** this.#failures++);
+      const delayMs = backoffMs(this.#failures++);
       this.retryAt.value = Date.now() + delayMs;
+      clearTimeout(this.#retry);
       this.#retry = setTimeout(() => void again(), delayMs);
     } finally {
-      this.isLoading.value = false;
+      if (this.#loads.get(kind) === load) this.#loads.delete(kind);
+      this.isLoading.value = this.#loads.size > 0;
     }
   }
 }

@@ -23,6 +23,7 @@ export function Comparison({ before, after }: { readonly before: Picture; readon
   useEffect(() => {
     setCompared(undefined);
     setDifference(undefined);
+    if (!isComparable) return undefined;
     let isShown = true;
     void decoded(before.blob, after.blob)
       .catch(() => 'failed' as const)
@@ -30,7 +31,7 @@ export function Comparison({ before, after }: { readonly before: Picture; readon
         if (isShown) setCompared(result);
       });
     return () => (isShown = false);
-  }, [before, after]);
+  }, [before, after, isComparable]);
   useEffect(() => {
     if (compared === undefined || compared === 'failed') return undefined;
     // Not for each step of the slider: a large picture takes a moment.

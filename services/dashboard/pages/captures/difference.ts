@@ -2,7 +2,7 @@ import { comparePictures, type Difference, type Pixels } from '@webcapture/share
 
 export type { Difference, Pixels };
 
-/** Most pixels that are compared: the comparison runs between two frames of the page, and canvases have limits. */
+/** Most pixels that are compared: the page stands still meanwhile, for a part of a second, and canvases have limits. */
 export const maxComparedPixels = 4_000_000;
 
 /** Longest side of a canvas that every browser draws. */

@@ -1,8 +1,7 @@
 import type { CaptureResult } from '@webcapture/client';
-import { effect } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { isTemporary } from '../../shell/errors.ts';
-import { sessions } from '../../shell/session.ts';
+import { onKeyChange } from '../../shell/session.ts';
 import { loadPreview, maxShownPixels } from '../../views/preview.ts';
 
 /** The picture of a capture as it was at one time. */
@@ -32,9 +31,7 @@ const maxKept = 4;
 
 const kept = new Map<string, { current: Picture; before: Picture | undefined }>();
 
-effect(() => {
-  if (sessions.key.value === undefined) kept.clear();
-});
+onKeyChange(() => kept.clear());
 
 /** Loads the picture of a capture, and keeps the one that it replaces: the service does not. */
 export function usePictures(capture: CaptureResult | undefined): Pictures {

@@ -1,17 +1,13 @@
 import type { Capture } from '@webcapture/client';
-import { effect } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import { client, sessions } from '../../shell/session.ts';
+import { client, onKeyChange } from '../../shell/session.ts';
 import { ThumbnailCache } from './thumbnail-cache.ts';
 
 const thumbnails = new ThumbnailCache({
   load: async (uuid, signal) => client().getThumbnail(uuid, { signal }),
 });
 
-// Nothing of one account is kept for whoever signs in next.
-effect(() => {
-  if (sessions.key.value === undefined) thumbnails.clear();
-});
+onKeyChange(() => thumbnails.clear());
 
 /** The small picture of a capture, or what stands for it: decoration beside the text that says the same. */
 export function Thumbnail({ capture }: { readonly capture: Capture }) {

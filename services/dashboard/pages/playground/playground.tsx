@@ -8,10 +8,13 @@ import { isNarrow, RequestForm, withScheme } from './form.tsx';
 import './playground.css';
 import { body, hiddenProblems, html, refusals, source, url, wholeRequest } from './request.ts';
 import { ResultPanel } from './result.tsx';
-import { run, start } from './run.ts';
+import { type Run, run, start } from './run.ts';
 import { Samples } from './samples.tsx';
 import { type CaptureDocument, loadDocument } from './document.ts';
 import { messagesByField } from './schema.ts';
+
+/** The run whose refusal has taken the focus: it does so once, not again whenever one comes back to the page. */
+let revealed: Run | undefined;
 
 /** Fill in, run, look, copy. */
 export function PlaygroundPage() {
@@ -40,6 +43,8 @@ function Playground({ document }: { readonly document: CaptureDocument }) {
   // The service's own words stand at the field that they name.
   useEffect(() => {
     const { value } = run;
+    if (value === revealed) return;
+    revealed = value;
     if (value.state === 'failed' && value.error instanceof ValidationError) {
       refusals.value = messagesByField(document.schema, errorInWords(value.error).message);
       requestAnimationFrame(() => revealProblem(form.current));

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { theme } from '../../shell/theme.ts';
 
@@ -30,41 +30,54 @@ export function Chart({
   readonly format: (value: number) => string;
 }) {
   const frame = useRef<HTMLDivElement>(null);
+  const chart = useRef<uPlot | undefined>(undefined);
+  const [isBroken, setBroken] = useState(false);
   const themeNow = theme.value;
+  const data = useRef<uPlot.AlignedData>([[]]);
+  data.current = [[...dates], ...series.map(({ values }) => [...values])];
   useEffect(() => {
     const element = frame.current;
     if (element === null) return undefined;
-    let chart: uPlot | undefined;
+    let Plot: typeof uPlot | undefined;
     let isShown = true;
     const resized = new ResizeObserver(([entry]) => {
-      if (entry !== undefined) chart?.setSize({ width: Math.floor(entry.contentRect.width), height });
+      if (entry !== undefined) chart.current?.setSize({ width: Math.floor(entry.contentRect.width), height });
     });
-    const draw = async () => {
-      // Only this page needs it.
-      const [{ default: Plot }] = await Promise.all([import('uplot'), import('uplot/dist/uPlot.min.css')]);
-      if (!isShown) return;
-      chart = new Plot(
-        optionsFor(Plot, { series, kind, format, width: element.clientWidth }),
-        [[...dates], ...series.map(({ values }) => [...values])],
-        element,
-      );
-      resized.observe(element);
+    const draw = () => {
+      if (Plot === undefined || !isShown) return;
+      chart.current?.destroy();
+      const options = optionsFor(Plot, { series, kind, format, width: element.clientWidth });
+      chart.current = new Plot(options, data.current, element);
     };
-    void draw();
+    loadPlot()
+      .then((loaded) => {
+        Plot = loaded;
+        draw();
+        resized.observe(element);
+      })
+      // A new version of the dashboard has other files.
+      .catch(() => setBroken(true));
     const dark = matchMedia('(prefers-color-scheme: dark)');
-    const redraw = () => {
-      chart?.destroy();
-      void draw();
-    };
-    dark.addEventListener('change', redraw);
+    dark.addEventListener('change', draw);
     return () => {
       isShown = false;
-      dark.removeEventListener('change', redraw);
+      dark.removeEventListener('change', draw);
       resized.disconnect();
-      chart?.destroy();
+      chart.current?.destroy();
+      chart.current = undefined;
     };
-  }, [dates, series, kind, themeNow]);
+  }, [kind, themeNow]);
+  useEffect(() => chart.current?.setData(data.current), [dates, series]);
+  if (isBroken) {
+    return <p class="muted">The chart could not be loaded. Reload the page.</p>;
+  }
   return <div ref={frame} class="chart" role="img" aria-label={label} style={{ minHeight: `${height}px` }} />;
+}
+
+/** Only this page needs it. */
+async function loadPlot(): Promise<typeof uPlot> {
+  const [{ default: Plot }] = await Promise.all([import('uplot'), import('uplot/dist/uPlot.min.css')]);
+  return Plot;
 }
 
 interface Look {
