@@ -233,8 +233,8 @@ describe('the page', () => {
     release();
     await page.waitForFunction((text) => document.getElementById('checked')?.innerText !== text, before);
     await page.clock.fastForward(600_000);
-    const next = page.waitForRequest('**/status');
     expect(asked).toBe(1);
+    const next = page.waitForRequest('**/status');
     await setHidden(false);
     await next;
   });
