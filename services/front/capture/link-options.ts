@@ -4,6 +4,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { LinkParameter } from '../auth/link-signature.ts';
 import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { fieldAt } from '../validation/explain-errors.ts';
+import { isObject } from '../validation/is-object.ts';
 
 const schema: JsonSchema = captureRequestSchema as object;
 
@@ -120,8 +121,6 @@ function typeOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeOf(value) === 'object';
 
 /**
  * The options that a link can have, for the OpenAPI document: each as a parameter of its name. Objects that can be said by
