@@ -85,7 +85,7 @@ export function startPage(): void {
   let failures = 0;
   let timer = 0;
   const bars = createBars(() => history);
-  const put = createWriter(bars.upgrade);
+  const put = createWriter(() => bars.upgrade());
 
   const show = () => {
     const model: PageModel = { status, history, isSilent: performance.now() - heardAt > times.silentMs };

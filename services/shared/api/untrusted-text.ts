@@ -4,7 +4,7 @@
  * joiners and soft hyphens that scripts and emoji need, nor the signs of Arabic and Syriac that Unicode calls format.
  */
 const unsafe =
-  /(?![\t\n\u00ad\u200c\u200d\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u{e0000}-\u{e007f}]/gu;
+  /(?![\t\n\u00ad\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u{e0000}-\u{e007f}]/gu;
 
 /** A text that somebody else wrote, with something in place of each character that is unsafe to show: nothing, a sign, or its number. */
 export const replaceUnsafe = (text: string, by: string | ((character: string) => string)): string =>
