@@ -7,7 +7,10 @@ export function neutralText(text: string): string {
 
 /** The same for a text of several lines, which keeps them and its tabs. */
 export function neutralLines(text: string): string {
-  return replaceUnsafe(text.replaceAll(/\r\n?|[\u2028\u2029]/g, '\n'), '\uFFFD');
+  const isBreak = /[\u2028\u2029]/;
+  return replaceUnsafe(text.replaceAll(/\r\n?/g, '\n'), (character) =>
+    isBreak.test(character) ? character : '\uFFFD',
+  );
 }
 
 /** The beginning of a text, at most so many code points and not within one; null when nothing had to go. */
