@@ -229,9 +229,9 @@ describe('the page', () => {
     await page.clock.fastForward(16_000);
     await request;
     await setHidden(true);
-    const before = await page.locator('#checked').innerText();
+    const before = await page.locator('#checked').innerHTML();
     release();
-    await page.waitForFunction((text) => document.getElementById('checked')?.innerText !== text, before);
+    await page.waitForFunction((html) => document.getElementById('checked')?.innerHTML !== html, before);
     await page.clock.fastForward(600_000);
     expect(asked).toBe(1);
     const next = page.waitForRequest('**/status');
