@@ -8,7 +8,7 @@ import { plainText } from './text.ts';
  */
 export const exitCodes = {
   success: 0,
-  /** The command worked, and its result is a no: pictures differ, some captures of a batch failed, the service is not operational. */
+  /** The command worked, and the check failed: pictures differ, some captures of a batch failed, the service is not operational. */
   negative: 1,
   usage: 2,
   validation: 3,

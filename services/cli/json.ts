@@ -1,8 +1,8 @@
-import { unsafe } from './text.ts';
+import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
 
 /** What programs read, on lines or, without `indent`, on one. No text of a page in it acts on a terminal. */
 export const json = (value: unknown, { indent = 2 } = {}): string =>
-  `${JSON.stringify(value, null, indent).replaceAll(unsafe, escapeUnits)}\n`;
+  `${replaceUnsafe(JSON.stringify(value, null, indent), escapeUnits)}\n`;
 
 /** As JSON may have it in a string: what is parsed stays the same. */
 const escapeUnits = (letter: string): string =>

@@ -17,7 +17,7 @@ Every command explains itself: webcapture capture --help
 
 Exit codes:
     0  success
-    1  the result is a no: pictures differ, captures of a batch failed, the service is not operational
+    1  the check failed: pictures differ, captures of a batch failed, the service is not operational
     2  usage               3  request refused     4  API key             5  quota
     6  rate limit          7  capture failed      8  service unavailable
     9  not found          10  file or disk      130  interrupted (Ctrl-C)`;

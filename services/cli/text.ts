@@ -1,12 +1,8 @@
-/**
- * Characters that move the cursor, colour, or reorder what is around them: those of control and format, and line separators, but for
- * tabs, line feeds, and the joiners and soft hyphens that scripts and emoji need.
- */
-export const unsafe = /(?![\t\n\u00ad\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
 
 /** Text of a page or of the service, safe to print: what would act on the terminal is shown as its number. */
 export const plainText = (text: string): string =>
-  text.replaceAll(unsafe, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);
+  replaceUnsafe(text, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);
 
 /** The same on one line, and at most `max` characters long. */
 export function shortText(text: string, max: number): string {

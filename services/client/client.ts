@@ -145,13 +145,16 @@ export class Webcapture {
     const body = { ...options, responseType: 'file' as const };
     const { error, response } = await this.raw.POST('/capture', { params, body, signal, parseAs: 'stream' });
     const uuid = response.headers.get('x-capture-uuid');
-    if (error !== undefined || uuid === null) throw errorOfResponse(response, error);
+    if (error !== undefined || uuid === null) {
+      if (response.ok) await response.body?.cancel();
+      throw errorOfResponse(response, error);
+    }
     return { uuid, ...fileOf(response) };
   }
 
   /** The file of a capture, by its `fileUrl`. The API key is not sent: files are at the address of a CDN. */
   async file(fileUrl: string, { signal = null }: CallOptions = {}): Promise<CapturedFile> {
-    const response = await send(new Request(fileUrl, { signal }), this.#transport);
+    const response = await send(new Request(fileUrl, { signal }), { ...this.#transport, isStreamed: true });
     if (response.ok) return fileOf(response);
     const text = await response.text();
     throw errorOfResponse(response, parsed(text));

@@ -2303,7 +2303,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. Or a JSON-RPC error: the message is none of the protocol. */
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. Or a JSON-RPC error: the body is not a valid MCP message. */
             400: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */

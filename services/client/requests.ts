@@ -14,22 +14,35 @@ export type RawClient = Client<paths>;
 
 /** The openapi-fetch client of all paths. Its requests are retried; POST /capture has an Idempotency-Key. */
 export function createRawClient(url: string, headers: Record<string, string>, transport: TransportOptions): RawClient {
-  const fetch = async (request: Request) => {
-    const response = await send(request, transport);
-    // Many a website has a page for every address.
-    if (response.ok && response.headers.get('content-type')?.startsWith('text/html') === true) {
-      throw errorOfResponse(response, null);
-    }
-    return response;
-  };
+  const streamed = new WeakSet<Request>();
+  const fetch = (request: Request) => send(request, { ...transport, isStreamed: streamed.has(request) });
   const raw = createClient<paths>({ baseUrl: url, headers, fetch });
   raw.use({
-    onRequest({ schemaPath, request }) {
+    onRequest({ schemaPath, request, options }) {
+      if (options.parseAs === 'stream') streamed.add(request);
       if (schemaPath !== '/capture' || request.method !== 'POST' || request.headers.has('idempotency-key')) return;
       request.headers.set('idempotency-key', randomKey());
     },
+    async onResponse({ response, options }) {
+      if (!response.ok) return;
+      // Many a website has a page for every address.
+      const isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
+      if (!isPage && (options.parseAs !== 'json' || isJson(await response.clone().text()))) return;
+      await response.body?.cancel();
+      throw errorOfResponse(response, null);
+    },
   });
   return raw;
+}
+
+/** An empty text, too, is one that openapi-fetch can read. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text === '' ? 'null' : text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Not crypto.randomUUID, which browsers have on pages of https only. */

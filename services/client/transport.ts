@@ -15,12 +15,16 @@ const firstBackoffMs = 500;
 const maxBackoffMs = 8000;
 
 /**
- * Sends a request, and sends it again where a repetition is safe and can help. A JSON answer has been read to its end.
+ * Sends a request, and sends it again where a repetition is safe and can help.
  *
+ * @param isStreamed whether the body of a successful answer is left to be read; any other has arrived as a whole, within the time limit
  * @returns the last answer, whatever its status
  * @throws NetworkError, RequestTimeoutError, and the reason of the request's signal when it is aborted
  */
-export async function send(request: Request, options: TransportOptions): Promise<Response> {
+export async function send(
+  request: Request,
+  options: TransportOptions & { readonly isStreamed: boolean },
+): Promise<Response> {
   const { url, method, headers, signal } = request;
   // Text, not a stream: only so can it be sent more than once, to any implementation of fetch.
   const body = method === 'GET' || method === 'HEAD' ? '' : await request.text();
@@ -47,15 +51,17 @@ async function sendOnce(
   url: string,
   init: RequestInit,
   signal: AbortSignal,
-  { fetch, timeoutMs }: TransportOptions,
+  { fetch, timeoutMs, isStreamed }: TransportOptions & { readonly isStreamed: boolean },
 ): Promise<Response> {
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), timeoutMs);
   try {
     const response = await fetch(url, { ...init, signal: AbortSignal.any([signal, timeout.signal]) });
-    if (!isJson(response)) return response;
+    if (response.ok && isStreamed) return response;
     const { status, statusText, headers } = response;
-    return new Response(await response.arrayBuffer(), { status, statusText, headers });
+    const body = await response.arrayBuffer();
+    // Answers such as 204 and 304 must not have a body, not even an empty one.
+    return new Response(body.byteLength === 0 ? null : body, { status, statusText, headers });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (timeout.signal.aborted) {

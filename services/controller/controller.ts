@@ -192,7 +192,7 @@ async function runOthers(
   // An election that begins without it would be put off.
   await record.look().catch(() => undefined);
   // Before this process can overwrite it.
-  await history.look().catch(() => undefined);
+  await history.readStatus().catch(() => undefined);
   const provisioned = untilProvisioned(parts, signal);
   const runInCluster = async () => {
     if (config.kubernetes === null || signal.aborted) return;

@@ -65,7 +65,7 @@ function CurrentPage({ route: { page, ...rest } }: { readonly route: Route }): C
       return (
         <Page title="Not found">
           <p>
-            There is no such page. Go to the <a href={linkTo('playground')}>playground</a>.
+            Page not found. Go to the <a href={linkTo('playground')}>playground</a>.
           </p>
         </Page>
       );

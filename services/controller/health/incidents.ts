@@ -7,6 +7,7 @@ import {
   type StoredIncident,
 } from '@webcapture/shared/api/status-history.ts';
 import type { StatusValue } from '@webcapture/shared/api/status.ts';
+import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
 import { badness } from './verdict.ts';
 
 /** A time in which one controller saw a component in one state. Unix milliseconds. */
@@ -147,12 +148,9 @@ function withUpdate(incident: StoredIncident, span: Span, at: number): StoredInc
   return { ...incident, updates, ...(isWorse ? { status, message } : {}) };
 }
 
-/** Control characters, and those that change the direction of what follows them, wherever a message is shown. */
-const steering = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
-
-/** As a reader has to take it: one line without characters that steer, of at most 200 bytes. */
+/** As a reader has to take it: one line without characters that change how it reads, of at most 200 bytes. */
 function clip(message: string): string {
-  const text = message.toWellFormed().replace(steering, ' ').trim();
+  const text = replaceUnsafe(message.toWellFormed(), ' ').replaceAll(/\s+/g, ' ').trim();
   if (Buffer.byteLength(text) <= maxMessageBytes) return text;
   let clipped = '';
   let bytes = Buffer.byteLength('…');

@@ -59,8 +59,8 @@ export class StatusHistory {
     this.#parts = parts;
   }
 
-  /** Reads until when the leader before this process has looked; to be called before this process can lead. */
-  async look(): Promise<void> {
+  /** Reads the status of the leader before this process, and so until when it has observed; to be called before this process can lead. */
+  async readStatus(): Promise<void> {
     const entry = await withDeadline(this.#parts.live.get<StatusReport>(statusKey), timeoutMs, 'reading the status');
     this.#found = entry?.value ?? null;
   }

@@ -97,7 +97,10 @@ function SecretCard() {
             toast('Events are signed with the new secret.');
           }}
         >
-          <p>While the old secret works, events carry both signatures, so that receivers can change over in peace.</p>
+          <p>
+            While the old secret works, events carry both signatures, so that receivers can switch without losing
+            events.
+          </p>
           <GraceField label="The old secret" initial="86400" />
         </FormDialog>
       )}

@@ -1,21 +1,16 @@
-const controls = /[\p{Cc}\p{Cs}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\u{E0000}-\u{E007F}]/gu;
+import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
 
-/**
- * A text of a page as one line that cannot change how its surroundings read: controls of direction (CVE-2021-42574), other
- * control characters and line breaks are replaced. Joiners stay, since scripts and emoji need them.
- */
+/** A text of a page as one line that cannot change how its surroundings read: what could is shown as U+FFFD, and a line break as a space. */
 export function neutralText(text: string): string {
-  return text
-    .replaceAll(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, ' ')
-    .replaceAll(controls, '\uFFFD')
-    .trim();
+  return replaceUnsafe(text.replaceAll(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, ' '), '\uFFFD').trim();
 }
 
 /** The same for a text of several lines, which keeps them and its tabs. */
 export function neutralLines(text: string): string {
-  return text
-    .replaceAll(/\r\n?/g, '\n')
-    .replaceAll(controls, (control) => (/[\n\t]/.test(control) ? control : '\uFFFD'));
+  const isBreak = /[\u2028\u2029]/;
+  return replaceUnsafe(text.replaceAll(/\r\n?/g, '\n'), (character) =>
+    isBreak.test(character) ? character : '\uFFFD',
+  );
 }
 
 /** The beginning of a text, at most so many code points and not within one; null when nothing had to go. */

@@ -10,7 +10,7 @@ import type { NotableCaptures } from '@webcapture/shared/statistics/notable-capt
 import type { FastifyInstance } from 'fastify';
 import { callNats } from '../nats.ts';
 import { pageQueryOf } from '../validation/input.ts';
-import { example, failureAnswers, sendData, successAnswer } from './answers.ts';
+import { adminOperation, adminRefusals, example, failureAnswers, sendData, successAnswer } from './answers.ts';
 import { adminCapturesExample, deadLettersExample } from './examples.ts';
 
 export interface AdminCapturesDeps {
@@ -18,17 +18,12 @@ export interface AdminCapturesDeps {
   readonly deadLetters: Pick<DeadLetters, 'list'>;
 }
 
-const security = [{ adminToken: [] }];
-const tags = ['admin'];
-const refusals = ['UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR'] as const;
-
 /** GET /admin/captures and GET /admin/dead-letters: what an operator may want to look into. */
 export function adminCapturesRoutes(app: FastifyInstance, { notableCaptures, deadLetters }: AdminCapturesDeps): void {
   app.get<{ Querystring: AdminCapturesQuery }>('/admin/captures', {
     schema: {
       operationId: 'listNotableCaptures',
-      tags,
-      security,
+      ...adminOperation,
       summary: 'List the slowest, or the failed captures of the last 24 hours',
       description:
         'Of all accounts. Fronts write what has ended every ten seconds, so that the newest captures are missing for so long. Of every hour, the 50 slowest and the last 50 failed captures are kept. Only the host of a page is kept.',
@@ -37,7 +32,7 @@ export function adminCapturesRoutes(app: FastifyInstance, { notableCaptures, dea
         200: successAnswer('The captures.', adminCapturesSchema, {
           failed: example('A failed capture', success({ captures: adminCapturesExample })),
         }),
-        ...failureAnswers(['VALIDATION_ERROR', ...refusals]),
+        ...failureAnswers(['VALIDATION_ERROR', ...adminRefusals]),
       },
     },
     ...pageQueryOf(adminCapturesQuerySchema),
@@ -50,8 +45,7 @@ export function adminCapturesRoutes(app: FastifyInstance, { notableCaptures, dea
   app.get('/admin/dead-letters', {
     schema: {
       operationId: 'listDeadLetters',
-      tags,
-      security,
+      ...adminOperation,
       summary: 'List jobs that were given up',
       description:
         'Jobs that no renderer completed in three deliveries, or that were terminated. Their captures have failed.',
@@ -59,7 +53,7 @@ export function adminCapturesRoutes(app: FastifyInstance, { notableCaptures, dea
         200: successAnswer('The last 100 dead letters, newest first.', deadLettersSchema, {
           one: example('One dead letter', success({ deadLetters: deadLettersExample })),
         }),
-        ...failureAnswers(refusals),
+        ...failureAnswers(adminRefusals),
       },
     },
     handler: async (_request, reply) => {

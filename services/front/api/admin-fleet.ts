@@ -3,7 +3,15 @@ import { success } from '@webcapture/shared/api/envelope.ts';
 import type { FastifyInstance } from 'fastify';
 import type { EventStreams } from '../events/event-stream.ts';
 import type { OverviewBoard } from '../events/overview.ts';
-import { eventStreamAnswer, example, failureAnswers, sendData, successAnswer } from './answers.ts';
+import {
+  adminOperation,
+  adminRefusals,
+  eventStreamAnswer,
+  example,
+  failureAnswers,
+  sendData,
+  successAnswer,
+} from './answers.ts';
 import { overviewExample } from './examples.ts';
 
 export interface AdminFleetDeps {
@@ -14,24 +22,19 @@ export interface AdminFleetDeps {
 /** Streams of all operators on one front. */
 const maxStreams = 20;
 
-const security = [{ adminToken: [] }];
-const tags = ['admin'];
-const refusals = ['UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR'] as const;
-
 /** GET /admin/overview, and GET /admin/events: how the fleet does, for its operator. */
 export function adminFleetRoutes(app: FastifyInstance, { overview, streams }: AdminFleetDeps): void {
   app.get('/admin/overview', {
     schema: {
       operationId: 'getOverview',
-      tags,
-      security,
+      ...adminOperation,
       summary: 'Get the renderers, slots and queues of all regions',
       description: 'From the heartbeats of renderers, which are sent every two seconds.',
       response: {
         200: successAnswer('The fleet as this front sees it.', overviewSchema, {
           overview: example('One region', success(overviewExample)),
         }),
-        ...failureAnswers(refusals),
+        ...failureAnswers(adminRefusals),
       },
     },
     handler: async (_request, reply) => sendData(reply, overview.view()),
@@ -41,8 +44,7 @@ export function adminFleetRoutes(app: FastifyInstance, { overview, streams }: Ad
     exposeHeadRoute: false,
     schema: {
       operationId: 'streamOverview',
-      tags,
-      security,
+      ...adminOperation,
       summary: 'Follow the renderers, slots and queues of all regions',
       description: `Server-sent events. An event overview every two seconds, the first one immediately; its data is that of GET /admin/overview. At most ${maxStreams} streams at a time on each front. A stream ends when its front shuts down.`,
       response: {
@@ -50,7 +52,7 @@ export function adminFleetRoutes(app: FastifyInstance, { overview, streams }: Ad
           'Events of the type overview.',
           `event: overview\ndata: ${JSON.stringify(overviewExample)}\n\n`,
         ),
-        ...failureAnswers(refusals),
+        ...failureAnswers(adminRefusals),
       },
     },
     handler: async (request, reply) => {

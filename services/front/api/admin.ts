@@ -33,7 +33,7 @@ import { dateOrNull, type KeyIssuer, newKeyView, parseExpiry, revokedKeyView } f
 import { jsonBody, pageQuery } from '../validation/input.ts';
 import { adminCapturesRoutes, type AdminCapturesDeps } from './admin-captures.ts';
 import { adminFleetRoutes, type AdminFleetDeps } from './admin-fleet.ts';
-import { example, failureAnswers, sendData, successAnswer } from './answers.ts';
+import { adminOperation, adminRefusals, example, failureAnswers, sendData, successAnswer } from './answers.ts';
 import { accountExample, bodyExamples, keyExample, newKeyExample } from './examples.ts';
 import { defaultScopes, revokeKeyQuery } from './keys.ts';
 
@@ -63,16 +63,12 @@ export async function adminRoutes(app: FastifyInstance, deps: AdminDeps): Promis
   });
 }
 
-const security = [{ adminToken: [] }];
-const tags = ['admin'];
-
 /** GET and POST /admin/accounts, PATCH /admin/accounts/{id}. */
 function accountsRoutes(app: FastifyInstance, { accounts, authenticator, defaultLimits, now }: AdminDeps): void {
   app.get<{ Querystring: PageQuery }>('/admin/accounts', {
     schema: {
       operationId: 'listAccounts',
-      tags,
-      security,
+      ...adminOperation,
       summary: 'List all accounts, newest first',
       description: 'Includes suspended accounts. The list ends when nextCursor is null.',
       querystring: pageQuerySchema,
@@ -80,7 +76,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
         200: successAnswer('One page of the list.', pageSchema(accountSchema), {
           accounts: example('A list of one account', success({ items: [accountExample], nextCursor: null })),
         }),
-        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR']),
+        ...failureAnswers(['VALIDATION_ERROR', ...adminRefusals]),
       },
     },
     ...pageQuery,
@@ -94,15 +90,14 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
   app.post<{ Body: CreateAccount }>('/admin/accounts', {
     schema: {
       operationId: 'createAccount',
-      tags,
-      security,
+      ...adminOperation,
       summary: 'Create an account',
       description:
         'Limits that are not set default to those of the operator. The account cannot be used until it has an API key.',
       body: createAccountSchema,
       response: {
         200: successAnswer('The account.', accountSchema, { created: example('Created', success(accountExample)) }),
-        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR']),
+        ...failureAnswers(['VALIDATION_ERROR', ...adminRefusals]),
       },
     },
     config: { requestExamples: bodyExamples.createAccount },
@@ -125,8 +120,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
   app.patch<{ Params: { id: string }; Body: ChangeAccount }>('/admin/accounts/:id', {
     schema: {
       operationId: 'changeAccount',
-      tags,
-      security,
+      ...adminOperation,
       summary: 'Update, suspend or resume an account',
       description:
         'Changes the given fields: name, limits, isolation, suspended. Changes take effect within a second. The API keys of a suspended account work again when the account is resumed.',
@@ -136,7 +130,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
         200: successAnswer('The updated account.', accountSchema, {
           changed: example('Changed', success(accountExample)),
         }),
-        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR']),
+        ...failureAnswers(['VALIDATION_ERROR', ...adminRefusals]),
       },
     },
     config: { requestExamples: bodyExamples.changeAccount },
@@ -159,8 +153,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
   app.post<{ Body: CreateAccountKey }>('/admin/keys', {
     schema: {
       operationId: 'createAccountKey',
-      tags,
-      security,
+      ...adminOperation,
       summary: 'Create an API key for an account',
       description: 'The first API key of an account has all scopes unless the request names others.',
       body: createAccountKeySchema,
@@ -168,7 +161,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
         200: successAnswer('The new key. The key is shown only once.', newKeySchema, {
           created: example('A new key', success(newKeyExample)),
         }),
-        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR']),
+        ...failureAnswers(['VALIDATION_ERROR', ...adminRefusals]),
       },
     },
     config: { requestExamples: bodyExamples.createAccountKey },
@@ -188,8 +181,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
   app.delete<{ Params: { id: string }; Querystring: RevokeKeyQuery }>('/admin/keys/:id', {
     schema: {
       operationId: 'revokeAccountKey',
-      tags,
-      security,
+      ...adminOperation,
       summary: 'Revoke an API key of any account',
       description:
         'The API key stops working within a second. With cascade=true, all keys that were created with it are revoked too; up to 1000 keys in one request.',
@@ -199,7 +191,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
         200: successAnswer('The revoked key.', revokedKeySchema, {
           revoked: example('Revoked', success({ ...keyExample, status: 'revoked', revokedAt: keyExample.createdAt })),
         }),
-        ...failureAnswers(['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR']),
+        ...failureAnswers(['VALIDATION_ERROR', ...adminRefusals]),
       },
     },
     ...revokeKeyQuery,

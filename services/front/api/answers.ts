@@ -121,5 +121,16 @@ export const keyRefusals = [
   'INTERNAL_ERROR',
 ] as const satisfies ErrorCode[];
 
+/** What the OpenAPI document says of every route under /admin. */
+export const adminOperation = { tags: ['admin'], security: [{ adminToken: [] }] };
+
+/** What every route under /admin may refuse a request with. */
+export const adminRefusals = [
+  'UNAUTHORIZED',
+  'NOT_FOUND',
+  'RATE_LIMIT_EXCEEDED',
+  'INTERNAL_ERROR',
+] as const satisfies ErrorCode[];
+
 /** What every route of one capture may answer. */
 export const captureRefusals = [...keyRefusals, 'CAPTURE_NOT_FOUND'] as const satisfies ErrorCode[];

@@ -53,6 +53,8 @@ function describeService({ info, paths }: OpenApi, publicUrl: string): string {
     `- [OpenAPI document](${publicUrl}/openapi.json): every field, status and error, with examples`,
     `- [Reference](${publicUrl}/docs): the same as a page`,
     `- [Status](${publicUrl}/status): state of the service and its regions`,
+    `- [Status page](${publicUrl}/status.html): the same as a page, with the incidents of 90 days`,
+    `- [Dashboard](${publicUrl}/dashboard/): captures, usage and keys in a browser, after signing in with an API key`,
     '',
     '## Model Context Protocol',
     '',

@@ -40,11 +40,11 @@ export interface UsageDeps {
 
 /** GET /usage: how the key's account stands. GET /usage/history: what it did. */
 export function usageRoutes(app: FastifyInstance, deps: UsageDeps): void {
-  standRoute(app, deps);
+  usageRoute(app, deps);
   historyRoute(app, deps);
 }
 
-function standRoute(app: FastifyInstance, { authenticator, usage, limiter, now }: UsageDeps): void {
+function usageRoute(app: FastifyInstance, { authenticator, usage, limiter, now }: UsageDeps): void {
   app.get('/usage', {
     schema: {
       operationId: 'getUsage',

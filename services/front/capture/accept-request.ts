@@ -222,7 +222,7 @@ export function* brokenWebhookRules(url: string, name = 'webhook.url'): Generato
   if (!isHttpUrl(url)) yield `${name} must be an absolute http or https address, not ${describeValue(url)}`;
   if (hasUser(url)) {
     // It is not shown: its password would go to the log with the message.
-    yield `${name} must not carry a user or a password; verify the signature of each notice instead (GET /webhooks/secret)`;
+    yield `${name} must not carry a user or a password; verify the signature of each event instead (GET /webhooks/secret)`;
   }
 }
 

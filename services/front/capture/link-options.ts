@@ -1,24 +1,12 @@
 import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
-import { secretOptionNames } from '@webcapture/shared/api/secret-options.ts';
+import { linkRefusals } from '@webcapture/shared/api/link-refusals.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { LinkParameter } from '../auth/link-signature.ts';
 import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { fieldAt } from '../validation/explain-errors.ts';
+import { isObject } from '../validation/is-object.ts';
 
 const schema: JsonSchema = captureRequestSchema as object;
-
-const isSecret = 'a link is public, and would show it';
-
-/** Options that a link cannot have, and why. Other options that are not secret can be in a link as soon as the schema knows them. */
-const refusedOptions: ReadonlyMap<string, string> = new Map([
-  ['responseType', 'a link is answered with the file'],
-  ['background', 'a link is answered with the file'],
-  ['webhook', 'a link is answered with the file'],
-  ['persistence', 'the file of a link ends with cdnTtl'],
-  ['extract', 'a link is answered with the file'],
-  ['html', 'an address cannot hold a page'],
-  ...[...secretOptionNames, 'headersFor'].map((name) => [name, isSecret] as const),
-]);
 
 /** More would not help anybody. */
 const maxProblems = 5;
@@ -36,7 +24,7 @@ export function bodyOfLink(parameters: readonly LinkParameter[]): Record<string,
   for (const [name, group] of Map.groupBy(parameters, ([each]) => each)) {
     const [option = ''] = name.split('.');
     const path = knownPath(name);
-    const refusal = refusedOptions.get(option);
+    const refusal = linkRefusals.get(option);
     if (refusal !== undefined) problems.push(`${option} cannot be in a link: ${refusal}`);
     else if (
       !place(
@@ -134,14 +122,12 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeOf(value) === 'object';
-
 /**
  * The options that a link can have, for the OpenAPI document: each as a parameter of its name. Objects that can be said by
  * dotted paths are not listed themselves.
  */
 export function linkOptionSchemas(): Record<string, object> {
-  const allowed = Object.entries(schema.properties ?? {}).filter(([name]) => !refusedOptions.has(name));
+  const allowed = Object.entries(schema.properties ?? {}).filter(([name]) => !linkRefusals.has(name));
   return Object.fromEntries(allowed.flatMap(([name, field]) => leavesOf(name, field)));
 }
 

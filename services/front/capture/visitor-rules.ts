@@ -1,6 +1,7 @@
 import type { CaptureRequest, RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { type Device, devices } from '@webcapture/shared/api/devices.ts';
 import { describeValue, nearestNames } from '../validation/explain-errors.ts';
+import { isObject } from '../validation/is-object.ts';
 
 type VisitorRequest = Pick<CaptureRequest, 'locale' | 'timezone' | 'userAgent' | 'device'>;
 
@@ -55,9 +56,6 @@ export function fillInDevice(body: unknown): void {
   const known: Device | undefined = typeof device === 'string' ? devices.get(device) : undefined;
   if (known !== undefined && isObject(viewport)) body['viewport'] = { ...known.viewport, ...viewport };
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Undefined of what is no language tag, or one with extensions: those say how to format, and no browser sends them. */
 function canonicalLocale(tag: string): string | undefined {

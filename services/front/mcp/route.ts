@@ -84,10 +84,7 @@ function serverOf(call: ToolCall, deps: McpDeps): Server {
   server.setRequestHandler('tools/call', ({ params }) => {
     const { name, arguments: args = {} } = params;
     if (!isToolName(name)) {
-      throw new ProtocolError(
-        ProtocolErrorCode.InvalidParams,
-        `There is no tool ${JSON.stringify(name.slice(0, 80))}.`,
-      );
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${JSON.stringify(name.slice(0, 80))}.`);
     }
     return callTool(name, args, call, deps);
   });
@@ -199,7 +196,7 @@ function withMessages(answer: ReturnType<typeof failureAnswers>[number] | undefi
   const { schema, examples } = answer?.content?.['application/json'] ?? {};
   return {
     ...answer,
-    description: `${answer?.description} Or a JSON-RPC error: the message is none of the protocol.`,
+    description: `${answer?.description} Or a JSON-RPC error: the body is not a valid MCP message.`,
     content: { 'application/json': { schema: { anyOf: [schema, answerSchema] }, examples } },
   };
 }

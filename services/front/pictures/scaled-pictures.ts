@@ -91,7 +91,7 @@ export class ScaledPictures {
    */
   async fileOf(record: CaptureRecord): Promise<StoredFile> {
     const status = statusOf(record, this.#deps.now());
-    const none = (reason: string) => new ServiceError('NOT_FOUND', `There is no picture of this capture: ${reason}.`);
+    const none = (reason: string) => new ServiceError('NOT_FOUND', `The capture has no picture: ${reason}.`);
     if (record.options.format === 'pdf') throw none('its file is a PDF');
     if (status !== 'completed') throw none(reasons[status]);
     const file = await this.#deps.store.stat(record.fileName);
@@ -190,7 +190,4 @@ const reasons = {
 } as const;
 
 const unreadable = () =>
-  new ServiceError(
-    'NOT_FOUND',
-    'There is no picture of this capture: its file cannot be scaled. Open fileUrl to see it.',
-  );
+  new ServiceError('NOT_FOUND', 'The capture has no picture: its file cannot be scaled. Open fileUrl to see it.');

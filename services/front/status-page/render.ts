@@ -1,8 +1,8 @@
 import type { HistoryDay, Incident, StatusHistory } from '@webcapture/shared/api/status-history.ts';
 import type { ComponentStatus, OverallStatus, StatusValue } from '@webcapture/shared/api/status.ts';
 
-// What is exported here runs in the front, and in the browser as its own source text: see script-source.ts. So there is nothing in it that
-// only one of them has, and nothing that is not exported.
+// What is exported here runs in the front, and in the browser as its own source text: see pageScript in page.ts. So there is nothing in it
+// that only one of them has, and nothing that is not exported.
 
 /** What the page shows. */
 export interface PageModel {
@@ -93,8 +93,8 @@ export function answeredAt({ components = [], lastCheckedAt }: OverallStatus): s
   return components.find(({ name }) => name === 'api')?.lastCheckedAt ?? lastCheckedAt;
 }
 
-/** The components of which nobody has said anything for a minute. */
-export function unheard({ status, isSilent }: PageModel): readonly ComponentStatus[] {
+/** The components on which nobody has reported for a minute. */
+export function unreported({ status, isSilent }: PageModel): readonly ComponentStatus[] {
   const at = Date.parse(answeredAt(status));
   return (status.components ?? []).filter(
     ({ name, lastCheckedAt }) => isSilent || (name !== 'api' && at - Date.parse(lastCheckedAt) > 60_000),
@@ -121,12 +121,12 @@ export function summaryOf(model: PageModel): {
     const text = 'The service may be down, or this device has no connection. Below is what was known last.';
     return { state: 'unknown', title: `No answer since ${clockTime(at, new Date().toISOString())} UTC`, text };
   }
-  const silent = unheard(model);
+  const silent = unreported(model);
   const bad = components.filter((component) => component.status !== 'operational');
   const [longest] = silent.toSorted((a, b) => a.lastCheckedAt.localeCompare(b.lastCheckedAt));
   if (longest !== undefined && bad.every((component) => silent.includes(component))) {
     const since = clockTime(longest.lastCheckedAt, at);
-    const text = `The API answers. There has been no word of ${silent.length === 1 ? componentLabel(longest.name) : 'other components'} since ${since} UTC.`;
+    const text = `The API answers. There has been no report on ${silent.length === 1 ? componentLabel(longest.name) : 'other components'} since ${since} UTC.`;
     return { state: 'unknown', title: 'The state is not fully known', text };
   }
   const names = bad.filter(({ name }) => name !== 'engine').map(({ name }) => componentLabel(name));
@@ -155,16 +155,17 @@ export function renderChecked({ status, isSilent }: PageModel): string {
 
 export function renderHead(component: ComponentStatus, model: PageModel): string {
   const { name, status: state, message, responseTimeMs, lastCheckedAt } = component;
-  const isUnheard = unheard(model).some((each) => each.name === name);
+  const isUnreported = unreported(model).some((each) => each.name === name);
   const at = model.isSilent ? answeredAt(model.status) : lastCheckedAt;
-  const since = `${model.isSilent ? 'No answer' : 'No word'} since ${clockTime(at, new Date().toISOString())} UTC`;
+  const since = `${model.isSilent ? 'No answer' : 'No report'} since ${clockTime(at, new Date().toISOString())} UTC`;
   const isUp = state === 'operational';
-  const time = responseTimeMs === undefined || !isUp || isUnheard ? '' : `<span class="ms">${responseTimeMs} ms</span>`;
+  const time =
+    responseTimeMs === undefined || !isUp || isUnreported ? '' : `<span class="ms">${responseTimeMs} ms</span>`;
   const why =
-    message === undefined || (isUp && (!isUnheard || model.isSilent))
+    message === undefined || (isUp && (!isUnreported || model.isSilent))
       ? ''
       : `<p class="message">${foreign(message)}</p>`;
-  return `<h3>${escapeHtml(componentLabel(name))}</h3>${time}<span class="state ${isUnheard ? 'unknown' : state}">${isUnheard ? since : stateLabel(state)}</span>${why}`;
+  return `<h3>${escapeHtml(componentLabel(name))}</h3>${time}<span class="state ${isUnreported ? 'unknown' : state}">${isUnreported ? since : stateLabel(state)}</span>${why}`;
 }
 
 /** Seconds of a day by state, the worst first. */

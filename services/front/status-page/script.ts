@@ -19,7 +19,7 @@ import {
   summaryOf,
 } from './render.ts';
 
-// As in render.ts, all is exported: the browser gets the source text of each function.
+// As in render.ts, all that stands at the top level is exported: the browser gets the source text of each function.
 
 /** Milliseconds. */
 export const times = { pollMs: 15_000, maxBackoffMs: 300_000, historyMs: 300_000, timeoutMs: 10_000, silentMs: 60_000 };
@@ -51,8 +51,12 @@ export function createClient() {
   };
 }
 
-/** Puts HTML into an element if it has changed; what is open or has the focus in it stays so. */
-export function createWriter() {
+/**
+ * Puts HTML into an element if it has changed; what is open or has the focus in it stays so.
+ *
+ * @param upgrade makes controls of what has been put, before one of them gets the focus back
+ */
+export function createWriter(upgrade: () => void) {
   const written = new Map<string, string>();
   return function put(id: string, html: string): boolean {
     const element = document.getElementById(id);
@@ -61,6 +65,7 @@ export function createWriter() {
     const open = [...element.querySelectorAll('details')].map((each) => each.open);
     const focused = element.contains(document.activeElement) ? document.activeElement?.tagName : undefined;
     element.innerHTML = html;
+    upgrade();
     for (const [index, each] of element.querySelectorAll('details').entries()) each.open = open[index] ?? false;
     if (focused !== undefined) element.querySelector<HTMLElement>(focused === 'SUMMARY' ? 'summary' : '.bars')?.focus();
     return true;
@@ -70,7 +75,6 @@ export function createWriter() {
 /** Keeps the page up to date for as long as it is open. */
 export function startPage(): void {
   const load = createClient();
-  const put = createWriter();
   const meta = document.querySelector<HTMLMetaElement>('meta[name="webcapture-status"]');
   let status = JSON.parse(meta?.content ?? '{}') as OverallStatus;
   let history: StatusHistory | null = null;
@@ -81,6 +85,7 @@ export function startPage(): void {
   let failures = 0;
   let timer = 0;
   const bars = createBars(() => history);
+  const put = createWriter(() => bars.upgrade());
 
   const show = () => {
     const model: PageModel = { status, history, isSilent: performance.now() - heardAt > times.silentMs };
@@ -99,7 +104,6 @@ export function startPage(): void {
     for (const name of shown) put(`days-${name}`, renderHistory(name, history));
     put('ongoing', renderOngoing(model));
     put('past', renderPast(history));
-    bars.upgrade();
   };
 
   const poll = async () => {
@@ -120,6 +124,9 @@ export function startPage(): void {
       failures++;
     }
     show();
+    // It may have been hidden, and shown again, since this poll began.
+    clearTimeout(timer);
+    if (document.hidden) return;
     const backoffMs = Math.min(times.maxBackoffMs, times.pollMs * 2 ** failures) * (0.75 + Math.random() / 2);
     timer = window.setTimeout(() => void poll(), failures === 0 ? times.pollMs : backoffMs);
   };

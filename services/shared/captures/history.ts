@@ -32,7 +32,9 @@ export const withDelivery = (
 
 const sizeOf = ({ fileSizeBytes, width, height }: CaptureOutcome) => ({ fileSizeBytes, width, height });
 
-const shortened = (text: string) => (text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength - 1)}…`);
+/** Not cut within a character of two UTF-16 units. */
+const shortened = (text: string) =>
+  text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 
 /** What the account holder is told of the past of a capture. */
 export function historyView(record: CaptureRecord): CaptureHistory {

@@ -24,13 +24,13 @@ export interface CaptureEnd {
 export function endOf(before: CaptureRecord | null, after: CaptureRecord): CaptureEnd | null {
   const refreshNumber = before === null || isOpen(before) ? 0 : (before.refresh?.revision ?? 0);
   if (before === null || !isOpen(before, refreshNumber)) return null;
-  const turn = refreshNumber === 0 ? after : after.refresh;
+  const run = refreshNumber === 0 ? after : after.refresh;
   const state = refreshNumber === 0 ? after.status : after.refresh?.state;
-  if (turn === undefined || (state !== 'completed' && state !== 'failed')) return null;
-  const failure = state === 'failed' ? turn.failure : undefined;
+  if (run === undefined || (state !== 'completed' && state !== 'failed')) return null;
+  const failure = state === 'failed' ? run.failure : undefined;
   if (failure?.cancelled === true) return null;
   const { account, uuid, url, lane, outcome, tokenCost } = after;
-  const { acceptedAt, endedAt = acceptedAt } = turn;
+  const { acceptedAt, endedAt = acceptedAt } = run;
   const isAwaited = lane === 'interactive' && refreshNumber === 0;
   const queueMs = isAwaited || state === 'failed' ? 0 : (outcome?.report.timings.queueMs ?? 0);
   return {
@@ -38,7 +38,7 @@ export function endOf(before: CaptureRecord | null, after: CaptureRecord): Captu
     uuid,
     key: refreshNumber === 0 ? after.key : undefined,
     host: url === 'about:blank' || !URL.canParse(url) ? 'about:blank' : new URL(url).host,
-    region: state === 'completed' ? (outcome?.region ?? turn.region) : turn.region,
+    region: state === 'completed' ? (outcome?.region ?? run.region) : run.region,
     tokens: state === 'completed' ? tokenCost : 0,
     durationMs: Math.max(0, Math.round(endedAt - acceptedAt - queueMs)),
     endedAt,

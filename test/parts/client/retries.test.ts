@@ -43,9 +43,11 @@ async function clientOf(answers: readonly Answer[], options: Partial<WebcaptureO
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { client: new Webcapture({ url: `http://127.0.0.1:${port}`, apiKey: 'key', ...options }), seen };
+  const url = `http://127.0.0.1:${port}`;
+  return { client: new Webcapture({ url, apiKey: 'key', ...options }), url, seen };
 }
 
+const jsonType = { 'content-type': 'application/json' };
 const json =
   (status: number, body: unknown, headers: Record<string, string> = {}): Answer =>
   (response) =>
@@ -156,6 +158,23 @@ test.concurrent('an attempt without an answer is given up, and not repeated', as
   expect(seen.length).toBeLessThan(2);
 });
 
+test.concurrent('the time of an attempt covers the body of an error, also of a file', async () => {
+  const stalled: Answer = (response) => response.writeHead(404, { 'content-type': 'text/html' }).write('<h1>');
+  const { client, url } = await clientOf([stalled], { timeoutMs: 200 });
+  const told = { code: 'TIMEOUT', status: null };
+  expect(await failureOf(client.getUsage())).toMatchObject(told);
+  expect(await failureOf(client.file(`${url}/file`))).toMatchObject(told);
+  const broken: Answer = (response) => {
+    response.writeHead(404, { 'content-type': 'text/html', 'content-length': '100' });
+    response.write('<h1>', () => response.socket?.resetAndDestroy());
+  };
+  const other = await clientOf([broken], { maxRetries: 0 });
+  expect(await failureOf(other.client.file(`${other.url}/file`))).toMatchObject({
+    code: 'NETWORK_ERROR',
+    status: null,
+  });
+});
+
 test.concurrent('waiting for a capture has an end', async () => {
   const { client } = await clientOf([json(200, success({ uuid: 'a', status: 'queued' }))]);
   const error = await failureOf(client.waitFor('a', { timeoutMs: 100 }));
@@ -181,6 +200,12 @@ test.concurrent('an outage is an answer of the status', async () => {
 test.concurrent.each([
   ['a page that is not found', 404, (response: ServerResponse) => response.writeHead(404).end('no')],
   ['a page', 200, (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>')],
+  [
+    'a text',
+    200,
+    (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/plain' }).end('Welcome'),
+  ],
+  ['JSON that is none', 200, (response: ServerResponse) => response.writeHead(200, jsonType).end('{"data":')],
   ['JSON of something else', 200, json(200, { hello: 'world' })],
 ])('%s is no answer of webcapture', async (_, status, answer) => {
   const { client } = await clientOf([answer]);

@@ -190,7 +190,7 @@ describe('a controller that restarts', () => {
     await new Entries(nats.session, 'live').put('status', report({ 'engine.us-east': 'partial_outage' }));
     now += 20_000;
     const after = new Controller();
-    await after.history.look();
+    await after.history.readStatus();
     after.observe(1, { 'engine.us-east': 'partial_outage' });
     await after.write();
     expect(await summary('engine.us-east')).toEqual({
@@ -207,7 +207,7 @@ describe('a controller that restarts', () => {
     await new Entries(nats.session, 'live').put('status', report());
     now += 60 * minute;
     const after = new Controller();
-    await after.history.look();
+    await after.history.readStatus();
     after.observe(1, { 'engine.us-east': 'major_outage' });
     await after.write();
     after.observe(2);

@@ -216,7 +216,7 @@ describe('an error is the result of the call', () => {
 });
 
 test('an unknown tool is an error of the protocol', async () => {
-  await expect(client.callTool({ name: 'rm' })).rejects.toThrow(/no tool "rm"/);
+  await expect(client.callTool({ name: 'rm' })).rejects.toThrow(/Unknown tool "rm"/);
 });
 
 describe('over HTTP', () => {

@@ -17,22 +17,26 @@ let app: FastifyInstance;
 let url: string;
 let browser: Browser;
 let stage: { history: HistoryBoard; view: () => StatusView };
+/** Noon of today, from where the time goes on: what is to be of today is so at midnight, too. */
+const sinceNoonMs = Date.now() - new Date().setUTCHours(12, 0, 0, 0);
+const now = () => Date.now() - sinceNoonMs;
 /** How long the controller has said nothing. */
 let silentMs = 0;
 beforeAll(async () => {
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
-  stage = stageStatus(Date.now(), { isBroken: true });
+  stage = stageStatus(now(), { isBroken: true });
   app = await buildAppAlone({
     publicUrl: url,
     history: stage.history,
     view: () => {
       const { report, ...rest } = stage.view();
       const reportAgeMs = silentMs + 1500;
-      const lastCheckedAt = new Date(Date.now() - reportAgeMs).toISOString();
+      const lastCheckedAt = new Date(now() - reportAgeMs).toISOString();
       const components = report?.components.map((component) => ({ ...component, lastCheckedAt })) ?? [];
-      return { ...rest, report: report && { ...report, components }, reportAgeMs, now: Date.now() };
+      return { ...rest, report: report && { ...report, components }, reportAgeMs, now: now() };
     },
+    now,
   });
   await app.listen({ host: '127.0.0.1', port });
   browser = await chromium.launch({ executablePath: inject('tools').headlessShell, args: ['--no-sandbox'] });
@@ -51,6 +55,7 @@ afterEach(async () => {
 /** A page with what went wrong in it. A status of 503 is one that browsers tell of. */
 async function open(address: string, options: BrowserContextOptions = {}) {
   const context = await browser.newContext(options);
+  await context.clock.install({ time: now() });
   const page = await context.newPage();
   opened.push(page);
   const problems: string[] = [];
@@ -189,6 +194,51 @@ describe('the page', () => {
     expect(await page.locator('#tip').isVisible()).toBe(false);
   });
 
+  test('a redraw leaves the focus where it is', async () => {
+    const { page } = await open(`${url}/status.html`);
+    await isAlive(page);
+    const bars = page.locator('[id="days-engine.us-east"] .bars');
+    await bars.focus();
+    await bars.evaluate((element) => element.classList.add('old'));
+    const history = stage.history.histories.find(({ name }) => name === 'engine.us-east');
+    if (history === undefined) throw new Error('there is no history');
+    const key = 'status.engine.us-east';
+    stage.history.hear({ key, value: { ...history, days: history.days.slice(1) } });
+    await page.clock.fastForward(301_000);
+    await page.waitForSelector('[id="days-engine.us-east"] .bars:not(.old)');
+    expect(await bars.evaluate((element) => element === document.activeElement)).toBe(true);
+    stage.history.hear({ key, value: history });
+  });
+
+  test('a tab that is hidden while it waits for an answer asks no more until it is shown', async () => {
+    const { page } = await open(`${url}/status.html`);
+    await isAlive(page);
+    const setHidden = (isHidden: boolean) =>
+      page.evaluate((value) => {
+        Object.defineProperty(document, 'hidden', { configurable: true, value });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, isHidden);
+    let asked = 0;
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    await page.route('**/status', async (route) => {
+      asked++;
+      await held;
+      await route.fallback();
+    });
+    const request = page.waitForRequest('**/status');
+    await page.clock.fastForward(16_000);
+    await request;
+    await setHidden(true);
+    const before = await page.locator('#checked').innerHTML();
+    release();
+    await page.waitForFunction((html) => document.getElementById('checked')?.innerHTML !== html, before);
+    await page.clock.fastForward(600_000);
+    expect(asked).toBe(1);
+    const next = page.waitForRequest('**/status');
+    await setHidden(false);
+    await next;
+  });
+
   test('without scripts shows the state of its time, and says so', async () => {
     const { page } = await open(`${url}/status.html`, { javaScriptEnabled: false });
     expect(await titleOf(page)).toBe('Partial outage');
@@ -200,7 +250,6 @@ describe('the page', () => {
 
   test('follows the status, says when nobody answers any more, and recovers', async () => {
     const { page } = await open('about:blank');
-    await page.clock.install();
     await page.goto(`${url}/status.html`);
     await isAlive(page);
     silentMs = 20 * 60_000;
@@ -209,7 +258,7 @@ describe('the page', () => {
     // The front is the only one that is alive.
     expect(await titleOf(page)).toBe('The state is not fully known');
     expect(await page.locator('#head-api').innerText()).toMatch(/Operational/);
-    expect(await page.locator('#head-queue').innerText()).toMatch(/No word since \d\d:\d\d UTC/);
+    expect(await page.locator('#head-queue').innerText()).toMatch(/No report since \d\d:\d\d UTC/);
     expect(await page.locator('#past .incident').count()).toBe(9);
 
     // A cache that answers in place of the front, with what it had once.

@@ -1,24 +1,9 @@
+import { linkRefusals } from '@webcapture/shared/api/link-refusals.ts';
 import type { Body } from './schema.ts';
-
-/** What a link cannot carry, since everybody reads it and opens it again; see docs/capture-links.md. */
-const refused = new Set([
-  'responseType',
-  'background',
-  'webhook',
-  'persistence',
-  'extract',
-  'html',
-  'headers',
-  'headersFor',
-  'cookies',
-  'auth',
-  'css',
-  'script',
-]);
 
 /** The options of a request that no link can have. */
 export function optionsWithoutLink(request: Body): readonly string[] {
-  return Object.keys(request).filter((name) => refused.has(name));
+  return Object.keys(request).filter((name) => linkRefusals.has(name));
 }
 
 /**

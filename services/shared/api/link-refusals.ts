@@ -1,0 +1,28 @@
+import type { CaptureSecrets } from './secret-options.ts';
+
+const isFile = 'a link is answered with the file';
+const isSecret = 'a link is public, and would show it';
+
+/** A secret option that is missing here does not compile. */
+const secrets: Readonly<Record<keyof CaptureSecrets, string>> = {
+  headers: isSecret,
+  cookies: isSecret,
+  auth: isSecret,
+  css: isSecret,
+  script: isSecret,
+};
+
+/**
+ * Options of `POST /capture` that a signed link cannot have, and why: everybody reads it and opens it again. Other options that are not secret
+ * can be in a link as soon as the schema knows them. See docs/capture-links.md.
+ */
+export const linkRefusals: ReadonlyMap<string, string> = new Map([
+  ['responseType', isFile],
+  ['background', isFile],
+  ['webhook', isFile],
+  ['persistence', 'the file of a link ends with cdnTtl'],
+  ['extract', isFile],
+  ['html', 'an address cannot hold a page'],
+  ...Object.entries(secrets),
+  ['headersFor', isSecret],
+]);

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import * as render from '../../../services/front/status-page/render.ts';
+import * as script from '../../../services/front/status-page/script.ts';
+
+/*
+ * The browser gets the exports of these modules and nothing else (pageScript in page.ts). The compiler finds every name that is not
+ * declared at all; what is left is a name that only Node has.
+ */
+test.each([
+  ['render.ts', render],
+  ['script.ts', script],
+])('%s uses nothing that the browser does not get', (name, module) => {
+  const file = new URL(`../../../services/front/status-page/${name}`, import.meta.url);
+  const source = readFileSync(file, 'utf8');
+  const imported = [...source.matchAll(/^import (?!type )[^;]*from '(.*)';$/gm)].map(([, from]) => from);
+  expect(imported.filter((from) => from !== './render.ts')).toEqual([]);
+  expect(source.match(/^(?:async |function|const|let|var|class|enum).*/gm)).toBe(null);
+  const constants = Object.values(module as Record<string, unknown>).filter((value) => typeof value !== 'function');
+  expect(JSON.parse(JSON.stringify(constants))).toEqual(constants);
+});
