@@ -136,10 +136,17 @@ describe('a sitemap', () => {
     });
   });
 
+  test('leaves out sitemaps that are no web addresses', async () => {
+    const text = '<sitemapindex><sitemap><loc>file:///etc/passwd</loc></sitemap></sitemapindex>';
+    expect(await read(text)).toEqual({
+      urls: [],
+      warnings: ['sitemap.xml: left out the sitemap "file:///etc/passwd": it is not an http or https URL.'],
+    });
+  });
+
   test.each([
     ['<!DOCTYPE x [<!ENTITY a "b">]><urlset/>', 'has a document type'],
     ['<html></html>', 'is not a sitemap'],
-    ['<sitemapindex><sitemap><loc>file:///etc/passwd</loc></sitemap></sitemapindex>', 'is not an http or https URL'],
   ])('%s is refused', async (text, message) => {
     await expect(read(text)).rejects.toThrow(message);
   });
