@@ -195,8 +195,9 @@ async function prepareFolder(folder: string): Promise<void> {
 /** Those of a process that was killed. */
 async function removeTemporaryFiles(folder: string): Promise<void> {
   await withFileErrors(folder, async () => {
-    for (const name of await readdir(folder, { recursive: true })) {
-      if (temporaryName.test(name)) await rm(join(folder, name), { force: true });
+    // With types, it does not go into folders behind links.
+    for (const { parentPath, name } of await readdir(folder, { recursive: true, withFileTypes: true })) {
+      if (temporaryName.test(name)) await rm(join(parentPath, name), { force: true });
     }
   });
 }

@@ -4,6 +4,8 @@ import type { Entry } from './entries.ts';
 
 /** Bytes: file systems take 255 for a name, and temporary files and endings need some. */
 const maxNameBytes = 120;
+/** Such as `-100000.webp`. */
+const maxEndingBytes = 12;
 
 /** Files of a batch that are no pictures. */
 export const stateFile = '.webcapture-batch.jsonl';
@@ -73,16 +75,26 @@ function nameOf(url: string): string {
 
 /** A name of the list, as a path with forward slashes below the output folder. */
 function checkName({ file = '', place, ...entry }: Entry): string {
-  const wrong = (rule: string) =>
-    new CliError('usage', `${place}: file ${JSON.stringify(file)} ${rule}. Nothing was sent.`);
+  const problem = problemOfName(file, maxNameBytes);
+  if (problem !== undefined) {
+    throw new CliError('usage', `${place}: file ${JSON.stringify(file)} ${problem}. Nothing was sent.`);
+  }
+  return isPicture(file) ? file : `${file}${extensionOf({ file, place, ...entry })}`;
+}
+
+/** Whether {@link chooseFiles} may have given out this name, which has an ending and perhaps a number by then. */
+export const isChosenName = (file: string): boolean =>
+  problemOfName(file, maxNameBytes + maxEndingBytes) === undefined && isPicture(file);
+
+const isPicture = (file: string) => /\.(png|jpe?g|webp|pdf)$/i.test(file);
+
+function problemOfName(file: string, maxBytes: number): string | undefined {
   const steps = file.split('/');
-  if (/[\p{Cc}\p{Cf}\\:*?"<>|]/u.test(file)) throw wrong('has characters that a file name cannot have');
+  if (/[\p{Cc}\p{Cf}\\:*?"<>|]/u.test(file)) return 'has characters that a file name cannot have';
   if (steps.some((step) => step === '' || step === '.' || step === '..'))
-    throw wrong('must stay inside of the output folder');
+    return 'must stay inside of the output folder';
   if (steps.some((step) => step.startsWith('.') || /[. ]$/.test(step)))
-    throw wrong('has a part that begins or ends with a dot');
-  if (steps.some((step) => Buffer.byteLength(step) > maxNameBytes))
-    throw wrong(`has a part of more than ${maxNameBytes} bytes`);
-  const extension = extensionOf({ file, place, ...entry });
-  return /\.(png|jpe?g|webp|pdf)$/i.test(file) ? file : `${file}${extension}`;
+    return 'has a part that begins or ends with a dot';
+  if (steps.some((step) => Buffer.byteLength(step) > maxBytes)) return `has a part of more than ${maxBytes} bytes`;
+  return undefined;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CliError, fileError, isFileError } from '../errors.ts';
 import { withFileErrors } from '../files.ts';
 import { isObject, parseJson } from '../json.ts';
-import { lockFile, stateFile } from './file-names.ts';
+import { isChosenName, lockFile, stateFile } from './file-names.ts';
 
 /** What is known of a picture once its capture has completed. */
 export interface CapturedPage {
@@ -77,23 +77,22 @@ export class Journal implements AsyncDisposable {
    * Opens the journal of a folder, or begins it.
    *
    * @param service address of the service: an Idempotency-Key holds for one of them
-   * @throws CliError `usage` when another process has it, or it is that of another service; `file`
+   * @throws CliError `usage` when another process has it, it is that of another service, or none of a batch; `file`
    */
   static async open(folder: string, service: string): Promise<Journal> {
     const path = join(folder, stateFile);
     await lock(folder);
     try {
       return await withFileErrors(path, async () => {
-        const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
-        const file = await open(path, flags, 0o644);
-        const { lines, whole, size } = readLines(await file.readFile());
-        // The last line of a process that was killed may be a part of one; so may one that the disk had no room for.
-        if (whole < size) await file.truncate(whole);
+        const file = await openRegular(path);
+        const { lines, whole, size } = readLines(await file.readFile(), path);
         const states = new Map<string, EntryState>();
         for (const line of lines) {
           if (line.type === 'batch') checkService(line.service, service, folder);
           else apply(states, line);
         }
+        // The last line of a process that was killed may be a part of one; so may one that the disk had no room for.
+        if (whole < size) await file.truncate(whole);
         const journal = new Journal(folder, file, states);
         if (lines.length === 0) {
           await journal.write({ type: 'batch', version: 1, service, at: new Date().toISOString() });
@@ -149,23 +148,73 @@ function checkService(earlier: string, service: string, folder: string): void {
   );
 }
 
-/** The lines up to the first that is not whole, and how many bytes they have. */
-function readLines(bytes: Buffer): { lines: JournalLine[]; whole: number; size: number } {
+/** A file of its own: through a link, or into a pipe, it would be another's. @throws CliError `usage` */
+async function openRegular(path: string): Promise<FileHandle> {
+  const refused = (cause?: unknown) =>
+    new CliError('usage', `${path} is not a regular file. Choose another folder with --output.`, { cause });
+  // Windows has no such flag, and lets few users make links.
+  const noFollow = (constants.O_NOFOLLOW as number | undefined) ?? 0;
+  const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | noFollow;
+  const file = await open(path, flags, 0o644).catch((error: unknown) => {
+    throw isFileError(error) && error.code === 'ELOOP' ? refused(error) : error;
+  });
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw refused();
+}
+
+const firstLineStart = '{"type":"batch",';
+
+/**
+ * The lines, and how many bytes they have; a part of a line after them is left out. Whoever made the folder may have written
+ * them: what no batch writes is refused, and stays as it is.
+ *
+ * @throws CliError `usage`
+ */
+function readLines(bytes: Buffer, path: string): { lines: JournalLine[]; whole: number; size: number } {
+  const refused = (what: string) =>
+    new CliError('usage', `${path} is not the journal of a batch: ${what}. Choose another folder with --output.`);
   const lines: JournalLine[] = [];
   let whole = 0;
   for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, whole)) {
-    const line = parseLine(bytes.subarray(whole, end).toString());
-    if (line === undefined) break;
+    const line: unknown = parseJson(bytes.subarray(whole, end).toString());
+    if (!isJournalLine(line)) throw refused(`line ${lines.length + 1} is none of its lines`);
+    if ((line.type === 'batch') !== (lines.length === 0)) throw refused('it must begin with the line of the service');
     lines.push(line);
     whole = end + 1;
   }
+  const part = bytes.subarray(whole).toString().slice(0, firstLineStart.length);
+  if (lines.length === 0 && !firstLineStart.startsWith(part)) throw refused('it has no line');
   return { lines, whole, size: bytes.length };
 }
 
-function parseLine(text: string): JournalLine | undefined {
-  const value = parseJson(text);
-  return isObject(value) && typeof value['type'] === 'string' ? (value as unknown as JournalLine) : undefined;
+function isJournalLine(line: unknown): line is JournalLine {
+  if (!isObject(line)) return false;
+  const hasTexts = (...names: string[]) => names.every((name) => typeof line[name] === 'string');
+  const hasNumbers = (...names: string[]) => names.every((name) => typeof line[name] === 'number');
+  switch (line['type']) {
+    case 'batch':
+      return line['version'] === 1 && hasTexts('service', 'at');
+    case 'begun':
+      return hasTexts('id', 'key', 'file', 'url') && isChosenName(String(line['file']));
+    case 'captured':
+      return (
+        hasTexts('id', 'uuid', 'fileUrl', 'format', 'title') &&
+        uuidPattern.test(String(line['uuid'])) &&
+        hasNumbers('width', 'height') &&
+        Array.isArray(line['remarks']) &&
+        line['remarks'].every((remark) => typeof remark === 'string')
+      );
+    case 'saved':
+      return hasTexts('id') && hasNumbers('bytes');
+    case 'failed':
+      return hasTexts('id', 'code', 'message');
+    default:
+      return false;
+  }
 }
+
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Whether a folder has the journal of a batch. */
 export async function hasJournal(folder: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { lstat, mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Webcapture, WebcaptureError } from '@webcapture/client';
 import { backoffMs } from '@webcapture/shared/runtime/deadline.ts';
@@ -171,7 +171,8 @@ export class BatchRun {
   async #capture(entry: Entry): Promise<CapturedPage> {
     const { client, journal } = this.#options;
     const earlier = journal.states.get(entry.id);
-    if (earlier?.captured !== undefined) return earlier.captured;
+    const known = earlier?.captured && (await this.#locate(earlier.captured));
+    if (known !== undefined) return known;
     const { key } = earlier ?? (await this.#begin(entry));
     const request = asCaptureOptions(entry.request);
     const answer = await client.capture(
@@ -195,6 +196,21 @@ export class BatchRun {
     return captured;
   }
 
+  /**
+   * Asks the service for the address of the file: a journal that somebody else wrote could name any. Undefined when the service does
+   * not tell; the Idempotency-Key finds the capture then.
+   */
+  async #locate(captured: CapturedPage): Promise<CapturedPage | undefined> {
+    try {
+      const state = await this.#options.client.getCapture(captured.uuid, { signal: this.#signal });
+      return state.status === 'completed' ? { ...captured, fileUrl: state.fileUrl } : undefined;
+    } catch (error) {
+      // FORBIDDEN: the key may capture, but not read.
+      if (error instanceof WebcaptureError && (error.status === 404 || error.code === 'FORBIDDEN')) return undefined;
+      throw error;
+    }
+  }
+
   async #begin(entry: Entry): Promise<Pick<EntryState, 'key' | 'file'>> {
     const file = this.#options.files.get(entry.id);
     if (file === undefined) throw new Error(`no file was chosen for ${entry.id}`);
@@ -208,7 +224,7 @@ export class BatchRun {
     const file = files.get(entry.id) ?? '';
     const path = join(folder, file);
     const { stream, size } = await this.#fetch(entry, fileUrl, client);
-    await withFileErrors(path, () => mkdir(dirname(path), { recursive: true }));
+    await withFileErrors(path, () => makeFolders(folder, file));
     const bytes = await writeAtomically(path, complete(stream, size));
     await journal.write({ type: 'saved', id: entry.id, bytes });
     this.#saved++;
@@ -224,6 +240,21 @@ export class BatchRun {
       await this.#begin(entry);
       const { fileUrl: newUrl } = await this.#capture(entry);
       return client.file(newUrl, { signal: this.#signal });
+    }
+  }
+}
+
+/** Makes the folders that lead to a file. A link among them would lead out of the output folder. @throws CliError `file` */
+async function makeFolders(folder: string, file: string): Promise<void> {
+  let path = folder;
+  for (const step of file.split('/').slice(0, -1)) {
+    path = join(path, step);
+    await mkdir(path, { recursive: true });
+    if ((await lstat(path)).isSymbolicLink()) {
+      throw new CliError(
+        'file',
+        `${path} is a link, and may lead out of ${folder}. Remove it, or choose another folder.`,
+      );
     }
   }
 }

@@ -10,6 +10,7 @@ const maxSitemapBytes = 50 * 1024 * 1024;
 const maxDepth = 3;
 const maxSitemaps = 1000;
 const fetchTimeoutMs = 30_000;
+const maxRedirects = 20;
 
 const parser = new XMLParser({
   ignoreAttributes: true,
@@ -38,7 +39,12 @@ export function unpack(bytes: Buffer, name: string): Buffer {
   }
 }
 
-/** The pages of a sitemap, and of those that it names, each once. `warn` is told of what is left out. */
+/**
+ * The pages of a sitemap, and of those that it names, each once. `warn` is told of what is left out.
+ *
+ * As sitemaps.org asks, a sitemap names only those of its own origin: a site must not choose which addresses of this machine's
+ * network are asked. A file has the origin of the first sitemap that it names.
+ */
 export async function readSitemap(
   bytes: Buffer,
   name: string,
@@ -47,6 +53,7 @@ export async function readSitemap(
   const pages = new Set<string>();
   const read = new Set<string>([name]);
   const waiting = [{ name, depth: 0 }];
+  let origin = isWebAddress(name) ? new URL(name).origin : undefined;
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const packed = next.depth === 0 ? bytes : await fetchBytes(next.name, signal);
     const { urls, sitemaps } = parseSitemap(packed, next.name);
@@ -57,6 +64,11 @@ export async function readSitemap(
     if (pages.size > maxEntries) throw new CliError('usage', `${name} names more than ${maxEntries} pages. Split it.`);
     for (const url of sitemaps) {
       if (read.has(url)) continue;
+      if (!isWebAddress(url) || new URL(url).origin !== (origin ??= new URL(url).origin)) {
+        const rule = origin === undefined ? 'it is not an http or https URL' : `only those of ${origin} are read`;
+        warn(`${next.name}: left out the sitemap "${url.slice(0, 200)}": ${rule}.`);
+        continue;
+      }
       if (next.depth >= maxDepth)
         throw new CliError('usage', `${name}: sitemaps are nested more than ${maxDepth} deep.`);
       if (read.size >= maxSitemaps) throw new CliError('usage', `${name} names more than ${maxSitemaps} sitemaps.`);
@@ -87,14 +99,14 @@ function locationsOf(root: unknown, item: string): string[] {
   return items.flatMap(({ loc = [] }) => loc.map(String)).filter((text) => text !== '');
 }
 
-/** A list from an http or https address. @throws CliError `unavailable`, `usage` */
+/** A list from an http or https address. Redirects stay within its origin. @throws CliError `unavailable`, `usage` */
 export async function fetchBytes(url: string, signal: AbortSignal): Promise<Buffer> {
   if (!isWebAddress(url))
     throw new CliError('usage', `"${url.slice(0, 200)}" is not an http or https URL of a sitemap.`);
   const unreachable = (reason: string, cause?: unknown) =>
     new CliError('unavailable', `${url} could not be fetched: ${reason}.`, { cause });
   try {
-    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(fetchTimeoutMs)]) });
+    const response = await fetchFromOrigin(url, AbortSignal.any([signal, AbortSignal.timeout(fetchTimeoutMs)]));
     if (!response.ok) throw unreachable(`the server answered with status ${response.status}`);
     const chunks: Uint8Array[] = [];
     let size = 0;
@@ -110,4 +122,24 @@ export async function fetchBytes(url: string, signal: AbortSignal): Promise<Buff
     const { cause, message } = error as Error;
     throw unreachable(cause instanceof Error ? cause.message : message, error);
   }
+}
+
+async function fetchFromOrigin(url: string, signal: AbortSignal): Promise<Response> {
+  let address = new URL(url);
+  for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+    const response = await fetch(address, { signal, redirect: 'manual' });
+    const location = response.headers.get('location');
+    const isRedirect = response.status >= 300 && response.status < 400 && location !== null;
+    if (!isRedirect || !URL.canParse(location, address)) return response;
+    await response.body?.cancel();
+    const target = new URL(location, address);
+    if (target.origin !== address.origin) {
+      throw new CliError(
+        'usage',
+        `${url} redirects to another site, ${target.href.slice(0, 200)}. If you trust that address, use it instead.`,
+      );
+    }
+    address = target;
+  }
+  throw new CliError('unavailable', `${url} redirects more than ${maxRedirects} times.`);
 }

@@ -59,7 +59,7 @@ async function watchStatus(context: Context, { interval, ...flags }: StatusFlags
     const clear = terminal.stdout.isTTY === true && flags.json !== true ? '\u001b[H\u001b[2J' : '';
     try {
       const status = await client.getStatus({ signal });
-      const text = flags.json === true ? `${JSON.stringify(status)}\n` : statusTable(context, status);
+      const text = flags.json === true ? json(status, { indent: 0 }) : statusTable(context, status);
       terminal.stdout.write(`${clear}${text}`);
     } catch (error) {
       signal.throwIfAborted();

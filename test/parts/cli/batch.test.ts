@@ -1,5 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -259,4 +261,152 @@ describe('a list', () => {
       'https://example.com/one?a=1&b=2',
     );
   });
+
+  test('that is a sitemap asks no other site, whatever it names or redirects to', async () => {
+    const account = await cli.openAccount();
+    const asked: (string | undefined)[] = [];
+    await using inner = await serve((request, response) => {
+      asked.push(request.url);
+      response.end('<urlset><url><loc>https://example.com/inner</loc></url></urlset>');
+    });
+    const index = (...urls: string[]) =>
+      `<sitemapindex>${urls.map((url) => `<sitemap><loc>${url}</loc></sitemap>`).join('')}</sitemapindex>`;
+    await using site = await serve((request, response) => {
+      const { origin, pathname } = new URL(request.url ?? '/', `http://${request.headers.host}`);
+      if (pathname === '/index.xml') response.end(index(`${inner.url}/child`, `${origin}/moved.xml`));
+      else if (pathname === '/moved.xml') response.writeHead(302, { location: '/own.xml' }).end();
+      else if (pathname === '/own.xml') response.end('<urlset><url><loc>https://example.com/own</loc></url></urlset>');
+      else response.writeHead(302, { location: `${inner.url}/redirect` }).end();
+    });
+    const run = (list: string, name: string, input = '') =>
+      account.run(['batch', list, '-o', join(cli.folder, name)], { input });
+
+    const named = await run(`${site.url}/index.xml`, 'site-index');
+    expect({ code: named.code, stdout: named.stdout.toString() }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^1 of 1 captured/) as string,
+    });
+    expect(named.stderr).toContain(`left out the sitemap "${inner.url}/child": only those of ${site.url} are read.`);
+
+    const redirected = await run(`${site.url}/away`, 'site-away');
+    expect(redirected.code).toBe(2);
+    expect(redirected.stderr).toContain(
+      `${site.url}/away redirects to another site, ${inner.url}/redirect. If you trust`,
+    );
+
+    const piped = await run('-', 'site-piped', index(`${site.url}/own.xml`, `${inner.url}/child`));
+    expect({ code: piped.code, stderr: piped.stderr }).toMatchObject({ code: 0 });
+    expect(asked).toEqual([]);
+  });
 });
+
+describe('an output folder of somebody else', () => {
+  const uuid = '0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77';
+  const first = (service: string) => ({ type: 'batch', version: 1, service, at: '2026-01-01T00:00:00.000Z' });
+  const begun = (file: string) => ({ type: 'begun', id: 'a', key: 'k', file, url: 'https://example.com/' });
+  const linesOf = (lines: readonly object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+
+  test('is refused and left as it is when its journal is none of a batch', async () => {
+    const service = 'https://capture.example.com';
+    const page = { title: '', format: 'png', width: 1, height: 1, httpStatus: 200, remarks: [] };
+    const captured = { type: 'captured', id: 'a', uuid, fileUrl: 'http://evil.test/', ...page };
+    const journals = [
+      'SECRET=1\n',
+      'a line that has no end',
+      linesOf([begun('a.png'), captured]),
+      linesOf([first(service), { type: 'unknown' }]),
+      linesOf([first(service), begun('a.png'), { ...captured, uuid: '..' }]),
+      ...['../.git-like/config', '/etc/x.png', 'a/../../x.png', 'C:\\x.png', '.git/x.png', 'index.html', ''].map(
+        (file) => linesOf([first(service), begun(file), captured]),
+      ),
+    ];
+    const folder = await mkdtemp(join(cli.folder, 'foreign-'));
+    const path = join(folder, '.webcapture-batch.jsonl');
+    for (const journal of journals) {
+      await writeFile(path, journal);
+      await expect(Journal.open(folder, service), journal).rejects.toMatchObject({
+        kind: 'usage',
+        message: expect.stringContaining('is not the journal of a batch') as string,
+      });
+      expect(await readFile(path, 'utf8')).toBe(journal);
+    }
+    // What was written whole is kept, also of a process that was killed at once.
+    for (const [journal, states] of [
+      [linesOf([first(service)]).slice(0, 30), 0],
+      [`${linesOf([first(service), begun(`${'a'.repeat(120)}-100000.webp`)])}{"type":"sav`, 1],
+    ] as const) {
+      await writeFile(path, journal);
+      await using opened = await Journal.open(folder, service);
+      expect(opened.states.size).toBe(states);
+    }
+  });
+
+  test('is refused when its journal is a link', async () => {
+    const folder = await mkdtemp(join(cli.folder, 'linked-'));
+    const target = join(cli.folder, 'of-the-user');
+    await writeFile(target, '');
+    await symlink(target, join(folder, '.webcapture-batch.jsonl'));
+    await expect(Journal.open(folder, 'https://capture.example.com')).rejects.toMatchObject({
+      kind: 'usage',
+      message: expect.stringContaining('is not a regular file') as string,
+    });
+    expect(await readFile(target, 'utf8')).toBe('');
+  });
+
+  test('chooses neither where files come from nor, with links, where they go', async () => {
+    const account = await cli.openAccount();
+    const asked: (string | undefined)[] = [];
+    await using evil = await serve((request, response) => {
+      asked.push(request.url);
+      response.end('payload');
+    });
+    const out = join(cli.folder, 'steered');
+    const picture = join(out, 'home.png');
+    const input = '{"url": "https://example.com/steered", "file": "home"}\n';
+    const batch = (env = {}, more = '') => account.run(['batch', '-', '-o', out], { input: input + more, env });
+    expect(await batch()).toMatchObject({ code: 0 });
+    const whole = await readFile(picture);
+
+    /** As if the picture had not been saved, and its file were elsewhere. */
+    const steer = async (changes: object) => {
+      const path = join(out, '.webcapture-batch.jsonl');
+      const lines = (await journalOf(out)).filter(({ type }) => type !== 'saved');
+      await writeFile(path, linesOf(lines.map((line) => (line.type === 'captured' ? { ...line, ...changes } : line))));
+      await rm(picture);
+    };
+    await steer({ fileUrl: `${evil.url}/payload` });
+    expect(await batch()).toMatchObject({ code: 0 });
+    expect(await readFile(picture)).toEqual(whole);
+
+    const created = await account.run(['keys', 'create', 'may not read', '--scopes', 'capture']);
+    await steer({ fileUrl: `${evil.url}/payload` });
+    expect(await batch({ WEBCAPTURE_API_KEY: created.stdout.toString().trim() })).toMatchObject({ code: 0 });
+    expect(await readFile(picture)).toEqual(whole);
+    expect((await account.usage()).tokensUsed).toBe(1);
+
+    await steer({ fileUrl: `${evil.url}/payload`, uuid });
+    const outside = await mkdtemp(join(cli.folder, 'outside-'));
+    await writeFile(join(outside, '.webcapture-0123456789ab.tmp'), 'of another program');
+    await symlink(outside, join(out, 'sub'));
+    const { code, stderr } = await batch({}, '{"url": "https://example.com/linked", "file": "sub/x"}');
+    expect({ code, stderr }).toMatchObject({ code: 10, stderr: expect.stringContaining('sub is a link') as string });
+    expect(await readdir(outside)).toEqual(['.webcapture-0123456789ab.tmp']);
+    expect(asked).toEqual([]);
+  });
+});
+
+async function serve(listener: RequestListener): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+}

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { plainReport } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { startCliStand, type CliAccount, type CliStand } from './cli-stand.ts';
 import { type CommandOptions, runCommand, startCommand } from './command.ts';
@@ -208,8 +209,17 @@ describe('what an account has', () => {
   test('its captures: listed, shown, refreshed, deleted', async () => {
     const { key: _key, ...mine } = await cli.openAccount();
     const own = (...args: string[]) => mine.run(args, { program });
+    const title = 'a\u009b2J\u007f\u2028\u202egnp.exe\u2066 \u{e0041} é\u200d';
+    cli.stand.renderer.behaviour = async (job, renderer) => {
+      const upload = await renderer.upload(job);
+      await renderer.publish(job, { kind: 'completed', upload, report: { ...plainReport, title }, ageMs: 1 });
+    };
     const { stdout } = await own('capture', `${page}?\u202eevil`, '--json');
-    const { uuid } = JSON.parse(stdout.toString()) as { uuid: string };
+    const { uuid, report } = JSON.parse(stdout.toString()) as { uuid: string; report: { title: string } };
+    expect(report.title).toBe(title);
+    expect(stdout.toString()).toContain(
+      String.raw`"a\u009b2J\u007f\u2028\u202egnp.exe\u2066 \udb40\udc41 é${'\u200d'}"`,
+    );
     const list = await own('captures', 'list');
     expect(list.stdout.toString()).toMatch(new RegExp(`^UUID .*\n${uuid}  completed  png .*\n$`));
     expect(JSON.parse((await own('captures', 'list', '--json')).stdout.toString())).toMatchObject([{ uuid }]);
