@@ -1,15 +1,8 @@
-import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
+import { replaceUnsafe, unicodeEscape } from '@webcapture/shared/api/untrusted-text.ts';
 
 /** What programs read, on lines or, without `indent`, on one. No text of a page in it acts on a terminal. */
 export const json = (value: unknown, { indent = 2 } = {}): string =>
-  `${replaceUnsafe(JSON.stringify(value, null, indent), escapeUnits)}\n`;
-
-/** As JSON may have it in a string: what is parsed stays the same. */
-const escapeUnits = (letter: string): string =>
-  letter
-    .split('')
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .join('');
+  `${replaceUnsafe(JSON.stringify(value, null, indent), unicodeEscape)}\n`;
 
 /** The value of a JSON text; undefined for text that is none. */
 export function parseJson(text: string): unknown {

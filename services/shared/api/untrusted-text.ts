@@ -9,3 +9,10 @@ const unsafe =
 /** A text that somebody else wrote, with something in place of each character that is unsafe to show: nothing, a sign, or its number. */
 export const replaceUnsafe = (text: string, by: string | ((character: string) => string)): string =>
   text.replaceAll(unsafe, typeof by === 'string' ? () => by : by);
+
+/** A character as JSON, JavaScript and Python may have it in a string: what is parsed stays the same. */
+export const unicodeEscape = (character: string): string =>
+  character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');

@@ -1,5 +1,5 @@
 import { flagOf } from '@webcapture/shared/api/option-flags.ts';
-import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
+import { replaceUnsafe, unicodeEscape } from '@webcapture/shared/api/untrusted-text.ts';
 import type { Body, OptionSchema } from './schema.ts';
 
 /** The request in the languages that people start with. The key comes from the environment: what is copied is passed on. */
@@ -61,8 +61,7 @@ await writeFile('${file}', stream);
 
 /** Marks that turn the direction of text would show code in another order than it runs in: as escapes they are harmless. */
 function withoutDirections(code: string): string {
-  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return replaceUnsafe(code, (character) => character.split('').map(escaped).join(''));
+  return replaceUnsafe(code, unicodeEscape);
 }
 
 /** JSON as JavaScript is written: names without quotes, texts in single ones. */
