@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { CaptureResult, CaptureState } from '@webcapture/shared/api/capture.ts';
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
-import type { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { renderFailures } from '@webcapture/shared/queue/results.ts';
+import type { ErrorCode, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { RetryLaterError } from '../admission.ts';
 
 /** Links beyond these are counted only. */
@@ -15,11 +16,20 @@ const maxQuotedLength = 300;
  */
 const hidden = /(?![\n\t])[\p{Cc}\u202A-\u202E\u2066-\u2069\u{E0000}-\u{E0FFF}]/gu;
 
-/** In one line, for messages that may repeat what a page or its server has said. */
+/** In one line. */
 const plain = (text: string) => text.replaceAll(hidden, '').replaceAll(/\s+/g, ' ');
 
 /** What a page says of itself in one line: quoted, so that nobody takes it for ours. */
 const quoted = (text: string) => JSON.stringify(plain(text).slice(0, maxQuotedLength));
+
+/** A renderer runs other people's pages: what it says of a failure may be a page's, its server's or whoever's has taken it over. */
+const failuresOfPages: ReadonlySet<ErrorCode> = new Set(renderFailures);
+
+function failure(code: ErrorCode, message: string): string {
+  return failuresOfPages.has(code)
+    ? `${code}: in words that the page or its server may have chosen: ${quoted(message)}.`
+    : `${code}: ${plain(message)}`;
+}
 
 /**
  * What a page says, between two lines that it cannot have written itself: a model has no other way to tell it from what this service
@@ -40,7 +50,7 @@ export function captureText(state: CaptureState): string {
   if ('report' in state) return resultText(state);
   const { uuid, status, metadata } = state;
   const lines = [`uuid: ${uuid}`, `status: ${status}`, `url: ${quoted(metadata.url)}`, `format: ${metadata.format}`];
-  if ('error' in state) lines.push(`error: ${state.error.code}: ${plain(state.error.message)}`);
+  if ('error' in state) lines.push(`error: ${failure(state.error.code, state.error.message)}`);
   if ('fileUrl' in state) lines.push(`The file will be at ${state.fileUrl}. Call get_capture again later.`);
   return lines.join('\n');
 }
@@ -118,5 +128,5 @@ export function errorText(error: ServiceError): string {
       : retryable
         ? 'The same call may succeed later.'
         : 'The same call will fail again.';
-  return `${code}: ${plain(message)} ${advice}`;
+  return `${failure(code, message)} ${advice}`;
 }
