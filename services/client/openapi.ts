@@ -370,7 +370,7 @@ export interface paths {
         };
         /**
          * Get what the account used, by day and by API key
-         * @description Requires the scope read. Fronts write what they have counted every ten seconds; what a front that was killed had not written is missing. GET /usage is exact.
+         * @description Requires the scope read, with which the names and IDs of the keys of the account are visible here. Fronts write what they have counted every ten seconds; what a front that was killed had not written is missing. GET /usage is exact.
          */
         get: operations["getUsageHistory"];
         put?: never;
@@ -3926,7 +3926,7 @@ export interface operations {
                             deliveries: {
                                 /** @description UUID of the capture; null for a test event. */
                                 uuid: string | null;
-                                /** @description Address of the webhook, in lists of an account at most 500 characters of it. */
+                                /** @description Address of the webhook, in lists of an account at most 200 characters of it. */
                                 url: string;
                                 /** @enum {string} */
                                 event: "capture.completed" | "capture.failed" | "capture.refreshed" | "webhook.test";
@@ -5999,7 +5999,7 @@ export interface operations {
                             deliveries: {
                                 /** @description UUID of the capture; null for a test event. */
                                 uuid: string | null;
-                                /** @description Address of the webhook, in lists of an account at most 500 characters of it. */
+                                /** @description Address of the webhook, in lists of an account at most 200 characters of it. */
                                 url: string;
                                 /** @enum {string} */
                                 event: "capture.completed" | "capture.failed" | "capture.refreshed" | "webhook.test";
