@@ -370,7 +370,7 @@ export interface paths {
         };
         /**
          * Get what the account used, by day and by API key
-         * @description Requires the scope read. Fronts write what they have counted every ten seconds; what a front that was killed had not written is missing. GET /usage is exact.
+         * @description Requires the scope read, with which the names and IDs of the keys of the account are visible here. Fronts write what they have counted every ten seconds; what a front that was killed had not written is missing. GET /usage is exact.
          */
         get: operations["getUsageHistory"];
         put?: never;
@@ -390,7 +390,7 @@ export interface paths {
         };
         /**
          * Follow the captures of the account
-         * @description Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key no longer holds, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. At most 5 streams of an API key at a time on each front. A client that does not read is disconnected.
+         * @description Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key no longer holds, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. At most 5 streams of an API key, and 20 of an account, at a time on each front; an account opens 20 at once, and then one a second. A client that does not read is disconnected.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -3926,7 +3926,7 @@ export interface operations {
                             deliveries: {
                                 /** @description UUID of the capture; null for a test event. */
                                 uuid: string | null;
-                                /** @description Address of the webhook, in lists of an account at most 500 characters of it. */
+                                /** @description Address of the webhook, in lists of an account at most 200 characters of it. */
                                 url: string;
                                 /** @enum {string} */
                                 event: "capture.completed" | "capture.failed" | "capture.refreshed" | "webhook.test";
@@ -5999,7 +5999,7 @@ export interface operations {
                             deliveries: {
                                 /** @description UUID of the capture; null for a test event. */
                                 uuid: string | null;
-                                /** @description Address of the webhook, in lists of an account at most 500 characters of it. */
+                                /** @description Address of the webhook, in lists of an account at most 200 characters of it. */
                                 url: string;
                                 /** @enum {string} */
                                 event: "capture.completed" | "capture.failed" | "capture.refreshed" | "webhook.test";

@@ -48,7 +48,7 @@ import type { Term } from './leader/election.ts';
 import { repeat } from './loops.ts';
 import type { ControllerTimes } from './times.ts';
 
-/** How often the delivery attempts of accounts are written down, and how long that may take at the end of a term. */
+/** How often it is looked which delivery attempts of accounts are to be written, and how long that may take at the end of a term. */
 const deliveryLogIntervalMs = 1000;
 const lastFlushMs = 1000;
 
@@ -87,7 +87,7 @@ export function createFleetLeader(parts: LeaderParts): (term: Term) => Promise<v
   return async (term) => {
     await Promise.all([runPeriodicJobs(jobs, term), doTasks(jobs, term)]);
     // What was noted since: any process may write it.
-    const rest = Promise.all([jobs.deliveryLog.flush(), jobs.statistics.flush()]);
+    const rest = Promise.all([jobs.deliveryLog.flushAll(), jobs.statistics.flush()]);
     await withDeadline(rest, lastFlushMs, 'writing what was noted').catch((error: unknown) =>
       parts.log.debug({ err: error }, 'delivery attempts and statistics could not be written'),
     );

@@ -303,7 +303,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       now,
     },
     usage: { authenticator, usage, limiter, usageHistory: new UsageHistory(session), keys, now },
-    events: { authenticator, captureEvents: new CaptureEvents(session), streams },
+    events: { authenticator, captureEvents: new CaptureEvents(session, leaving), streams },
     admin: {
       adminToken,
       defaultLimits,

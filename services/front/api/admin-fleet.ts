@@ -56,7 +56,10 @@ export function adminFleetRoutes(app: FastifyInstance, { overview, streams }: Ad
       },
     },
     handler: async (request, reply) => {
-      const stream = streams.reserve(request, reply, { kind: 'overview', holder: 'admin', max: maxStreams });
+      const stream = streams.reserve(request, reply, {
+        kind: 'overview',
+        holders: [{ kind: 'admin token', id: '', max: maxStreams }],
+      });
       stream.start();
       overview.follow((data) => stream.send('overview', data), stream.ended);
       return reply;

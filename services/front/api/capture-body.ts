@@ -65,6 +65,8 @@ async function readBody(request: FastifyRequest, deps: CaptureBodyDeps): Promise
   if (small !== null) return deps.parser.parse(small);
   if (length > maxBodyBytes) throw tooLarge();
   const caller = (facts.caller ??= await authenticate(request, deps));
+  // Its key may have been checked by the route alone.
+  deps.limits.checkAccount(caller.account.id);
   // A client that does not say how much there is may send the most.
   const most = length === 0 ? maxBodyBytes : length;
   const gone = new AbortController();

@@ -1,10 +1,12 @@
 import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyInstance } from 'fastify';
+import { RetryLaterError } from '../admission.ts';
 import { type Authenticator, bearerToken } from '../auth/authenticator.ts';
 import { hashKey } from '../auth/keys.ts';
 import type { CaptureEvents } from '../events/capture-events.ts';
 import type { EventStreams } from '../events/event-stream.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
+import { TokenBuckets } from '../http/token-buckets.ts';
 import { eventStreamAnswer, failureAnswers, keyRefusals } from './answers.ts';
 import { captureEventExample } from './examples.ts';
 
@@ -14,21 +16,26 @@ export interface EventsDeps {
   readonly streams: Pick<EventStreams, 'reserve'>;
 }
 
-/** Streams of one key on one front. */
+/** Streams of one key, and of one account, on one front. */
 const maxStreams = 5;
+const maxAccountStreams = 20;
+
+/** Streams that an account may open at once, and a second, on one front: each costs NATS some requests. */
+const openings = { capacity: maxAccountStreams, perSecond: 1 };
 
 /** How often it is looked whether the key still holds, besides when it is changed. */
 const checkIntervalMs = 30_000;
 
 /** GET /events: the changes of the captures of the key's account, as they happen. */
 export function eventsRoute(app: FastifyInstance, { authenticator, captureEvents, streams }: EventsDeps): void {
+  const opened = new TokenBuckets(openings);
   app.get('/events', {
     exposeHeadRoute: false,
     schema: {
       operationId: 'streamEvents',
       tags: ['captures'],
       summary: 'Follow the captures of the account',
-      description: `Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key no longer holds, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. At most ${maxStreams} streams of an API key at a time on each front. A client that does not read is disconnected.`,
+      description: `Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key no longer holds, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. At most ${maxStreams} streams of an API key, and ${maxAccountStreams} of an account, at a time on each front; an account opens ${openings.capacity} at once, and then one a second. A client that does not read is disconnected.`,
       security: [{ apiKey: [] }],
       response: {
         200: eventStreamAnswer(
@@ -42,7 +49,21 @@ export function eventsRoute(app: FastifyInstance, { authenticator, captureEvents
     handler: async (request, reply) => {
       const { key, account } = callerOf(request);
       const { authorization } = request.headers;
-      const stream = streams.reserve(request, reply, { kind: 'captures', holder: key.id, max: maxStreams });
+      if (opened.level(account.id) < 1) {
+        throw new RetryLaterError(
+          'RATE_LIMIT_EXCEEDED',
+          'The account opens too many event streams. Wait for the seconds that Retry-After tells.',
+          opened.secondsUntil(account.id, 1),
+        );
+      }
+      const stream = streams.reserve(request, reply, {
+        kind: 'captures',
+        holders: [
+          { kind: 'API key', id: key.id, max: maxStreams },
+          { kind: 'account', id: account.id, max: maxAccountStreams },
+        ],
+      });
+      opened.spend(account.id, 1);
       const { ended } = stream;
       try {
         const listener = {

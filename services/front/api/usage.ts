@@ -89,7 +89,7 @@ function historyRoute(app: FastifyInstance, { authenticator, usageHistory, keys,
       tags: ['account'],
       summary: 'Get what the account used, by day and by API key',
       description:
-        'Requires the scope read. Fronts write what they have counted every ten seconds; what a front that was killed had not written is missing. GET /usage is exact.',
+        'Requires the scope read, with which the names and IDs of the keys of the account are visible here. Fronts write what they have counted every ten seconds; what a front that was killed had not written is missing. GET /usage is exact.',
       security: [{ apiKey: [] }],
       querystring: usageHistoryQuerySchema,
       response: {

@@ -15,20 +15,31 @@ export interface CaptureListener {
 /** How long setting up a watch may take. */
 const openTimeoutMs = 3000;
 
+/** How long a watch goes on without listeners: whoever connects again within it costs NATS nothing. */
+const lingerMs = 5000;
+
 /** After a write to a key or an account, until no front answers from memory what stood before. */
 const settleMs = 500;
 
 /**
  * Tells of the changes of captures, to whoever listens to an account. All listeners of an account on this front share one watch of its
- * records, which ends with the last of them: an account that nobody listens to costs nothing, and one that makes captures by the thousand
+ * records, which ends soon after the last of them: an account that nobody listens to costs nothing, and one that makes captures by the thousand
  * costs only those who listen to it.
  */
 export class CaptureEvents {
   readonly #session: NatsSession;
+  readonly #leaving: AbortSignal;
   readonly #channels = new Map<string, Channel>();
 
-  constructor(session: NatsSession) {
+  /** @param leaving once it is aborted, nobody will connect again */
+  constructor(session: NatsSession, leaving: AbortSignal) {
     this.#session = session;
+    this.#leaving = leaving;
+    leaving.addEventListener('abort', () => {
+      for (const channel of this.#channels.values()) {
+        if (channel.listeners.size === 0) this.#close(channel);
+      }
+    });
     session.onStatus(({ type }) => {
       if (type !== 'disconnect') return;
       for (const channel of this.#channels.values()) this.#lose(channel);
@@ -43,10 +54,8 @@ export class CaptureEvents {
   async listen(account: string, listener: CaptureListener, signal: AbortSignal): Promise<void> {
     const channel = this.#channels.get(account) ?? this.#open(account);
     channel.listeners.add(listener);
-    const leave = () => {
-      channel.listeners.delete(listener);
-      if (channel.listeners.size === 0) this.#close(channel);
-    };
+    clearTimeout(channel.lingering);
+    const leave = () => this.#leave(channel, listener);
     try {
       await channel.watch;
       if (!channel.listeners.has(listener)) throw new Error('the connection was lost meanwhile');
@@ -93,7 +102,7 @@ export class CaptureEvents {
       for (const { onChange } of listeners) onChange(event);
     };
     const watched = { bucket: 'db', filter: `capture.${account}.>` };
-    const channel = { account, listeners, watch: watchWrites(this.#session, watched, onWrite, openTimeoutMs) };
+    const channel: Channel = { account, listeners, watch: watchWrites(this.#session, watched, onWrite, openTimeoutMs) };
     this.#channels.set(account, channel);
     channel.watch.then(
       async ({ closed }) => {
@@ -103,6 +112,14 @@ export class CaptureEvents {
       () => this.#close(channel),
     );
     return channel;
+  }
+
+  #leave(channel: Channel, listener: CaptureListener): void {
+    channel.listeners.delete(listener);
+    const isClosed = this.#channels.get(channel.account) !== channel;
+    if (isClosed || channel.listeners.size > 0) return;
+    if (this.#leaving.aborted) this.#close(channel);
+    else channel.lingering = setTimeout(() => this.#close(channel), lingerMs).unref();
   }
 
   #lose(channel: Channel): void {
@@ -115,6 +132,7 @@ export class CaptureEvents {
   }
 
   #close(channel: Channel): void {
+    clearTimeout(channel.lingering);
     if (this.#channels.get(channel.account) === channel) this.#channels.delete(channel.account);
     channel.watch.then(
       (watch) => watch.stop(),
@@ -133,4 +151,6 @@ interface Channel {
   readonly account: string;
   readonly listeners: Set<CaptureListener>;
   readonly watch: Promise<WriteWatch>;
+  /** Closes it when nobody has come back. */
+  lingering?: NodeJS.Timeout;
 }

@@ -23,8 +23,15 @@ interface EventStreamsOptions {
   readonly commentMs?: number;
 }
 
-/** Of one front, whoever has opened them. */
+/** Of one kind on one front, whoever has opened them: clients leave operators their places. */
 const maxStreams = 500;
+
+/** Who may have `max` streams at a time on one front. */
+interface StreamHolder {
+  readonly kind: 'API key' | 'account' | 'admin token';
+  readonly id: string;
+  readonly max: number;
+}
 
 /** Proxies and clients take a connection that is silent for longer for dead. */
 const defaultCommentMs = 15_000;
@@ -38,8 +45,8 @@ const retryMs = 2000;
 /** Server-sent events: the streams that are open on this front. */
 export class EventStreams {
   readonly #options: EventStreamsOptions;
+  /** By kind of stream, and by holder. */
   readonly #open = new Map<string, number>();
-  #count = 0;
 
   constructor(options: EventStreamsOptions) {
     this.#options = options;
@@ -49,28 +56,37 @@ export class EventStreams {
    * Takes a place for the stream that answers a request. It begins with {@link EventStream.start}; a request that fails before that
    * closes it.
    *
-   * @param holder who may have `max` streams at a time on this front
+   * @param holders all of whom must have a place left
    * @throws RetryLaterError RATE_LIMIT_EXCEEDED
    */
   reserve(
     request: FastifyRequest,
     reply: FastifyReply,
-    { kind, holder, max }: { readonly kind: StreamKind; readonly holder: string; readonly max: number },
+    { kind, holders }: { readonly kind: StreamKind; readonly holders: readonly StreamHolder[] },
   ): EventStream {
-    const held = this.#open.get(holder) ?? 0;
-    if (held >= max) throw tooMany(`There are ${max} event streams open, as many as there may be. Close one of them.`);
-    if (this.#count >= maxStreams) throw tooMany('Too many event streams are open. Try again later.');
-    this.#open.set(holder, held + 1);
-    this.#count++;
+    const full = holders.find((holder) => this.#openOf(placeOf(holder)) >= holder.max);
+    if (full !== undefined) {
+      throw tooMany(`This ${full.kind} has ${full.max} event streams open, as many as it may have. Close one of them.`);
+    }
+    if (this.#openOf(kind) >= maxStreams) throw tooMany('Too many event streams are open. Try again later.');
+    const places = [kind, ...holders.map(placeOf)];
+    for (const place of places) this.#open.set(place, this.#openOf(place) + 1);
     const onEnd = () => {
-      const left = (this.#open.get(holder) ?? 1) - 1;
-      if (left === 0) this.#open.delete(holder);
-      else this.#open.set(holder, left);
-      this.#count--;
+      for (const place of places) {
+        const left = this.#openOf(place) - 1;
+        if (left === 0) this.#open.delete(place);
+        else this.#open.set(place, left);
+      }
     };
     return new EventStream(request, reply, { ...this.#options, kind, onEnd });
   }
+
+  #openOf(place: string): number {
+    return this.#open.get(place) ?? 0;
+  }
 }
+
+const placeOf = ({ kind, id }: StreamHolder) => `${kind} ${id}`;
 
 const tooMany = (message: string) => new RetryLaterError('RATE_LIMIT_EXCEEDED', message, 10);
 

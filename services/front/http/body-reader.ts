@@ -38,6 +38,11 @@ export class BodyReader {
     return this.#hasEnded ? this.#bytes.subarray(0, this.#length) : null;
   }
 
+  /** Bytes that have been read so far. */
+  get length(): number {
+    return this.#length;
+  }
+
   /** What it has cost to read so far, in bytes. */
   get cost(): number {
     return this.#length + this.#chunks * chunkBytes;

@@ -22,7 +22,7 @@ export interface ClientLimitOptions {
   readonly failures: { readonly capacity: number; readonly perSecond: number };
   /** Bytes of bodies, at once and a second. Each request counts for {@link requestBytes} more. */
   readonly bytes: { readonly capacity: number; readonly perSecond: number };
-  /** Bytes of bodies that are not valid, of one account, at once and a second. */
+  /** Bytes of bodies that are not valid, or of messages that ask for no capture, of one account, at once and a second. */
   readonly accountBytes: { readonly capacity: number; readonly perSecond: number };
   /** How long an address that is beyond its share waits for its refusals. */
   readonly penaltyMs: number;
@@ -102,11 +102,12 @@ export class ClientLimits {
   }
 
   /** Counts a request that has been answered, for whoever it came from. */
-  settle({ address, bodyBytes, caller, account }: RequestFacts, status: number): void {
+  settle({ address, bodyBytes, caller, account, isMessage, rateLimit }: RequestFacts, status: number): void {
     if (bodyBytes === undefined) return;
     const bytes = bodyBytes + requestBytes;
+    const isUnpaid = status === 400 || (isMessage === true && rateLimit === undefined);
     if (caller === undefined && account === undefined) this.#bytes.spend(address, bytes);
-    else if (status === 400) this.#accounts.spend(caller?.account.id ?? account ?? '', bytes);
+    else if (isUnpaid) this.#accounts.spend(caller?.account.id ?? account ?? '', bytes);
   }
 
   #reason(address: string): 'authentication' | 'parsing' | null {

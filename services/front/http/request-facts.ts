@@ -36,6 +36,8 @@ export class RequestFacts {
   resume?: () => void;
   /** What reading its body has cost, in bytes, where bodies of anybody are read. */
   bodyBytes?: number;
+  /** It is answered with 200 whatever it comes to: its body counts as one that is not valid unless it asked for a capture. */
+  isMessage?: true;
   account?: string;
   /** It is of whoever has got hold of a signed link, in the name of the account. */
   isByLink?: true;

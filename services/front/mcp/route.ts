@@ -11,6 +11,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { example, failureAnswers } from '../api/answers.ts';
+import { maxOpenBytes } from '../api/capture-body.ts';
 import { setCaptureHeaders } from '../api/capture.ts';
 import { interfaceVersion } from '../api/meta.ts';
 import { clientGone } from '../http/request-facts.ts';
@@ -40,6 +41,16 @@ export function mcpRoute(app: FastifyInstance, deps: McpDeps): void {
       }
       // What the key may do is for each tool to say.
       facts.caller = await authenticator.authenticate(headers.authorization, null);
+      facts.isMessage = true;
+    },
+    preValidation: async ({ body, facts }) => {
+      const isLarge = (facts.body?.length ?? 0) > maxOpenBytes;
+      if (isLarge && (body as { method?: unknown } | null)?.method !== 'tools/call') {
+        throw new ServiceError(
+          'VALIDATION_ERROR',
+          `A message of a method other than tools/call may have ${maxOpenBytes} bytes.`,
+        );
+      }
     },
     handler: async (request, reply) => {
       const call: ToolCall = {

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { CaptureResult, CaptureState } from '@webcapture/shared/api/capture.ts';
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
-import type { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { renderFailures } from '@webcapture/shared/queue/results.ts';
+import type { ErrorCode, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { RetryLaterError } from '../admission.ts';
 
 /** Links beyond these are counted only. */
@@ -16,11 +17,20 @@ const maxQuotedLength = 300;
  */
 const visible = (text: string) => replaceUnsafe(text, '').replaceAll(/[\u{e0100}-\u{e01ef}]/gu, '');
 
-/** In one line, for messages that may repeat what a page or its server has said. */
+/** In one line. */
 const plain = (text: string) => visible(text).replaceAll(/\s+/g, ' ');
 
 /** What a page says of itself in one line: quoted, so that nobody takes it for ours. */
 const quoted = (text: string) => JSON.stringify(plain(text).slice(0, maxQuotedLength));
+
+/** A renderer runs other people's pages: what it says of a failure may be a page's, its server's or whoever's has taken it over. */
+const failuresOfPages: ReadonlySet<ErrorCode> = new Set(renderFailures);
+
+function failure(code: ErrorCode, message: string): string {
+  return failuresOfPages.has(code)
+    ? `${code}: in words that the page or its server may have chosen: ${quoted(message)}.`
+    : `${code}: ${plain(message)}`;
+}
 
 /**
  * What a page says, between two lines that it cannot have written itself: a model has no other way to tell it from what this service
@@ -41,7 +51,7 @@ export function captureText(state: CaptureState): string {
   if ('report' in state) return resultText(state);
   const { uuid, status, metadata } = state;
   const lines = [`uuid: ${uuid}`, `status: ${status}`, `url: ${quoted(metadata.url)}`, `format: ${metadata.format}`];
-  if ('error' in state) lines.push(`error: ${state.error.code}: ${plain(state.error.message)}`);
+  if ('error' in state) lines.push(`error: ${failure(state.error.code, state.error.message)}`);
   if ('fileUrl' in state) lines.push(`The file will be at ${state.fileUrl}. Call get_capture again later.`);
   return lines.join('\n');
 }
@@ -119,5 +129,5 @@ export function errorText(error: ServiceError): string {
       : retryable
         ? 'The same call may succeed later.'
         : 'The same call will fail again.';
-  return `${code}: ${plain(message)} ${advice}`;
+  return `${failure(code, message)} ${advice}`;
 }

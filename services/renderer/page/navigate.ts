@@ -141,7 +141,9 @@ function emptyAnswer({ document }: OpenPage, cause: unknown): ServiceError | und
     const message = `The server answered ${answer.status}, which is no page.`;
     return new ServiceError('NAVIGATION_FAILED', message, { cause });
   }
-  const type = answer.headers['content-type']?.split(';')[0]?.trim() || 'a type unknown';
+  const given = answer.headers['content-type']?.split(';')[0]?.trim() ?? '';
+  // The server may write there whatever it likes.
+  const type = /^[\w.+-]+\/[\w.+-]+$/.test(given) ? given : 'a type unknown';
   return new ServiceError('NAVIGATION_FAILED', `The address is a file to download (${type}), not a page.`, { cause });
 }
 

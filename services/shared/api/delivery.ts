@@ -10,7 +10,7 @@ export const deliverySchema = Type.Object({
   uuid: Type.Union([Type.String({ format: 'uuid' }), Type.Null()], {
     description: 'UUID of the capture; null for a test event.',
   }),
-  url: Type.String({ description: 'Address of the webhook, in lists of an account at most 500 characters of it.' }),
+  url: Type.String({ description: 'Address of the webhook, in lists of an account at most 200 characters of it.' }),
   event: enumOf(deliveryEvents),
   revision: Type.Integer({
     minimum: 0,

@@ -128,6 +128,49 @@ describe('who sends too much that is not valid', () => {
   });
 });
 
+describe('POST /mcp', () => {
+  const message = (method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  const invalid = message('tools/call', { name: 'capture_page', arguments: { html: 7, padding: 'x'.repeat(70_000) } });
+  const post = (payload: string, headers: Record<string, string> = {}) =>
+    app.inject({
+      method: 'POST',
+      url: '/mcp',
+      remoteAddress: '192.0.2.1',
+      headers: { authorization: `Bearer ${holds}`, 'content-type': 'application/json', ...headers },
+      payload,
+    });
+
+  test('counts for the account as what is not valid when no capture is asked for, however the body comes', async () => {
+    const accountBytes = { capacity: 2 * invalid.length, perSecond: 0.001 };
+    const open = await listen({ clientLimits: { accountBytes } });
+    const statuses: number[] = [];
+    for (let index = 0; index < 3; index++) statuses.push((await post(invalid)).statusCode);
+    expect(statuses).toEqual([200, 200, 429]);
+    expect(await shedBy('account_parsing')).toBe(1);
+    const socket = open();
+    const head = request(holds, 'Transfer-Encoding: chunked', 'Connection: close')
+      .replace('/capture', '/mcp')
+      .replace(/Content-Length: \d+\r\n/, '');
+    const size = invalid.length.toString(16);
+    socket.write(`${head.slice(0, -body.length)}${size}\r\n${invalid}\r\n0\r\n\r\n`);
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 429 /);
+  });
+
+  test('takes large messages for calls of tools only, and calls that the account pays for are not counted', async () => {
+    await start({ clientLimits: { accountBytes: { capacity: 100_000, perSecond: 0.001 } } });
+    const html = `<${'a'.repeat(70_000)}`;
+    for (let index = 0; index < 3; index++) {
+      const paid = await post(message('tools/call', { name: 'capture_page', arguments: { html } }));
+      expect([paid.statusCode, paid.body]).toEqual([200, expect.stringContaining('QUEUE_FULL')]);
+    }
+    for (const method of ['ping', 'tools/list']) {
+      const { statusCode, body: answer } = await post(message(method, { padding: 'x'.repeat(66_000) }));
+      expect([statusCode, answer]).toEqual([400, expect.stringContaining('65536 bytes')]);
+    }
+    expect((await post(message('ping', {}))).statusCode).toBe(200);
+  });
+});
+
 /** Over real connections. */
 async function listen(options: Parameters<typeof buildAppAlone>[0] = {}) {
   await start(options);

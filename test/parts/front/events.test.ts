@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import fastify from 'fastify';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Overview } from '@webcapture/shared/api/admin.ts';
+import { scopes } from '@webcapture/shared/api/api-key.ts';
 import type { StatusReport } from '@webcapture/shared/api/status.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { eventsRoute } from '../../../services/front/api/events.ts';
+import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { EventStreams, type StreamEnd } from '../../../services/front/events/event-stream.ts';
+import { answerError } from '../../../services/front/http/errors.ts';
 import { RequestFacts } from '../../../services/front/http/request-facts.ts';
 import { newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
@@ -88,6 +93,42 @@ describe('GET /events', () => {
     await using another = await follow(key);
     expect(another.response.status).toBe(200);
     for (const each of streams) await each[Symbol.asyncDispose]();
+  });
+
+  test('an account has 20 streams at a time, whatever its keys', async () => {
+    const account = `account-${randomUUID()}`;
+    const keys = await Promise.all(Array.from({ length: 5 }, () => stand.makeKey({ account })));
+    const streams = await Promise.all(keys.slice(1).flatMap((key) => Array.from({ length: 5 }, () => follow(key))));
+    expect(streams.map(({ response }) => response.status)).toEqual(Array.from({ length: 20 }, () => 200));
+    const [key = ''] = keys;
+    const refused = await send(`${stand.url}/events`, key);
+    expect([refused.status, refused.body.error?.code]).toEqual([429, 'RATE_LIMIT_EXCEEDED']);
+    for (const each of streams) await each[Symbol.asyncDispose]();
+    await until(
+      'the streams to end',
+      async () => (await metric('webcapture_front_event_streams', { kind: 'captures' })) === 0,
+    );
+  });
+
+  test('a stream that comes back uses the watch of the last one', async () => {
+    const account = `account-${randomUUID()}`;
+    const key = await stand.makeKey({ account });
+    const filter = `capture.${account}.>`;
+    const watches = async () => {
+      const consumers = await stand.nats.session.jsm.consumers.list('KV_db').next();
+      return consumers.filter(({ config }) => JSON.stringify(config).includes(filter)).map(({ name }) => name);
+    };
+    const first = await follow(key);
+    const used = await watches();
+    expect(used).toHaveLength(1);
+    await first[Symbol.asyncDispose]();
+    await until(
+      'the stream to end',
+      async () => (await metric('webcapture_front_event_streams', { kind: 'captures' })) === 0,
+    );
+    await using again = await follow(key);
+    expect(again.response.status).toBe(200);
+    expect(await watches()).toEqual(used);
   });
 
   test('ends with an error soon after its key was revoked, or its account suspended', async () => {
@@ -184,7 +225,10 @@ test('a client that does not read is disconnected, and costs no more memory than
   let sent = 0;
   app.get('/', async (request, reply) => {
     request.facts = new RequestFacts();
-    const stream = streams.reserve(request, reply, { kind: 'captures', holder: 'one', max: 1 });
+    const stream = streams.reserve(request, reply, {
+      kind: 'captures',
+      holders: [{ kind: 'API key', id: 'one', max: 1 }],
+    });
     stream.start();
     const timer = setInterval(() => {
       for (let each = 0; each < 64; each++) stream.send('capture', JSON.stringify('x'.repeat(16_000)));
@@ -205,6 +249,56 @@ test('a client that does not read is disconnected, and costs no more memory than
   expect(sent).toBeLessThan(30);
   socket.destroy();
   await app.close();
+});
+
+test('an account that opens too many streams is told to wait, and no other is', async () => {
+  const app = fastify();
+  app.addHook('onRequest', async (request) => {
+    request.facts = new RequestFacts();
+  });
+  app.setErrorHandler<Error>(answerError);
+  const metrics = { streamOpened: () => undefined, streamEnded: () => undefined };
+  const unavailable = () => Promise.reject(new ServiceError('INTERNAL_ERROR'));
+  const limits = { ...demoLimits, createdAt: 0, name: 'n' };
+  eventsRoute(app, {
+    authenticator: {
+      authenticate: async (authorization = '') => ({
+        account: { id: authorization, ...limits },
+        key: { id: randomUUID(), account: authorization, name: 'n', scopes, createdAt: 0 },
+      }),
+    },
+    captureEvents: { listen: unavailable, onKeyChange: () => undefined },
+    streams: new EventStreams({ leaving: new AbortController().signal, metrics }),
+  });
+  const open = async (account: string) => {
+    const { statusCode, headers } = await app.inject({ url: '/events', headers: { authorization: account } });
+    return [statusCode, headers['retry-after']];
+  };
+  vi.useFakeTimers({ toFake: ['performance'] });
+  try {
+    for (let index = 0; index < 20; index++) expect(await open('a')).toEqual([500, undefined]);
+    expect(await open('a')).toEqual([429, '1']);
+    expect(await open('b')).toEqual([500, undefined]);
+    vi.advanceTimersByTime(1000);
+    expect(await open('a')).toEqual([500, undefined]);
+    expect(await open('a')).toEqual([429, '1']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('clients who have all the streams of a front leave operators theirs', async () => {
+  const metrics = { streamOpened: () => undefined, streamEnded: () => undefined };
+  const streams = new EventStreams({ leaving: new AbortController().signal, metrics });
+  const app = fastify();
+  app.get('/', async (request, reply) => {
+    reply.raw.setMaxListeners(0);
+    for (let each = 0; each < 500; each++) streams.reserve(request, reply, { kind: 'captures', holders: [] });
+    expect(() => streams.reserve(request, reply, { kind: 'captures', holders: [] })).toThrow(/Too many event streams/);
+    streams.reserve(request, reply, { kind: 'overview', holders: [{ kind: 'admin token', id: '', max: 1 }] });
+    return 'reserved';
+  });
+  expect((await app.inject('/')).body).toBe('reserved');
 });
 
 test('streams end with an error when NATS goes away, and at once when the front shuts down', async () => {

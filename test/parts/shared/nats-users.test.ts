@@ -343,7 +343,7 @@ describe('a front', () => {
     const heard: string[] = [];
     const stop = new AbortController();
     const listener = { onChange: ({ uuid }: { uuid: string }) => void heard.push(uuid), onLost: () => undefined };
-    await new CaptureEvents(front).listen('watched', listener, stop.signal);
+    await new CaptureEvents(front, stop.signal).listen('watched', listener, stop.signal);
     const record = newRecord({ account: 'watched' });
     await new Captures(all).create(record);
     await until('the record to be heard', () => heard.includes(record.uuid));

@@ -66,7 +66,7 @@ async function lead(allow: string): Promise<() => Promise<void>> {
     run: (task: Parameters<typeof deliverWebhook>[0]) => deliverWebhook(task, parts, term),
   } as const;
   const ended = runTasks(work, { inbox, metrics: createControllerMetrics(registry), log: silentLog }, term);
-  const flushes = setInterval(() => void parts.deliveryLog.flush(), 50);
+  const flushes = setInterval(() => void parts.deliveryLog.flushAll(), 50);
   return async () => {
     clearInterval(flushes);
     aborter.abort();

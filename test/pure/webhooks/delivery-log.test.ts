@@ -47,9 +47,38 @@ test('attempts are written together, what cannot be written is kept for the next
   await log.flush();
   expect(written.slice(1).map(([account, { length }]) => [account, length])).toEqual([['b', 2]]);
   const [, long] = written[1]?.[1] ?? [];
-  expect([long?.url.length, long?.error?.length]).toEqual([500, 200]);
+  expect([long?.url.length, long?.error?.length]).toEqual([200, 200]);
   await log.flush();
   expect(written).toHaveLength(2);
+});
+
+test('of an account that gets many events, the first is written at once, and the others every five seconds', async () => {
+  const written: [string, number][] = [];
+  const add = async (account: string, { length }: readonly Delivery[]) => void written.push([account, length]);
+  let now = 100;
+  const log = new DeliveryLog({ add }, () => now);
+  const noteAndFlush = async (account: string) => {
+    log.note(account, delivery(1));
+    await log.flush();
+  };
+  await noteAndFlush('a');
+  for (let second = 1; second < 5; second++) {
+    now += 1000;
+    await noteAndFlush('a');
+  }
+  await noteAndFlush('b');
+  expect(written.splice(0)).toEqual([
+    ['a', 1],
+    ['b', 1],
+  ]);
+  now += 1000;
+  await log.flush();
+  expect(written.splice(0)).toEqual([['a', 4]]);
+  log.note('a', delivery(9));
+  await log.flush();
+  expect(written).toEqual([]);
+  await log.flushAll();
+  expect(written).toEqual([['a', 1]]);
 });
 
 test('the histories in a record are bounded, small, and newest first', () => {

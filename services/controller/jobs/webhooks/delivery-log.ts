@@ -7,21 +7,30 @@ const maxNoted = 20_000;
 
 const parallel = 8;
 
+/** An account's entry is written whole, so not more often than this while events go out. */
+const minIntervalMs = 5000;
+
 /** An account's entry has a hundred of them. */
-const maxUrlLength = 500;
+const maxUrlLength = 200;
 const maxErrorLength = 200;
 
 /**
- * Notes the delivery attempts of accounts, for them to look at: in memory, and once a second in their entries, however many
- * attempts there were. What could not be written is written the next time. A leader that is killed loses a second of them.
+ * Notes the delivery attempts of accounts, for them to look at: in memory, and then in their entries: at the next flush, or when the
+ * last one of the account was five seconds ago. What could not be written is written the next time. A leader that is killed loses what
+ * it had not written.
  */
 export class DeliveryLog {
   readonly #deliveries: Pick<Deliveries, 'add'>;
-  #noted = new Map<string, readonly Delivery[]>();
+  readonly #noted = new Map<string, readonly Delivery[]>();
   #count = 0;
+  readonly #now: () => number;
+  /** When the entries of accounts were written that may not be written again yet. */
+  readonly #writtenAt = new Map<string, number>();
 
-  constructor(deliveries: Pick<Deliveries, 'add'>) {
+  /** @param now monotonic milliseconds */
+  constructor(deliveries: Pick<Deliveries, 'add'>, now: () => number = () => performance.now()) {
     this.#deliveries = deliveries;
+    this.#now = now;
   }
 
   note(account: string, delivery: Delivery): void {
@@ -30,17 +39,32 @@ export class DeliveryLog {
     this.#add(account, [short]);
   }
 
-  /** Throws when some could not be written: they are kept for the next time. */
+  /** Writes what is due. Throws when some could not be written: they are kept for the next time. */
   async flush(): Promise<void> {
-    const noted = this.#noted;
-    this.#noted = new Map();
-    this.#count = 0;
+    const dueSince = this.#now() - minIntervalMs;
+    for (const [account, at] of this.#writtenAt) if (at <= dueSince) this.#writtenAt.delete(account);
+    await this.#write((account) => !this.#writtenAt.has(account));
+  }
+
+  /** Writes all there is, and throws as {@link flush} does. */
+  async flushAll(): Promise<void> {
+    await this.#write(() => true);
+  }
+
+  async #write(isDue: (account: string) => boolean): Promise<void> {
+    const due = [...this.#noted].filter(([account]) => isDue(account));
+    for (const [account, { length }] of due) {
+      this.#noted.delete(account);
+      this.#count -= length;
+    }
     let failure: { readonly error: unknown } | undefined;
-    await eachOf([...noted], parallel, async ([account, deliveries]) => {
+    await eachOf(due, parallel, async ([account, deliveries]) => {
       // While NATS is unavailable, each write would wait for it.
       if (failure === undefined) {
         try {
-          return await this.#deliveries.add(account, latest(deliveries));
+          await this.#deliveries.add(account, latest(deliveries));
+          this.#writtenAt.set(account, this.#now());
+          return;
         } catch (error) {
           failure = { error };
         }
