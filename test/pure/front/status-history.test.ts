@@ -154,7 +154,7 @@ describe('the page says', () => {
     expect(titleOf('2026-03-10T11:31:00.000Z', 'degraded_performance')).toEqual({
       state: 'unknown',
       title: 'The state is not fully known',
-      text: 'The API answers. There has been no word of Queue since 11:31 UTC.',
+      text: 'The API answers. There has been no report on Queue since 11:31 UTC.',
     });
   });
 });
