@@ -153,7 +153,10 @@ async function pictureOf(
   try {
     return await lookAgain(async () => {
       const file = await pictures.fileOf(record);
-      const { picture, shown } = await pictures.scale(file, forModels(file, record), { account: record.account, clientGone });
+      const { picture, shown } = await pictures.scale(file, forModels(file, record), {
+        account: record.account,
+        clientGone,
+      });
       const size = `${shown.width} × ${shown.height} px`;
       const isCut = shown.shownHeight < file.height;
       const isScaled = shown.width < file.width;

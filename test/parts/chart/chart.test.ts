@@ -147,7 +147,9 @@ describe('with no values', () => {
 
   test('a front has 768 MiB beside the processes that scale pictures', () => {
     for (const objects of [defaults, produced]) {
-      const limit = podOf(find(objects, 'Deployment', 'wc-webcapture-front'))?.containers[0]?.resources.limits['memory'];
+      const limit = podOf(find(objects, 'Deployment', 'wc-webcapture-front'))?.containers[0]?.resources.limits[
+        'memory'
+      ];
       const [, mebibytes] = /^(\d+)Mi$/.exec(limit ?? '') ?? [];
       expect(Number(mebibytes) - (maxScalings * maxDataKiB) / 1024).toBeGreaterThanOrEqual(768);
     }

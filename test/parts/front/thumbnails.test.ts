@@ -106,8 +106,15 @@ test('whoever asks for the same picture shares it, and the next one has it from 
 test('widths are rounded up to a few, so that a capture has as many thumbnails and no more', async () => {
   const uuid = await captured(await page(800, 600, 300).png().toBuffer(), { width: 800, height: 600 });
   const before = await results();
-  const widthOf = async (width: number) => (await sharp(await bytesOf(await get(uuid, `?width=${width}`))).metadata()).width;
-  for (const [asked, made] of [[161, 320], [320, 320], [200, 320], [32, 160], [1000, 800]] as const) {
+  const widthOf = async (width: number) =>
+    (await sharp(await bytesOf(await get(uuid, `?width=${width}`))).metadata()).width;
+  for (const [asked, made] of [
+    [161, 320],
+    [320, 320],
+    [200, 320],
+    [32, 160],
+    [1000, 800],
+  ] as const) {
     expect(await widthOf(asked)).toBe(made);
   }
   const after = await results();
@@ -268,11 +275,44 @@ describe('those of many accounts', () => {
   test('are refused for a while to an account whose pictures have taken too long', async () => {
     using pictures = startPictures(() => false, new TokenBuckets({ capacity: 0.001, perSecond: 0.001 }));
     await pictures.scale('first', 0);
-    const { retryAfterSeconds } = await pictures.scale('first', 1).catch((error: RetryLaterError) => error) as RetryLaterError;
+    const { retryAfterSeconds } = (await pictures
+      .scale('first', 1)
+      .catch((error: RetryLaterError) => error)) as RetryLaterError;
     expect(retryAfterSeconds).toBeGreaterThan(900);
     // What is there costs nothing.
     await Promise.all([pictures.scale('first', 0), pictures.scale('second', 0)]);
   });
+});
+
+test.each([
+  ['a thumbnail', (uuid: string, signal: AbortSignal) => stand.call(`/captures/${uuid}/thumbnail`, { signal })],
+  [
+    'a picture for an agent',
+    (uuid: string, signal: AbortSignal) => {
+      const params = { name: 'get_capture', arguments: { uuid, includeImage: true } };
+      return stand.call('/mcp', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+        signal,
+      });
+    },
+  ],
+])('%s is no longer waited for when its client leaves', async (_name, ask) => {
+  const uuid = await captured(await page(64, 64, 32).png().toBuffer(), { width: 64, height: 64 });
+  const asked = Promise.withResolvers<AbortSignal>();
+  const scale = vi.spyOn(ScaledPictures.prototype, 'scale').mockImplementationOnce((_file, _wanted, { clientGone }) => {
+    asked.resolve(clientGone);
+    return untilAborted(new Promise<never>(() => undefined), clientGone);
+  });
+  const client = new AbortController();
+  const answer = ask(uuid, client.signal);
+  const clientGone = await asked.promise;
+  scale.mockRestore();
+  expect(clientGone.aborted).toBe(false);
+  client.abort();
+  await expect(answer).rejects.toThrow('aborted');
+  await vi.waitFor(() => expect(clientGone.aborted).toBe(true));
 });
 
 const storedFile: StoredFile = {
