@@ -8609,7 +8609,7 @@ export interface operations {
     getThumbnail: {
         parameters: {
             query?: {
-                /** @description Greatest width, in pixels. */
+                /** @description Greatest width, in pixels. It is rounded up to one of 160, 320, 640, 1280, 1568. */
                 width?: number;
             };
             header?: never;

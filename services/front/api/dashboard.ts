@@ -65,6 +65,8 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
 
     if (signInCode !== undefined) {
       scope.post<{ Body: { code: string } }>('/dashboard/sign-in-code', {
+        // Nobody needs a key to send one.
+        bodyLimit: 1024,
         schema: { hide: true, body: signInCodeSchema },
         handler: async ({ body, socket }, reply) =>
           sendData(reply.header('cache-control', 'no-store'), {

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type ThumbnailQuery, thumbnailQuerySchema } from '@webcapture/shared/api/thumbnail.ts';
+import { type ThumbnailQuery, thumbnailQuerySchema, thumbnailWidths } from '@webcapture/shared/api/thumbnail.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { lookAgain } from '@webcapture/shared/files/file-store.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { type ReadStateDeps, readState } from '../capture/capture-state.ts';
-import { authenticateFirst, callerOf } from '../http/request-facts.ts';
+import { authenticateFirst, callerOf, clientGone } from '../http/request-facts.ts';
 import type { ScaledPictures, WantedPicture } from '../pictures/scaled-pictures.ts';
 import { queryOf } from '../validation/input.ts';
 import { captureParams, captureRefusals, failureAnswers } from './answers.ts';
@@ -27,8 +27,8 @@ const maxAgeSeconds = 3600;
 /** GET /captures/{uuid}/thumbnail. */
 export function thumbnailRoute(app: FastifyInstance, deps: ThumbnailDeps): void {
   const { authenticator, pictures, now } = deps;
-  const answer = async (request: ThumbnailRequest, reply: FastifyReply, record: CaptureRecord) => {
-    const { width } = request.query;
+  const answer = async (request: ThumbnailRequest, reply: FastifyReply, record: CaptureRecord, gone: AbortSignal) => {
+    const width = thumbnailWidths.find((each) => each >= request.query.width) ?? request.query.width;
     const file = await pictures.fileOf(record);
     const { storedAt, expiresAt, cacheSeconds = maxAgeSeconds } = file;
     const etag = `${file.etag}-${width}`;
@@ -42,7 +42,7 @@ export function thumbnailRoute(app: FastifyInstance, deps: ThumbnailDeps): void 
     if (isNotModified({ 'if-none-match': request.headers['if-none-match'] }, { etag, storedAt })) {
       return reply.code(304).headers(cacheHeaders).send();
     }
-    const { picture } = await pictures.scale(file, thumbnail(width), record.account);
+    const { picture } = await pictures.scale(file, thumbnail(width), { account: record.account, clientGone: gone });
     return reply.headers({ ...containment, ...cacheHeaders, 'content-type': 'image/webp' }).send(picture);
   };
   app.get<ThumbnailRoute>('/captures/:uuid/thumbnail', {
@@ -77,7 +77,13 @@ export function thumbnailRoute(app: FastifyInstance, deps: ThumbnailDeps): void 
       const { account } = callerOf(request);
       const record = await readState(deps, account.id, request.params.uuid);
       request.facts.record = record;
-      return lookAgain(() => answer(request, reply, record));
+      const gone = clientGone(reply);
+      try {
+        return await lookAgain(() => answer(request, reply, record, gone));
+      } catch (error) {
+        if (gone.aborted) return reply.hijack();
+        throw error;
+      }
     },
   });
 }

@@ -26,7 +26,7 @@ export async function answerError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const error = publicError(thrown, request.id);
+  const error = publicError(thrown, request);
   request.facts.code = error.code;
   if (error.cause !== undefined || error.code === 'INTERNAL_ERROR') {
     const { uuid } = request.facts.record ?? {};
@@ -109,10 +109,10 @@ function shownPath({ url }: FastifyRequest): string {
 }
 
 /** What the framework refuses before a handler has a say, in our words. */
-const frameworkErrors: Readonly<Record<string, () => ServiceError>> = {
+const frameworkErrors: Readonly<Record<string, (request: FastifyRequest) => ServiceError>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     invalid('the body must be JSON: send it with the header "Content-Type: application/json"'),
-  FST_ERR_CTP_BODY_TOO_LARGE: () => invalid('the body is larger than 8 MiB'),
+  FST_ERR_CTP_BODY_TOO_LARGE: ({ routeOptions }) => invalid(`the body is larger than ${routeOptions.bodyLimit} bytes`),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalid('the body is not as long as its Content-Length says'),
   FST_ERR_BAD_URL: () => new ServiceError('NOT_FOUND'),
   FST_ERR_MAX_PARAM_LENGTH: () => new ServiceError('NOT_FOUND'),
@@ -121,17 +121,17 @@ const frameworkErrors: Readonly<Record<string, () => ServiceError>> = {
 const invalid = (message: string) => new ServiceError('VALIDATION_ERROR', message);
 
 /** Any thrown value as what the client may know; what it may not stays in `cause`, for the log. */
-function publicError(thrown: FastifyError | Error, requestId: string): ServiceError {
+function publicError(thrown: FastifyError | Error, request: FastifyRequest): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
   const { code = '', statusCode = 500 } = thrown as Partial<FastifyError>;
   const known = frameworkErrors[code];
-  if (known !== undefined) return known();
+  if (known !== undefined) return known(request);
   if (statusCode >= 400 && statusCode < 500) {
     return new ServiceError('VALIDATION_ERROR', 'the request could not be read', { cause: thrown });
   }
   return new ServiceError(
     'INTERNAL_ERROR',
-    `Something went wrong here. Send the request again; if it stays, tell the operator the request id ${requestId}.`,
+    `Something went wrong here. Send the request again; if it stays, tell the operator the request id ${request.id}.`,
     { cause: thrown },
   );
 }

@@ -77,7 +77,7 @@ const tools: Readonly<Record<McpToolName, Tool>> = {
   async capture_page(args, _filled, call, deps) {
     return capture(args, call, deps, async (state, record) => [
       text(captureText(state)),
-      ...(record === undefined ? [] : await pictureOf(record, deps)),
+      ...(record === undefined ? [] : await pictureOf(record, call, deps)),
     ]);
   },
 
@@ -95,13 +95,14 @@ const tools: Readonly<Record<McpToolName, Tool>> = {
     return capture({ ...args, format: 'pdf' }, call, deps, async (state) => [text(captureText(state))]);
   },
 
-  async get_capture({ uuid }, { includeImage }, { authorization, facts }, deps) {
+  async get_capture({ uuid }, { includeImage }, call, deps) {
+    const { authorization, facts } = call;
     const { account } = await deps.authenticator.authenticate(authorization, 'read');
     const record = await readState(deps, account.id, String(uuid));
     facts.account = account.id;
     facts.record = record;
     const view = captureView(record, { cdnUrl: deps.cdnUrl, now: deps.now() });
-    return [text(captureText(view)), ...(includeImage === true ? await pictureOf(record, deps) : [])];
+    return [text(captureText(view)), ...(includeImage === true ? await pictureOf(record, call, deps) : [])];
   },
 
   async list_regions(_args, _filled, _call, { status }) {
@@ -144,11 +145,18 @@ async function capture(
 }
 
 /** The picture of a capture, and how much of it is shown; why there is none, where there is none: the capture is there all the same. */
-async function pictureOf(record: CaptureRecord, { pictures }: McpToolsDeps): Promise<Content[]> {
+async function pictureOf(
+  record: CaptureRecord,
+  { clientGone }: ToolCall,
+  { pictures }: McpToolsDeps,
+): Promise<Content[]> {
   try {
     return await lookAgain(async () => {
       const file = await pictures.fileOf(record);
-      const { picture, shown } = await pictures.scale(file, forModels(file, record), record.account);
+      const { picture, shown } = await pictures.scale(file, forModels(file, record), {
+        account: record.account,
+        clientGone,
+      });
       const size = `${shown.width} × ${shown.height} px`;
       const isCut = shown.shownHeight < file.height;
       const isScaled = shown.width < file.width;
@@ -160,6 +168,8 @@ async function pictureOf(record: CaptureRecord, { pictures }: McpToolsDeps): Pro
       return [text(words), { type: 'image', data: picture.toString('base64'), mimeType: 'image/jpeg' }];
     });
   } catch (thrown) {
+    // Nobody reads what comes of it.
+    if (clientGone.aborted) return [];
     if (!(thrown instanceof ServiceError)) throw thrown;
     return [text(`The image cannot be shown here: ${thrown.message}`)];
   }

@@ -19,7 +19,7 @@ const timeoutMs = 20_000;
 const maxCpuSeconds = 10;
 
 /** Data of the process, Node's 50 MiB included: the tallest PNG takes 110 MiB, a WebP of 63 megapixels 300. */
-const maxDataKiB = 384 * 1024;
+export const maxDataKiB = 384 * 1024;
 
 /** Far more than 1568 pixels in a row take on either side. */
 const maxScaledBytes = 16 * 1024 * 1024;
@@ -44,7 +44,7 @@ export class UnreadablePictureError extends Error {}
  * of another capture. It is still a process of the same user: against a decoder that is taken over, a sandbox of the pod
  * has to stand (docs/security.md).
  *
- * @throws UnreadablePictureError; ServiceError QUEUE_FULL when time is up, STORAGE_FAILED when the file cannot be read,
+ * @throws UnreadablePictureError; the reason of `signal` when that aborts; ServiceError QUEUE_FULL when time is up, STORAGE_FAILED when the file cannot be read,
  *   INTERNAL_ERROR when the process cannot work
  */
 export async function scalePicture(
@@ -67,7 +67,8 @@ export async function scalePicture(
     killSignal: 'SIGKILL',
   });
   const ended = new Promise<{ code: number | null; failure?: Error }>((resolve) => {
-    child.once('error', (failure) => resolve({ code: null, failure }));
+    // Of a process that is killed this event comes first, but until the next one it has its memory.
+    child.once('error', (failure) => child.pid === undefined && resolve({ code: null, failure }));
     child.once('close', (code) => resolve({ code }));
   });
   let reason = '';
@@ -92,6 +93,8 @@ export async function scalePicture(
   });
 
   const { code, failure } = await ended;
+  // Killed for want of interest: nothing is known of the picture.
+  signal.throwIfAborted();
   if (readFailure !== undefined) throw readFailure;
   if (timeout.aborted)
     throw new RetryLaterError(

@@ -4,20 +4,25 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import { statusOf } from '@webcapture/shared/captures/view.ts';
 import { uuidOfFileName } from '@webcapture/shared/files/file-name.ts';
 import type { FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
+import { untilAborted } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { Semaphore } from '@webcapture/shared/runtime/semaphore.ts';
 import { RetryLaterError } from '../admission.ts';
+import { TokenBuckets } from '../http/token-buckets.ts';
 import type { ScaledPictureMetrics } from '../metrics.ts';
+import { AccountTurns } from './account-turns.ts';
 import { type ScaledPicture, scalePicture, UnreadablePictureError } from './picture-scaler.ts';
 
-/** Processes at a time: each may take 384 MiB of the memory of the pod. */
-const maxScalings = 2;
+/** Processes at a time, of different accounts: with one, whoever has a slow picture would keep all others waiting. */
+export const maxScalings = 2;
 
-/** Pictures that wait for a process, of all accounts and of one: a page of a list asks for all of its pictures at once. */
-const maxWaiting = 128;
-const maxWaitingOfAccount = 64;
+/** Pictures that wait for a process, of all accounts and of one: the dashboard asks for four of a list at a time. */
+const maxWaiting = 512;
+const maxWaitingOfAccount = 16;
 const retrySeconds = 2;
+
+/** Seconds that processes of one account may take: a list of a hundred tall pages at once, half of the time for ever. */
+const secondsOfAccount = { capacity: 60, perSecond: 0.5 };
 
 const maxCacheBytes = 32 * 1024 * 1024;
 
@@ -60,9 +65,22 @@ interface ScaledPicturesDeps {
   readonly now: () => number;
   readonly metrics: ScaledPictureMetrics;
   readonly log: Logger;
+  /** What is left to each account of the seconds that its processes may take. */
+  readonly seconds?: TokenBuckets;
 }
 
-/** Smaller pictures of captures: made by a few processes at a time, kept in memory, shared by all who ask meanwhile. */
+interface Scaling {
+  readonly picture: Promise<Buffer>;
+  /** Ends it. */
+  readonly abandoned: AbortController;
+  /** How many wait for it. */
+  waiting: number;
+}
+
+/**
+ * Smaller pictures of captures: made by a few processes at a time, which accounts get in turn, kept in memory, shared by all
+ * who ask meanwhile. What nobody waits for any more is not made.
+ */
 export class ScaledPictures {
   readonly #deps: ScaledPicturesDeps;
   readonly #pictures = new LRUCache<string, Buffer>({
@@ -70,13 +88,14 @@ export class ScaledPictures {
     sizeCalculation: ({ length }) => Math.max(1, length),
   });
   readonly #unreadable = new LRUCache<string, true>({ max: 10_000, ttl: unreadableTtlMs });
-  readonly #scalings = new Map<string, Promise<Buffer>>();
-  readonly #slots = new Semaphore(maxScalings);
-  readonly #waitingOf = new Map<string, number>();
+  readonly #scalings = new Map<string, Scaling>();
+  readonly #turns = new AccountTurns(maxScalings);
+  readonly #seconds: TokenBuckets;
   readonly #closing = new AbortController();
 
   constructor(deps: ScaledPicturesDeps) {
     this.#deps = deps;
+    this.#seconds = deps.seconds ?? new TokenBuckets(secondsOfAccount);
   }
 
   /** Ends the processes. */
@@ -105,12 +124,13 @@ export class ScaledPictures {
    * A file of {@link fileOf}, scaled.
    *
    * @throws ServiceError NOT_FOUND when the file cannot be read as a picture; QUEUE_FULL when too many are being scaled;
-   *   STORAGE_FAILED, of these a FileReplacedError where {@link lookAgain} helps; INTERNAL_ERROR
+   *   STORAGE_FAILED, of these a FileReplacedError where {@link lookAgain} helps; INTERNAL_ERROR; the reason of
+   *   `clientGone` when that aborts
    */
   async scale(
     file: StoredFile,
     wanted: WantedPicture,
-    account: string,
+    { account, clientGone }: { readonly account: string; readonly clientGone: AbortSignal },
   ): Promise<{ picture: Buffer; shown: ShownPicture }> {
     const { metrics } = this.#deps;
     const shown = shownPicture(file, wanted);
@@ -127,48 +147,52 @@ export class ScaledPictures {
     }
     let scaling = this.#scalings.get(key);
     if (scaling === undefined) {
-      scaling = this.#admit(account, () => this.#scale(file, shown, { key, fileKey })).finally(() =>
-        this.#scalings.delete(key),
-      );
+      this.#admit(account);
+      const abandoned = new AbortController();
+      const signal = AbortSignal.any([abandoned.signal, this.#closing.signal]);
+      const work = () => this.#scale(file, shown, { key, fileKey, account, signal });
+      scaling = { picture: this.#turns.run(account, work, signal), abandoned, waiting: 0 };
       this.#scalings.set(key, scaling);
     }
-    return { picture: await scaling, shown };
+    scaling.waiting++;
+    try {
+      return { picture: await untilAborted(scaling.picture, clientGone), shown };
+    } finally {
+      scaling.waiting--;
+      if (scaling.waiting === 0) {
+        this.#scalings.delete(key);
+        scaling.abandoned.abort();
+      }
+    }
   }
 
-  async #admit(account: string, work: () => Promise<Buffer>): Promise<Buffer> {
-    const ofAccount = this.#waitingOf.get(account) ?? 0;
-    if (this.#scalings.size >= maxWaiting || ofAccount >= maxWaitingOfAccount) {
-      this.#deps.metrics.picture('refused');
-      throw new RetryLaterError(
-        'QUEUE_FULL',
-        'Too many pictures are being scaled. Send the request again later.',
-        retrySeconds,
-      );
-    }
-    this.#waitingOf.set(account, ofAccount + 1);
-    try {
-      return await this.#slots.run(work);
-    } finally {
-      const left = (this.#waitingOf.get(account) ?? 1) - 1;
-      if (left === 0) this.#waitingOf.delete(account);
-      else this.#waitingOf.set(account, left);
-    }
+  #admit(account: string): void {
+    const { ofAccount, ofAll } = this.#turns.waiting(account);
+    const hasSeconds = this.#seconds.level(account) > 0;
+    if (hasSeconds && ofAccount < maxWaitingOfAccount && ofAll < maxWaiting) return;
+    this.#deps.metrics.picture('refused');
+    throw new RetryLaterError(
+      'QUEUE_FULL',
+      'Too many pictures are being scaled. Send the request again later.',
+      hasSeconds ? retrySeconds : this.#seconds.secondsUntil(account, 1),
+    );
   }
 
   async #scale(
     file: StoredFile,
     shown: ShownPicture,
-    { key, fileKey }: { key: string; fileKey: string },
+    { key, fileKey, account, signal }: { key: string; fileKey: string; account: string; signal: AbortSignal },
   ): Promise<Buffer> {
     const { store, now, metrics, log } = this.#deps;
     const since = performance.now();
     try {
       if (file.size > maxFileBytes) throw new UnreadablePictureError(`it has ${file.size} bytes`);
-      const picture = await scalePicture(file, shown, { store, now, signal: this.#closing.signal });
+      const picture = await scalePicture(file, shown, { store, now, signal });
       this.#pictures.set(key, picture);
       metrics.picture('scaled', performance.now() - since);
       return picture;
     } catch (error) {
+      signal.throwIfAborted();
       if (!(error instanceof UnreadablePictureError)) {
         metrics.picture('failed');
         throw error;
@@ -177,6 +201,8 @@ export class ScaledPictures {
       metrics.picture('unreadable');
       log.warn({ err: error, uuid: uuidOfFileName(file.name) }, 'the file of a capture cannot be read as a picture');
       throw unreadable();
+    } finally {
+      this.#seconds.spend(account, (performance.now() - since) / 1000);
     }
   }
 }

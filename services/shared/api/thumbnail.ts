@@ -1,9 +1,17 @@
 import { type Static, Type } from 'typebox';
 
+/** The widths that thumbnails are made in, in pixels: each costs a process, and takes room in memory. */
+export const thumbnailWidths = [160, 320, 640, 1280, 1568] as const;
+
 /** Query of GET /captures/{uuid}/thumbnail. */
 export const thumbnailQuerySchema = Type.Object(
   {
-    width: Type.Integer({ minimum: 32, maximum: 1568, default: 320, description: 'Greatest width, in pixels.' }),
+    width: Type.Integer({
+      minimum: 32,
+      maximum: 1568,
+      default: 320,
+      description: `Greatest width, in pixels. It is rounded up to one of ${thumbnailWidths.join(', ')}.`,
+    }),
   },
   { additionalProperties: false },
 );

@@ -8,6 +8,8 @@ import { resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { readControllerConfig } from '../../../services/controller/config.ts';
 import { readFrontConfig } from '../../../services/front/config.ts';
+import { maxDataKiB } from '../../../services/front/pictures/picture-scaler.ts';
+import { maxScalings } from '../../../services/front/pictures/scaled-pictures.ts';
 import { readRendererConfig } from '../../../services/renderer/config.ts';
 import { withValuesTable } from '../../../deploy/chart/with-values-table.ts';
 import { natsConfigOf, passwordOf, secretKeyOf, startChartNats, type ChartNats } from '../../harness/chart-nats.ts';
@@ -141,6 +143,16 @@ describe('with no values', () => {
     expect(find(defaults, 'StatefulSet', 'wc-webcapture-nats')['spec']).toMatchObject({
       volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: { resources: { requests: { storage: '20Gi' } } } }],
     });
+  });
+
+  test('a front has 768 MiB beside the processes that scale pictures', () => {
+    for (const objects of [defaults, produced]) {
+      const limit = podOf(find(objects, 'Deployment', 'wc-webcapture-front'))?.containers[0]?.resources.limits[
+        'memory'
+      ];
+      const [, mebibytes] = /^(\d+)Mi$/.exec(limit ?? '') ?? [];
+      expect(Number(mebibytes) - (maxScalings * maxDataKiB) / 1024).toBeGreaterThanOrEqual(768);
+    }
   });
 
   test('memory follows from the slots, and browsers are replaced before the kernel ends the pod', () => {

@@ -120,4 +120,10 @@ describe('the code of a sign-in link', () => {
     const answer = await front.inject({ method: 'POST', url: '/dashboard/sign-in-code', payload: { code: 5 } });
     expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'VALIDATION_ERROR']);
   });
+
+  test('comes in a body of at most 1 KiB, since nobody needs a key to send one', async () => {
+    await using front = await start();
+    const answer = await redeem(front, 'x'.repeat(1024));
+    expect([answer.statusCode, answer.json().error.message]).toEqual([400, 'the body is larger than 1024 bytes']);
+  });
 });

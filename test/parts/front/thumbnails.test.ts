@@ -1,10 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { Registry } from 'prom-client';
 import sharp from 'sharp';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Format } from '@webcapture/shared/api/formats.ts';
 import type { StoredFile } from '@webcapture/shared/files/file-store.ts';
+import { untilAborted } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { RetryLaterError } from '../../../services/front/admission.ts';
+import { TokenBuckets } from '../../../services/front/http/token-buckets.ts';
 import { createScaledPictureMetrics } from '../../../services/front/metrics.ts';
 import { ScaledPictures } from '../../../services/front/pictures/scaled-pictures.ts';
 import { silentLog } from '../../harness/nats-session.ts';
@@ -80,14 +83,14 @@ test('a thumbnail is a WebP of at most the width, and a client keeps it', async 
 });
 
 test.each(['png', 'jpeg', 'webp'] as const)('of a very tall %s it shows the top', async (format) => {
-  const [width, height] = [64, { png: 100_000, jpeg: 60_000, webp: 16_000 }[format]];
-  const file = await page(width, height, 64).toFormat(format).toBuffer();
+  const [width, height] = [200, { png: 100_000, jpeg: 60_000, webp: 16_000 }[format]];
+  const file = await page(width, height, 200).toFormat(format).toBuffer();
   const picture = sharp(await bytesOf(await get(await captured(file, { width, height }, format), '?width=32')));
-  expect(await picture.metadata()).toMatchObject({ width: 32, height: 48 });
+  expect(await picture.metadata()).toMatchObject({ width: 160, height: 240 });
   const { data } = await picture.raw().toBuffer({ resolveWithObject: true });
-  const pixel = (row: number) => [...data.subarray((row * 32 + 16) * 3, (row * 32 + 16) * 3 + 3)];
-  expect(pixel(4)[0]).toBeGreaterThan(200);
-  expect(pixel(44)[2]).toBeGreaterThan(200);
+  const pixel = (row: number) => [...data.subarray((row * 160 + 80) * 3, (row * 160 + 80) * 3 + 3)];
+  expect(pixel(20)[0]).toBeGreaterThan(200);
+  expect(pixel(220)[2]).toBeGreaterThan(200);
 });
 
 test('whoever asks for the same picture shares it, and the next one has it from memory', async () => {
@@ -98,6 +101,24 @@ test('whoever asks for the same picture shares it, and the next one has it from 
   await get(uuid);
   const after = await results();
   expect(after).toEqual({ scaled: before.scaled + 1, cached: before.cached + 1 });
+});
+
+test('widths are rounded up to a few, so that a capture has as many thumbnails and no more', async () => {
+  const uuid = await captured(await page(800, 600, 300).png().toBuffer(), { width: 800, height: 600 });
+  const before = await results();
+  const widthOf = async (width: number) =>
+    (await sharp(await bytesOf(await get(uuid, `?width=${width}`))).metadata()).width;
+  for (const [asked, made] of [
+    [161, 320],
+    [320, 320],
+    [200, 320],
+    [32, 160],
+    [1000, 800],
+  ] as const) {
+    expect(await widthOf(asked)).toBe(made);
+  }
+  const after = await results();
+  expect(after).toEqual({ scaled: before.scaled + 3, cached: before.cached + 2 });
 });
 
 test.each([
@@ -176,30 +197,122 @@ const svg = Buffer.concat([
   Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="64" height="64"><rect width="9" height="9"/></svg>'),
 ]);
 
-test('of more pictures than one account, or all of them, may have waiting, the rest is refused with Retry-After', async () => {
+describe('those of many accounts', () => {
   const never = new Promise<never>(() => undefined);
-  const pictures = new ScaledPictures({
-    store: {
-      stat: () => never,
-      read: async function* () {
-        yield await never;
+  let png: Buffer;
+  beforeAll(async () => (png = await page(64, 64, 32).png().toBuffer()));
+
+  /** Files of these names never arrive, others are a picture; `reads`: whose reading began, and the signal that ends it. */
+  function startPictures(stuck: (name: string) => boolean, seconds?: TokenBuckets) {
+    const reads = new Map<string, AbortSignal | undefined>();
+    const pictures = new ScaledPictures({
+      store: {
+        stat: () => never,
+        read: async function* ({ name }, _range, { signal } = {}) {
+          reads.set(name, signal);
+          yield await (stuck(name) ? untilAborted(never, signal ?? new AbortController().signal) : png);
+        },
       },
-    },
-    now: Date.now,
-    metrics: createScaledPictureMetrics(new Registry()),
-    log: silentLog,
+      now: Date.now,
+      metrics: createScaledPictureMetrics(new Registry()),
+      log: silentLog,
+      ...(seconds === undefined ? {} : { seconds }),
+    });
+    const scale = async (account: string, index: number, clientGone = new AbortController().signal) => {
+      const file = { ...storedFile, name: `${account}-${index}`, size: png.length };
+      return pictures.scale(file, { maxWidth: 32, maxAspect: 1, type: 'webp' }, { account, clientGone });
+    };
+    return { reads, scale, [Symbol.dispose]: () => pictures.close() };
+  }
+
+  test('are made in turn: one account with many that are slow keeps no other waiting', async () => {
+    using pictures = startPictures((name) => name.startsWith('first'));
+    const slow = Array.from({ length: 17 }, (_, index) => pictures.scale('first', index));
+    void Promise.allSettled(slow);
+    await pictures.scale('second', 0);
+    await Promise.all([pictures.scale('second', 1), pictures.scale('third', 0)]);
+    expect([...pictures.reads.keys()].filter((name) => name.startsWith('first'))).toEqual(['first-0']);
   });
-  const scale = (index: number, account: string) => {
-    const file = { ...storedFile, name: `${account}-${index}` };
-    return pictures.scale(file, { maxWidth: 32, maxAspect: 1, type: 'webp' }, account);
-  };
-  const waiting = ['first', 'second'].map((account) => Array.from({ length: 64 }, (_, index) => scale(index, account)));
-  const refusal = { code: 'QUEUE_FULL', retryAfterSeconds: 2 };
-  await expect(scale(64, 'first')).rejects.toMatchObject(refusal);
-  await expect(scale(0, 'third')).rejects.toMatchObject(refusal);
-  pictures.close();
-  const ends = await Promise.allSettled(waiting.flat());
-  expect(ends.every(({ status }) => status === 'rejected')).toBe(true);
+
+  test('are refused with Retry-After where one account, or all of them, have too many waiting', async () => {
+    using pictures = startPictures(() => true);
+    const accounts = Array.from({ length: 32 }, (_, index) => `account-${index}`);
+    // Two are in the making.
+    const countOf = (index: number) => (index < 2 ? 17 : 16);
+    const waiting = accounts.flatMap((account, place) =>
+      Array.from({ length: countOf(place) }, (_, index) => pictures.scale(account, index)),
+    );
+    const ends = Promise.allSettled(waiting);
+    const refusal = { code: 'QUEUE_FULL', retryAfterSeconds: 2 };
+    await expect(pictures.scale('another', 0)).rejects.toMatchObject(refusal);
+    pictures[Symbol.dispose]();
+    expect((await ends).every(({ status }) => status === 'rejected')).toBe(true);
+
+    using others = startPictures(() => true);
+    void Promise.allSettled(Array.from({ length: 17 }, (_, index) => others.scale('first', index)));
+    await expect(others.scale('first', 17)).rejects.toMatchObject(refusal);
+  });
+
+  test('are not made, and those in the making are ended, once nobody waits for them', async () => {
+    let isStuck = true;
+    using pictures = startPictures((name) => isStuck && name === 'a-0');
+    const clients = Array.from({ length: 4 }, () => new AbortController());
+    const [running, shared, sharing, dropped] = [0, 1, 1, 2].map((index, client) =>
+      pictures.scale('a', index, clients[client]?.signal),
+    );
+    await vi.waitFor(() => expect([...pictures.reads.keys()]).toEqual(['a-0']));
+    // One of those who wait for the same picture leaves.
+    for (const client of [1, 3, 0]) clients[client]?.abort();
+    for (const left of [running, shared, dropped]) await expect(left).rejects.toThrow('aborted');
+    expect((await sharing)?.picture.length).toBeGreaterThan(0);
+    expect([...pictures.reads.keys()]).toEqual(['a-0', 'a-1']);
+    expect(pictures.reads.get('a-0')?.aborted).toBe(true);
+    // It was not its fault.
+    isStuck = false;
+    expect((await pictures.scale('a', 0)).picture.length).toBeGreaterThan(0);
+  });
+
+  test('are refused for a while to an account whose pictures have taken too long', async () => {
+    using pictures = startPictures(() => false, new TokenBuckets({ capacity: 0.001, perSecond: 0.001 }));
+    await pictures.scale('first', 0);
+    const { retryAfterSeconds } = (await pictures
+      .scale('first', 1)
+      .catch((error: RetryLaterError) => error)) as RetryLaterError;
+    expect(retryAfterSeconds).toBeGreaterThan(900);
+    // What is there costs nothing.
+    await Promise.all([pictures.scale('first', 0), pictures.scale('second', 0)]);
+  });
+});
+
+test.each([
+  ['a thumbnail', (uuid: string, signal: AbortSignal) => stand.call(`/captures/${uuid}/thumbnail`, { signal })],
+  [
+    'a picture for an agent',
+    (uuid: string, signal: AbortSignal) => {
+      const params = { name: 'get_capture', arguments: { uuid, includeImage: true } };
+      return stand.call('/mcp', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+        signal,
+      });
+    },
+  ],
+])('%s is no longer waited for when its client leaves', async (_name, ask) => {
+  const uuid = await captured(await page(64, 64, 32).png().toBuffer(), { width: 64, height: 64 });
+  const asked = Promise.withResolvers<AbortSignal>();
+  const scale = vi.spyOn(ScaledPictures.prototype, 'scale').mockImplementationOnce((_file, _wanted, { clientGone }) => {
+    asked.resolve(clientGone);
+    return untilAborted(new Promise<never>(() => undefined), clientGone);
+  });
+  const client = new AbortController();
+  const answer = ask(uuid, client.signal);
+  const clientGone = await asked.promise;
+  scale.mockRestore();
+  expect(clientGone.aborted).toBe(false);
+  client.abort();
+  await expect(answer).rejects.toThrow('aborted');
+  await vi.waitFor(() => expect(clientGone.aborted).toBe(true));
 });
 
 const storedFile: StoredFile = {
