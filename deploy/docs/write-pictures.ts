@@ -78,7 +78,7 @@ const capture = `
 const shown = await makeSamples();
 await take('status', { url: `${url}/status.html`, ...desktop });
 await take('status-dark', { url: `${url}/status.html`, ...desktop, colorScheme: 'dark' });
-await take('dashboard', { ...desktop, ...dashboard('playground', { selector: '#report-title' }, capture) });
+await take('dashboard', { ...desktop, ...dashboard('playground', { text: 'Details of the capture' }, capture) });
 await take('dashboard-dark', { ...desktop, ...dashboard('captures', { text: 'completed' }), colorScheme: 'dark' });
 await take('dashboard-capture', { ...desktop, ...dashboard(`captures/${shown}`, { text: 'Refresh' }) });
 await take('dashboard-phone', { ...phone, ...dashboard('captures', { text: 'completed' }) });
