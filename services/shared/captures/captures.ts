@@ -5,6 +5,7 @@ import type { NatsSession } from '../nats/connect.ts';
 import { Entries, type Entry } from '../nats/entries.ts';
 import { compareAndSet, type CallLimits } from '../nats/retry.ts';
 import { UsageLedger } from './ledger.ts';
+import { dayOf } from './times.ts';
 import { fail, type Transition } from './transitions.ts';
 import { difference, usageKey, usageOf } from './usage.ts';
 import { timeOfUuid } from './uuid.ts';
@@ -167,6 +168,5 @@ export function captureKey(account: string, uuid: string): string {
 
 /** What the keys of an account's captures of one day in UTC begin with; any `time` (Unix ms) of that day. */
 export function capturesOfDay(account: string, time: number): string {
-  const day = new Date(time).toISOString().slice(0, 10).replaceAll('-', '');
-  return `capture.${account}.${day}.`;
+  return `capture.${account}.${dayOf(time)}.`;
 }

@@ -3,6 +3,7 @@ import { isKeyPart } from '../nats/read-many.ts';
 import { retryTransient } from '../nats/retry.ts';
 import { expirySubject } from '../nats/streams.ts';
 import type { CaptureRef } from './captures.ts';
+import { dayOf } from './times.ts';
 import { timeOfUuid } from './uuid.ts';
 
 /** A capture, and when the time of its file was to be over as the entry was written; Unix milliseconds. */
@@ -81,7 +82,7 @@ function subjectAt(expiresAt: number, now: number): string {
 
 function digits(time: number): { day: string; minute: string } {
   const text = new Date(time).toISOString();
-  return { day: text.slice(0, 10).replaceAll('-', ''), minute: text.slice(11, 13) + text.slice(14, 16) };
+  return { day: dayOf(time), minute: text.slice(11, 13) + text.slice(14, 16) };
 }
 
 /** There is one for each stored capture: so it is as short as can be. */

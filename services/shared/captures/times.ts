@@ -36,6 +36,20 @@ export function deadlineOf(options: RenderOptions, startBy: number): number {
   return startBy + timeout + stepsMs + imageTimeout + delay + marginMs;
 }
 
+const dayMs = 86_400_000;
+
+/** Writing a date takes longer than most of what is done with it: the last one is remembered. */
+let lastDay = { number: Number.NaN, name: '' };
+
+/** `yyyymmdd` in UTC. */
+export function dayOf(time: number): string {
+  const number = Math.floor(time / dayMs);
+  if (number !== lastDay.number) {
+    lastDay = { number, name: new Date(time).toISOString().slice(0, 10).replaceAll('-', '') };
+  }
+  return lastDay.name;
+}
+
 /** `yyyymm` in UTC. */
 export function monthOf(time: number): string {
   return new Date(time).toISOString().slice(0, 7).replace('-', '');

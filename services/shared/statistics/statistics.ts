@@ -1,5 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
 import type { CaptureRecord } from '../captures/capture-record.ts';
+import { dayOf } from '../captures/times.ts';
 import { changeEntry } from '../nats/change-entry.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries } from '../nats/entries.ts';
@@ -95,19 +96,7 @@ export class UsageHistory {
 
 const dayMs = 86_400_000;
 
-/** Writing a date takes twice as long as all the rest of counting: the last one is remembered. */
-let lastDay = { number: -1, name: '' };
-
-/** `yyyymmdd` in UTC. */
-function dayName(time: number): string {
-  const number = Math.floor(time / dayMs);
-  if (number !== lastDay.number) {
-    lastDay = { number, name: new Date(time).toISOString().slice(0, 10).replaceAll('-', '') };
-  }
-  return lastDay.name;
-}
-
-const dayKey = (account: string, time: number) => `stats.${account}.${dayName(time)}`;
+const dayKey = (account: string, time: number) => `stats.${account}.${dayOf(time)}`;
 
 interface PendingOptions<T> {
   readonly db: Entries;
