@@ -35,26 +35,37 @@ export function ListField(props: FieldProps & { readonly renderObject: (item: Fi
               onChange={(next) => change(items.with(index, next ?? ''))}
             />
           )}
-          <button
-            type="button"
-            class="icon-button"
-            aria-label={`Remove ${name} ${index + 1}`}
-            onClick={() => change(items.toSpliced(index, 1))}
-          >
-            ×
-          </button>
+          <RemoveButton name={`${name} ${index + 1}`} onClick={() => change(items.toSpliced(index, 1))} />
         </div>
       ))}
-      <button
-        type="button"
-        class="button is-small"
-        aria-label={`Add to ${name}`}
+      <AddButton
+        name={name}
         disabled={items.length >= (schema.maxItems ?? Infinity)}
         onClick={() => change([...items, item.type === 'object' ? {} : ''])}
-      >
-        Add
-      </button>
+      />
     </FieldSet>
+  );
+}
+
+function RemoveButton({ name, onClick }: { readonly name: string; readonly onClick: () => void }) {
+  return (
+    <button type="button" class="icon-button" aria-label={`Remove ${name}`} onClick={onClick}>
+      ×
+    </button>
+  );
+}
+
+interface AddButtonProps {
+  readonly name: string;
+  readonly disabled?: boolean;
+  readonly onClick: () => void;
+}
+
+function AddButton({ name, disabled = false, onClick }: AddButtonProps) {
+  return (
+    <button type="button" class="button is-small" aria-label={`Add to ${name}`} disabled={disabled} onClick={onClick}>
+      Add
+    </button>
   );
 }
 
@@ -128,24 +139,10 @@ export function RecordField(props: FieldProps) {
             value={text}
             onInput={({ currentTarget }) => change(shown.with(index, [field, currentTarget.value]))}
           />
-          <button
-            type="button"
-            class="icon-button"
-            aria-label={`Remove ${name} ${index + 1}`}
-            onClick={() => change(shown.toSpliced(index, 1))}
-          >
-            ×
-          </button>
+          <RemoveButton name={`${name} ${index + 1}`} onClick={() => change(shown.toSpliced(index, 1))} />
         </div>
       ))}
-      <button
-        type="button"
-        class="button is-small"
-        aria-label={`Add to ${name}`}
-        onClick={() => change([...shown, ['', '']])}
-      >
-        Add
-      </button>
+      <AddButton name={name} onClick={() => change([...shown, ['', '']])} />
     </FieldSet>
   );
 }
