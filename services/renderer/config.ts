@@ -18,6 +18,7 @@ import {
   textVariable,
   type Variable,
 } from '@webcapture/shared/runtime/variables.ts';
+import { autoSlots, machineOf } from './auto-slots.ts';
 
 export interface RendererConfig extends CommonConfig {
   readonly storage: StorageConfig;
@@ -75,7 +76,9 @@ const variables = {
     defaultText: 'the number of CPU cores',
     min: 1,
     max: 64,
-    meaning: 'Captures that this renderer runs at the same time.',
+    auto: () => autoSlots(machineOf()),
+    meaning:
+      'Captures that this renderer runs at the same time. `auto`: three for two CPU cores of its container or machine, but at most as many as fit into the memory with 1024 MiB and 400 MiB for each slot. The chart needs a number: it computes resources and autoscaling from it.',
   }),
   headlessShellPath: textVariable('WEBCAPTURE_HEADLESS_SHELL_PATH', {
     default: '/usr/bin/chromium-headless-shell',

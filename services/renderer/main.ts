@@ -77,7 +77,14 @@ await runService({
     shutdown.add('egress proxy', () => egress.close());
     const blocker = await loadBlocker({ path: config.filtersPath, log });
     const onPageLimit = (resource: Resource) => rendererMetrics.pageLimitReached(resource);
-    const engine = await startRenderEngine(config, { log, egress, blocker, onPageLimit });
+    const engine = await startRenderEngine(config, {
+      log,
+      egress,
+      blocker,
+      onPageLimit,
+      onPageReused: () => rendererMetrics.pageReused(),
+      onWipe: (outcome) => rendererMetrics.pageWiped(outcome),
+    });
     shutdown.add('browser', () => engine.close());
 
     const recent = new RecentCaptures();

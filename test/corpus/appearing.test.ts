@@ -79,6 +79,34 @@ const pages: readonly HardPage[] = [
     check: allThere,
   },
   {
+    name: 'parts that unfold again and again',
+    site: {
+      '/': html(
+        `<style>.box { max-height: 40px; margin-bottom: 110px } .box.in { max-height: 500px; margin-bottom: 0; transition: all 30s }</style>
+         ${boxes()}<div style="height:1px;overflow:hidden">${'<i></i> '.repeat(3000)}</div><script>
+           addEventListener('scroll', () => {
+             const timer = setInterval(() => {
+               const boxes = [...document.querySelectorAll('.box')];
+               for (const box of boxes) box.classList.remove('in');
+               document.body.offsetHeight;
+               for (const box of boxes) box.classList.add('in');
+               if (document.documentElement.clientHeight > 1000) clearInterval(timer);
+             }, 1);
+           }, { once: true });
+         </script>`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(320, count * 150 + 1);
+      seen.expectColumn(160, [
+        [75, colour],
+        [count * 150 - 75, colour],
+      ]);
+    },
+  },
+  {
     name: 'boxes that a script fades in frame by frame',
     site: {
       '/': html(

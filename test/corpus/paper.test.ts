@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { html, type ShotOptions } from '../harness/engine.ts';
 import { rasterPage } from '../harness/pdf-raster.ts';
 import { fontsOf } from '../harness/pdf-fonts.ts';
+import { svgAnswer } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
 type Check = NonNullable<HardPage['check']>;
@@ -215,6 +216,35 @@ const pages: readonly HardPage[] = [
           '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="300"><rect width="300" height="300" fill="#0f0"/></svg>',
         );
       },
+    },
+  },
+  {
+    ...onPaper('pictures of styles are on paper where nothing runs in the page', '', async (seen) => {
+      const { softTimeouts, images } = seen.report;
+      expect(softTimeouts).toEqual([]);
+      expect(images).toEqual({ loaded: 1, failed: 0, pending: 0 });
+      expect((await rasterPage(seen.rendering.bytes, 1)).share('#00ff00')).toBeGreaterThan(0.005);
+    }),
+    site: {
+      '/': html(
+        '<div class="box"></div>',
+        '<style>.box { width: 100px; height: 100px } @media print { .box { background: url(/print.svg) } }</style>',
+      ),
+      '/print.svg': svgAnswer('#00ff00', 400),
+    },
+  },
+  {
+    ...onPaper('so are those of parts that are left out while they are out of sight', '', async (seen) => {
+      expect(seen.asked('/auto.svg')).toBe(1);
+      const picture = await rasterPage(seen.rendering.bytes, pdfOf(seen).pages.length);
+      expect(picture.share('#00ff00')).toBeGreaterThan(0.005);
+    }),
+    site: {
+      '/': html(
+        '<div style="height:4500px"></div><section><div class="box"></div></section>',
+        '<style>section { content-visibility: auto } .box { width: 100px; height: 100px; background: url(/auto.svg) }</style>',
+      ),
+      '/auto.svg': svgAnswer('#00ff00', 400),
     },
   },
   onPaper(

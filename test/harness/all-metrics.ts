@@ -26,6 +26,7 @@ import { createOrphanMetrics } from '../../services/controller/jobs/orphans/coll
 import { createWebhookMetrics } from '../../services/controller/jobs/webhooks/deliver.ts';
 import { createSatelliteMetrics } from '../../services/controller/satellite.ts';
 import { createRendererMetrics } from '../../services/renderer/worker/metrics.ts';
+import { wipeOutcomes } from '../../services/renderer/browser/page-wipe.ts';
 
 const silentLog = createLogger({ service: 'test', pod: 'test', level: 'fatal' });
 
@@ -112,6 +113,7 @@ export const labelValues: Readonly<Record<string, readonly string[] | RegExp>> =
     'given_up',
     // Statistics.
     'dropped',
+    ...wipeOutcomes,
   ],
   method: /^([A-Z]+|other)$/,
   // As it is registered: a parameter is a name.

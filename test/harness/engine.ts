@@ -14,6 +14,7 @@ import {
   type RenderRequest,
   type RenderSource,
 } from '../../services/renderer/page/engine.ts';
+import type { WipeOutcome } from '../../services/renderer/browser/page-wipe.ts';
 import { startEgressProxy, type EgressProxyOptions } from '../../services/renderer/egress/proxy.ts';
 import { Picture } from './picture.ts';
 import { defaultOptions } from './records.ts';
@@ -71,10 +72,13 @@ const testLookup: Lookup = async (name, signal) => {
 /** An engine on a real browser, whose captures may go to this machine and nowhere else. */
 export class TestEngine {
   readonly engine: RenderEngine;
+  /** What became of pages that were to be used again, in their order; a page that was used again is `reused`. */
+  readonly pages: readonly (WipeOutcome | 'reused')[];
   readonly #close: () => Promise<void>;
 
-  private constructor(engine: RenderEngine, close: () => Promise<void>) {
+  private constructor(engine: RenderEngine, pages: TestEngine['pages'], close: () => Promise<void>) {
     this.engine = engine;
+    this.pages = pages;
     this.#close = close;
   }
 
@@ -86,8 +90,18 @@ export class TestEngine {
     const policy = createEgressPolicy({ allow });
     const egress = await startEgressProxy({ policy, log, lookup, ...options });
     const blocker = await loadBlocker({ path: undefined, log });
-    const engine = await startRenderEngine({ ...engineConfig, ...config }, { log, egress, blocker });
-    return new TestEngine(engine, async () => {
+    const pages: (WipeOutcome | 'reused')[] = [];
+    const engine = await startRenderEngine(
+      { ...engineConfig, ...config },
+      {
+        log,
+        egress,
+        blocker,
+        onPageReused: () => void pages.push('reused'),
+        onWipe: (outcome) => void pages.push(outcome),
+      },
+    );
+    return new TestEngine(engine, pages, async () => {
       await engine.close();
       await egress.close();
     });
@@ -96,13 +110,22 @@ export class TestEngine {
   render(
     source: RenderSource | string,
     options: ShotOptions = {},
-    request: { ownBrowser?: boolean; signal?: AbortSignal; deadlineMs?: number; secrets?: CaptureSecrets } = {},
+    request: {
+      ownBrowser?: boolean;
+      reuseFor?: string;
+      signal?: AbortSignal;
+      deadlineMs?: number;
+      secrets?: CaptureSecrets;
+      answered?: Promise<void>;
+    } = {},
   ): Promise<Rendering> {
     return this.engine.render({
       source: typeof source === 'string' ? { kind: 'url', url: source } : source,
       options: renderOptions(options),
       ...(request.secrets && { secrets: request.secrets }),
       ownBrowser: request.ownBrowser ?? false,
+      ...(request.answered && { answered: request.answered }),
+      ...(request.reuseFor !== undefined && { reuseFor: request.reuseFor }),
       signal: request.signal ?? new AbortController().signal,
       deadline: Date.now() + (request.deadlineMs ?? 60_000),
     });

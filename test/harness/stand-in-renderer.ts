@@ -124,7 +124,7 @@ export class StandInRenderer {
 
   /** Tells that rendering has begun, where that is wanted. */
   begin(job: CaptureJob): void {
-    if (job.reply?.wants === 'start') this.#results.reply(this.#delivered(job), { kind: 'started' });
+    this.#results.reply(this.#delivered(job), { kind: 'started' });
   }
 
   /** The file that it makes of a job. */

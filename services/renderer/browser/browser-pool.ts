@@ -12,7 +12,20 @@ export interface BrowserPoolOptions extends BrowserSource {
   readonly capturesPerBrowser: number;
   /** Of a pool that is not warm: browsers are closed after so many milliseconds without work. */
   readonly idleTimeoutMs: number;
+  /** By default as in {@link keptPageDefaults}. */
+  readonly keptPages?: Partial<typeof keptPageDefaults>;
 }
+
+/** For pages that are kept for another capture of their account. Times are in milliseconds. */
+const keptPageDefaults = {
+  /** A page grows by each document that it has shown: what it holds is collected when it is closed. */
+  maxCaptures: 50,
+  /** How long a page is kept without work. */
+  idleTimeoutMs: 60_000,
+  /** So long after its last capture, a page gives way to one for anybody, where the pool has none. */
+  giveWayMs: 1000,
+  checkIntervalMs: 1000,
+};
 
 export type BrowserState = 'up' | 'down';
 
@@ -22,6 +35,7 @@ const backoff = { baseMs: 200, maxMs: 10_000 };
 
 interface Waiting extends PromiseWithResolvers<CapturePage> {
   readonly own: boolean;
+  readonly reuseFor: string | undefined;
 }
 
 /**
@@ -38,11 +52,18 @@ export class BrowserPool {
   #waiting: Waiting[] = [];
   readonly #launches = new Set<Promise<void>>();
   readonly #closings = new Set<Promise<void>>();
+  /** Kept pages that are being replaced by fresh ones. */
+  readonly #renewals = new Set<Promise<void>>();
+  readonly #keptPages: typeof keptPageDefaults;
+  readonly #keptTimer: NodeJS.Timeout;
   #launchFailures = 0;
   #idleTimer: NodeJS.Timeout | undefined;
 
   constructor(options: BrowserPoolOptions) {
     this.#options = options;
+    this.#keptPages = { ...keptPageDefaults, ...options.keptPages };
+    this.#keptTimer = setInterval(() => this.#dropKept(), this.#keptPages.checkIntervalMs);
+    this.#keptTimer.unref();
   }
 
   /**
@@ -66,12 +87,16 @@ export class BrowserPool {
    * A page for one capture, in a browser that works at no other one meanwhile.
    *
    * @param own whether the browser is to serve this capture and no other one, before or after it
+   * @param reuseFor the account whose earlier capture may have used the page, and whose next one may use it; by default nobody's
    * @throws BrowserLostError when there is no browser, and none comes in time
    */
-  async acquire({ own = false } = {}): Promise<CapturePage> {
+  async acquire({
+    own = false,
+    reuseFor,
+  }: { own?: boolean; reuseFor?: string | undefined } = {}): Promise<CapturePage> {
     if (this.#closed.signal.aborted) throw new BrowserLostError('the renderer is stopping');
     clearTimeout(this.#idleTimer);
-    const waiting = { own, ...Promise.withResolvers<CapturePage>() };
+    const waiting = { own, reuseFor, ...Promise.withResolvers<CapturePage>() };
     this.#waiting.push(waiting);
     this.#serve();
     try {
@@ -89,6 +114,7 @@ export class BrowserPool {
   async close(): Promise<void> {
     this.#closed.abort();
     clearTimeout(this.#idleTimer);
+    clearInterval(this.#keptTimer);
     for (const { reject } of this.#waiting.splice(0)) reject(new BrowserLostError('the renderer is stopping'));
     await Promise.all(this.#launches);
     for (const browser of this.#browsers) this.#discard(browser);
@@ -103,22 +129,53 @@ export class BrowserPool {
   #serve(spares = 0): void {
     this.#idle = this.#idle.filter((browser) => browser.isReady || this.#discard(browser));
     this.#waiting = this.#waiting.filter((waiting) => {
-      const browser = this.#takeIdle(waiting.own);
+      const browser = this.#takeIdle(waiting);
       if (browser === undefined) return true;
-      waiting.resolve(browser.take(() => this.#release(browser, waiting.own)));
+      const onRelease = (hasCompleted: boolean) => this.#release(browser, waiting, hasCompleted);
+      waiting.resolve(waiting.reuseFor === undefined ? browser.take(onRelease) : browser.takeToKeep(onRelease));
       return false;
     });
+    // What is idle now is kept for others than those who wait: it gives way.
+    const wanted = this.#waiting.filter(({ own }) => !own).length - this.#renewals.size;
+    for (const browser of this.#idle.filter(isKept).slice(0, Math.max(0, wanted))) this.#renew(browser);
     this.#launchMissing(spares);
   }
 
-  /** For a capture of its own a browser that has served nobody; for others rather one that has. */
-  #takeIdle(own: boolean): CaptureBrowser | undefined {
-    const isFit = own
-      ? (browser: CaptureBrowser) => browser.served === 0
-      : (browser: CaptureBrowser) => browser.served > 0;
-    const fit = this.#idle.findLast(isFit) ?? (own ? undefined : this.#idle.at(-1));
+  /**
+   * For a capture of its own a browser that has served nobody; for others one with the page that is kept for them, or a fresh
+   * page, rather in a browser that has served.
+   */
+  #takeIdle({ own, reuseFor }: Waiting): CaptureBrowser | undefined {
+    const fresh = this.#idle.filter((browser) => !isKept(browser));
+    const fit = own
+      ? fresh.findLast(({ served }) => served === 0)
+      : (this.#idle.findLast(({ keptFor }) => reuseFor !== undefined && keptFor === reuseFor) ??
+        fresh.findLast(({ served }) => served > 0) ??
+        fresh.at(-1));
     this.#idle = this.#idle.filter((browser) => browser !== fit);
     return fit;
+  }
+
+  /** Replaces a page that is kept by a fresh one. */
+  #renew(browser: CaptureBrowser): void {
+    this.#idle = this.#idle.filter((idle) => idle !== browser);
+    const renewed = async () => {
+      if (await browser.renew()) this.#idle.push(browser);
+      else this.#discard(browser);
+    };
+    track(this.#renewals, renewed(), () => this.#serve());
+  }
+
+  /** No page is kept for long, and none while there is no fresh one for anybody else. */
+  #dropKept(): void {
+    const { idleTimeoutMs, giveWayMs } = this.#keptPages;
+    const isOlder = (browser: CaptureBrowser, ms: number) => performance.now() - (browser.keptSince ?? 0) > ms;
+    // The one that was used longest ago comes first.
+    const [first, ...others] = this.#idle.filter(isKept);
+    const isFreshOneMissing = this.#idle.every(isKept) && this.#launches.size + this.#renewals.size === 0;
+    if (first && isOlder(first, isFreshOneMissing ? Math.min(giveWayMs, idleTimeoutMs) : idleTimeoutMs))
+      this.#renew(first);
+    for (const browser of others) if (isOlder(browser, idleTimeoutMs)) this.#renew(browser);
   }
 
   #launchMissing(spares: number): void {
@@ -178,12 +235,14 @@ export class BrowserPool {
     this.#startIdleTimer();
   }
 
-  async #release(browser: CaptureBrowser, own: boolean): Promise<void> {
+  async #release(browser: CaptureBrowser, { own, reuseFor }: Waiting, hasCompleted: boolean): Promise<void> {
     const { capturesPerBrowser } = this.#options;
     // One at a time: those that have served as many as this one go on meanwhile.
     const isUsedUp = browser.served >= capturesPerBrowser && this.#launches.size === 0;
-    const isKept = !own && !isUsedUp && browser.isUsable && (await browser.renew());
-    if (isKept) this.#idle.push(browser);
+    const mayGoOn = !own && !isUsedUp && browser.isUsable;
+    const mayKeep = mayGoOn && hasCompleted && reuseFor !== undefined;
+    const isWiped = mayKeep && (await browser.keep(reuseFor, this.#keptPages.maxCaptures));
+    if (isWiped || (mayGoOn && browser.isUsable && (await browser.renew()))) this.#idle.push(browser);
     else this.#discard(browser);
     // Launching takes a processor for half a second: not beside the capture that wants it, but when one has ended.
     this.#serve(own ? 1 : 0);
@@ -207,6 +266,8 @@ export class BrowserPool {
     this.#idleTimer.unref();
   }
 }
+
+const isKept = ({ keptFor }: CaptureBrowser) => keptFor !== undefined;
 
 /** Keeps work in a set until it is done. */
 function track(all: Set<Promise<void>>, work: Promise<void>, onDone?: () => void): void {

@@ -5,6 +5,7 @@ import { BrowserPool, type BrowserState } from './browser-pool.ts';
 import { launchBrowser } from './launch.ts';
 import { ResourceGuard, type Resource } from './resource-guard.ts';
 import type { CapturePage, PageEgress } from './page.ts';
+import type { WipeOutcome } from './page-wipe.ts';
 import { loadStealthProvider, stealthSwitches, type StealthProvider } from './stealth.ts';
 import { headlessShellSwitches, withoutCommonSwitches } from './switches.ts';
 
@@ -50,7 +51,12 @@ export interface Browsers {
    *
    * @throws BrowserLostError when there is no browser for it
    */
-  acquire(wanted: { readonly antiBot: boolean; readonly ownBrowser: boolean }): Promise<CapturePage>;
+  acquire(wanted: {
+    readonly antiBot: boolean;
+    readonly ownBrowser: boolean;
+    /** The account whose captures may use the same page one after the other. */
+    readonly reuseFor?: string | undefined;
+  }): Promise<CapturePage>;
   close(): Promise<void>;
 }
 
@@ -62,6 +68,9 @@ export async function startBrowsers(
     readonly egress: PageEgress;
     /** Called for each capture that is ended since its page took too much. */
     readonly onPageLimit?: ((resource: Resource) => void) | undefined;
+    /** As in BrowserSource. */
+    readonly onPageReused?: (() => void) | undefined;
+    readonly onWipe?: ((outcome: WipeOutcome) => void) | undefined;
   },
 ): Promise<Browsers> {
   const { sandbox, slots, capturesPerBrowser, browserMemoryBytes, livenessTimeoutMs, antiBotIdleTimeoutMs } = {
@@ -88,6 +97,8 @@ export async function startBrowsers(
     log,
     capturesPerBrowser,
     idleTimeoutMs: antiBotIdleTimeoutMs,
+    ...(deps.onPageReused && { onPageReused: deps.onPageReused }),
+    ...(deps.onWipe && { onWipe: deps.onWipe }),
     // One more than captures run at a time: whoever comes finds one with a warm page.
     maxBrowsers: slots + 1,
   };
@@ -124,7 +135,8 @@ export async function startBrowsers(
       return pool.state;
     },
     stealth,
-    acquire: ({ antiBot, ownBrowser }) => (antiBot ? antiBotPool : pool).acquire({ own: ownBrowser }),
+    acquire: ({ antiBot, ownBrowser, reuseFor }) =>
+      (antiBot ? antiBotPool : pool).acquire({ own: ownBrowser, reuseFor }),
     close: async () => {
       await Promise.all([pool.close(), antiBotPool.close()]);
       guard.close();

@@ -2,10 +2,12 @@ import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Browser, CDPSession, Request } from 'playwright';
 import type { LaunchedBrowser } from './launch.ts';
 import { MessageFlow } from './message-flow.ts';
+import { PageTraces, wipePage, type WipeOutcome } from './page-wipe.ts';
 import {
   BrowserLostError,
   closeWarmPage,
   hasLostProxy,
+  openOwnSession,
   openWarmPage,
   type CapturePage,
   type PageEgress,
@@ -22,10 +24,15 @@ export interface BrowserSource {
   readonly guard: ResourceGuard;
   /** A browser that answers nothing for so many milliseconds is killed: its capture need not wait for its own end. */
   readonly livenessTimeoutMs: number;
+  /** Called for each capture that gets the page of an earlier one. */
+  readonly onPageReused?: () => void;
+  /** Called for each page that was to be used again, when that is settled. */
+  readonly onWipe?: (outcome: WipeOutcome) => void;
 }
 
 /** For a browser to answer, where it is asked whether it is there. */
 const answerTimeoutMs = 1000;
+const sessionTimeoutMs = 10_000;
 
 /**
  * One browser, from its launch to its end. It works at one capture at a time: captures that run beside each other share no
@@ -40,6 +47,8 @@ export class CaptureBrowser {
   #warm: WarmPage | undefined;
   /** That of its capture, or of the last one. */
   #used: WarmPage | undefined;
+  #keepable: KeepablePage | undefined;
+  #kept: KeptPage | undefined;
   #capture: GuardedCapture | undefined;
   #served = 0;
   #hasFailed = false;
@@ -97,6 +106,16 @@ export class CaptureBrowser {
     return this.launched.browser.isConnected();
   }
 
+  /** Whose capture used its page last, and may use it again; undefined for a page that nobody has used. */
+  get keptFor(): string | undefined {
+    return this.#kept?.account;
+  }
+
+  /** `performance.now()` of when its page was wiped; undefined for a page that nobody has used. */
+  get keptSince(): number | undefined {
+    return this.#kept?.since;
+  }
+
   /** Whether it has a page for the next capture. */
   get isReady(): boolean {
     const page = this.#warm;
@@ -106,14 +125,15 @@ export class CaptureBrowser {
   /**
    * Its page, for one capture.
    *
-   * @param onRelease the capture has ended: `renew` or `close` is to follow
+   * @param onRelease the capture has ended: `keep`, `renew` or `close` is to follow. It is told whether it completed
    */
-  take(onRelease: () => Promise<void>): CapturePage {
+  take(onRelease: (hasCompleted: boolean) => Promise<void>): CapturePage {
     const page = this.#warm;
     if (page === undefined) throw new BrowserLostError('the browser has no page');
     this.#warm = undefined;
     this.#used = page;
     this.#served += 1;
+    page.proxySession.resume();
     const exceeded = new AbortController();
     this.#capture = {
       onExceeded: (failure) => {
@@ -132,21 +152,63 @@ export class CaptureBrowser {
       exceeded: exceeded.signal,
       browserLost: () => !this.isConnected,
       responds: () => this.#liveness.responds(answerTimeoutMs),
+      undoLater: (step) => void this.#keepable?.undo.push(step),
       release: async (end) => {
         // Its proxy session may be closed before it is.
         page.context.off('requestfailed', onRequestFailed);
         this.#capture = undefined;
         // A part of the browser that hangs is not found out by anything else.
         if (end?.timedOut) this.#mayServeAgain = false;
-        await onRelease();
+        await onRelease(end?.hasCompleted === true);
       },
     };
+  }
+
+  /**
+   * As {@link take}, with a page that may be kept: its capture has a session of its own.
+   *
+   * @throws BrowserLostError when the page does not answer
+   */
+  async takeToKeep(onRelease: (hasCompleted: boolean) => Promise<void>): Promise<CapturePage> {
+    const kept = this.#kept;
+    this.#kept = undefined;
+    const taken = this.take(onRelease);
+    if (kept) this.#source.onPageReused?.();
+    try {
+      const opening = kept?.session ?? withDeadline(openOwnSession(taken.page), sessionTimeoutMs, 'opening a session');
+      const session = await opening;
+      this.#keepable = { session, undo: [], traces: new PageTraces(taken), captures: (kept?.captures ?? 0) + 1 };
+      return { ...taken, cdp: session };
+    } catch (error) {
+      void taken.release();
+      throw new BrowserLostError('the new page does not respond', { cause: error });
+    }
+  }
+
+  /**
+   * Wipes the page of the last capture, for the next one of the same account, unless so many have used it; whether it did.
+   * Otherwise `renew` is to follow.
+   */
+  async keep(account: string, maxCaptures: number): Promise<boolean> {
+    const [last, keepable] = [this.#used, this.#keepable];
+    if (last === undefined || keepable === undefined || keepable.captures >= maxCaptures) return false;
+    const { session, traces, undo, captures } = keepable;
+    const { outcome, page } = await wipePage({ ...last, cdp: session }, traces, await this.#liveness.session, undo);
+    this.#source.onWipe?.(outcome);
+    if (page === undefined) return false;
+    this.#used = this.#keepable = undefined;
+    this.#kept = { account, session: page.cdp, since: performance.now(), captures };
+    this.#warm = page;
+    return this.isReady;
   }
 
   /** Closes the page of the last capture and opens the next one; whether it did. */
   async renew(): Promise<boolean> {
     const { egress, setup } = this.#source;
-    const last = this.#used;
+    const last = this.#used ?? this.#warm;
+    this.#warm = this.#kept = undefined;
+    this.#keepable?.traces.stop();
+    this.#keepable = undefined;
     if (last && !(await closeWarmPage(last))) return false;
     this.#used = undefined;
     try {
@@ -184,6 +246,26 @@ export class CaptureBrowser {
   }
 }
 
+/** What is known of a page in use that may be kept, until it is wiped or closed. */
+interface KeepablePage {
+  /** Of its capture alone. */
+  readonly session: CDPSession;
+  readonly traces: PageTraces;
+  /** What has to be undone before another capture uses it. */
+  readonly undo: (() => Promise<unknown>)[];
+  /** Captures that have used it, this one included. */
+  readonly captures: number;
+}
+
+/** What is known of a page that was wiped. */
+interface KeptPage {
+  readonly account: string;
+  /** Of its next capture. */
+  readonly session: CDPSession;
+  readonly since: number;
+  readonly captures: number;
+}
+
 /** Whether a question was answered is looked at so often while the time-out lasts. */
 const checksPerTimeout = 15;
 
@@ -193,15 +275,16 @@ const checksPerTimeout = 15;
  * processor, the browser gets the time that it had not.
  */
 class Liveness {
-  readonly #session: Promise<CDPSession>;
+  /** Of the whole browser. */
+  readonly session: Promise<CDPSession>;
   readonly #timer: NodeJS.Timeout;
   #asking = false;
   #unanswered = 0;
 
   constructor(browser: Browser, timeoutMs: number, onUnresponsive: () => void) {
-    this.#session = browser.newBrowserCDPSession();
+    this.session = browser.newBrowserCDPSession();
     // It may go away before anything is asked.
-    this.#session.catch(() => undefined);
+    this.session.catch(() => undefined);
     this.#timer = setInterval(() => {
       this.#unanswered = this.#asking ? this.#unanswered + 1 : 0;
       if (!this.#asking) void this.#askAgain();
@@ -233,6 +316,6 @@ class Liveness {
   }
 
   async #ask(): Promise<void> {
-    await (await this.#session).send('Browser.getVersion');
+    await (await this.session).send('Browser.getVersion');
   }
 }

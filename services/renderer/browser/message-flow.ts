@@ -1,12 +1,16 @@
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import type { Browser } from 'playwright';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 
-/** What this reads of Playwright's own objects, which are not part of its public interface. */
+/** What this uses of Playwright's own objects, which are not part of its public interface. */
 interface Internals {
   readonly _connection?: {
-    toImpl?(browser: Browser): { readonly _connection?: { readonly _transport?: { readonly _pipeRead?: Readable } } };
+    toImpl?(browser: Browser): {
+      readonly _connection?: {
+        readonly _transport?: { readonly _pipeRead?: Readable; readonly _pipeWrite?: Writable };
+      };
+    };
   };
 }
 
@@ -33,7 +37,9 @@ export class MessageFlow {
 
   constructor(browser: Browser) {
     const impl = (browser as unknown as Internals)._connection?.toImpl?.(browser);
-    const pipe = impl?._connection?._transport?._pipeRead;
+    const transport = impl?._connection?._transport;
+    if (transport?._pipeWrite) gatherWrites(transport._pipeWrite);
+    const pipe = transport?._pipeRead;
     pipe?.on('data', (chunk: Buffer) => this.#take(pipe, chunk));
   }
 
@@ -60,6 +66,21 @@ export class MessageFlow {
     pipe.pause();
     setTimeout(() => pipe.resume(), Math.min(dueMs, pauseMs.max));
   }
+}
+
+/**
+ * Has all that is written in one turn of the event loop leave at once. Playwright writes each message and the zero that ends it by
+ * themselves, and a page is opened with a dozen messages.
+ */
+function gatherWrites(pipe: Writable): void {
+  const write = pipe.write.bind(pipe) as (chunk: string) => boolean;
+  pipe.write = (chunk: string) => {
+    if (pipe.writableCorked === 0) {
+      pipe.cork();
+      process.nextTick(() => pipe.uncork());
+    }
+    return write(chunk);
+  };
 }
 
 /** A zero ends each message. */

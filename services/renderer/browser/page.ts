@@ -1,5 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import type { BrowserContext, BrowserContextOptions, CDPSession, Page } from 'playwright';
+import type { Browser, BrowserContext, BrowserContextOptions, CDPSession, Page } from 'playwright';
 import type { EgressProxy } from '../egress/proxy.ts';
 import type { ProxySession } from '../egress/proxy.ts';
 import type { LaunchedBrowser } from './launch.ts';
@@ -22,11 +23,18 @@ export interface PageSetup {
   readonly initScripts: readonly string[];
 }
 
+/** A session of the protocol with a page. */
+export type PageSession = Pick<CDPSession, 'send' | 'on' | 'off'>;
+
 /** A page in a context of its own that has been nowhere yet. One capture uses it, and then it is closed. */
 export interface WarmPage {
   readonly context: BrowserContext;
   readonly page: Page;
-  readonly cdp: CDPSession;
+  /**
+   * Shared with Playwright, which has Page and Network enabled in it, unless the page may be used again: whoever enables Fetch or
+   * Runtime needs another one.
+   */
+  readonly cdp: PageSession;
   readonly proxySession: ProxySession;
   /** Of its main frame, in the protocol; it stays the same wherever the page goes. */
   readonly frameId: string;
@@ -46,6 +54,11 @@ export type LoginAnswer = (asked: {
 
 const openTimeoutMs = 20_000;
 const closeTimeoutMs = 5000;
+
+/** Playwright is told of each first listener for these, and of each last one that goes: with one that stays, it is told once. */
+const networkEvents = ['request', 'response', 'requestfinished', 'requestfailed'] as const;
+
+const ignore = () => undefined;
 
 /** In the headless shell a page may close itself, which would end its own capture. */
 const keepOpenScript = `if (window === window.top) Object.defineProperty(window, 'close', { value: function close() {} });`;
@@ -71,15 +84,13 @@ export async function openWarmPage(
       proxy: { server: proxySession.server },
     }));
     const page = await opened.newPage();
+    for (const event of networkEvents) page.on(event as 'request', ignore);
+    opened.on('requestfailed', ignore);
     let crashed = false;
     let answerLogin: LoginAnswer = () => ({ response: 'CancelAuth' });
     page.once('crash', () => (crashed = true));
-    const openSession = async () => {
-      const session = await opened.newCDPSession(page);
-      return { session, frameId: (await session.send('Page.getFrameTree')).frameTree.frame.id };
-    };
-    const [{ session: cdp, frameId }] = await Promise.all([
-      openSession(),
+    const [{ cdp, frameId }] = await Promise.all([
+      openSession(page),
       ...(setup?.initScripts ?? [keepOpenScript]).map((content) => page.addInitScript({ content })),
       ...(setup ? [watchLogins(page, (asked) => answerLogin(asked))] : []),
       stopListening(page),
@@ -90,7 +101,7 @@ export async function openWarmPage(
     return { context: opened, page, cdp, proxySession, frameId, answerLogins, crashed: () => crashed };
   };
   try {
-    return await withDeadline(open(), openTimeoutMs, 'opening a page');
+    return await withDeadline(asOneCall(browser, open), openTimeoutMs, 'opening a page');
   } catch (error) {
     void context?.close().catch(() => undefined);
     await proxySession.close();
@@ -120,9 +131,12 @@ export interface CapturePage extends WarmPage {
   readonly exceeded: AbortSignal;
   /**
    * Closes the page, whatever state it is in. Call it once; never throws. `timedOut` says that the capture did not come to
-   * an end by itself, which many pages have to answer for, and sometimes the browser.
+   * an end by itself, which many pages have to answer for, and sometimes the browser; without `hasCompleted` no other capture
+   * uses the page.
    */
-  readonly release: (end?: { readonly timedOut: boolean }) => Promise<void>;
+  readonly release: (end?: { readonly timedOut: boolean; readonly hasCompleted?: boolean }) => Promise<void>;
+  /** Has something undone that was set by Playwright, which keeps it for the page, before another capture uses the page. */
+  readonly undoLater: (step: () => Promise<unknown>) => void;
 }
 
 /**
@@ -143,16 +157,75 @@ async function watchLogins(page: Page, answer: LoginAnswer): Promise<void> {
   await session.send('Fetch.enable', { handleAuthRequests: true });
 }
 
-/** What this reads of Playwright's own objects, which are not part of its public interface. */
+/** What this uses of Playwright's own objects, which are not part of its public interface. */
 interface Internals {
   readonly _connection?: {
     toImpl?(object: Page | BrowserContext): {
       readonly delegate?: {
-        readonly _mainFrameSession?: { readonly _client?: { send(method: 'Runtime.disable'): Promise<unknown> } };
+        readonly _targetId?: string;
+        readonly _mainFrameSession?: { readonly _client?: DriverSession };
       };
       readonly _options?: { locale?: string };
     };
   };
+  _wrapApiCall?<T>(call: () => Promise<T>, options: { readonly internal: true }): Promise<T>;
+}
+
+type DriverSession = PageSession & {
+  send(...command: Parameters<CDPSession['send']>): Promise<unknown>;
+};
+
+/**
+ * The session that Playwright has with the page, and the id of its main frame. With a second one, Chromium tells all that happens
+ * to the page twice, and a command goes through six more steps of Playwright's, which take longer than the command.
+ *
+ * Opens a second one where Playwright is not built as it is now; a test holds this against the installed one.
+ */
+async function openSession(page: Page): Promise<{ readonly cdp: PageSession; readonly frameId: string }> {
+  const delegate = (page as unknown as Internals)._connection?.toImpl?.(page).delegate;
+  const [own, targetId] = [delegate?._mainFrameSession?._client, delegate?._targetId];
+  // The main frame of a page bears the id of its target.
+  if (own && targetId !== undefined) return { cdp: inOrder(own), frameId: targetId };
+  const cdp = await openOwnSession(page);
+  const { frameTree } = await cdp.send('Page.getFrameTree');
+  return { cdp, frameId: frameTree.frame.id };
+}
+
+/** A session beside that of Playwright: what is set in it ends with it. */
+export async function openOwnSession(page: Page): Promise<CDPSession> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Page.enable');
+  return session;
+}
+
+/** A command that fails since the page or its browser went away fails after the events that say so, as in a session of its own. */
+function inOrder(session: DriverSession): PageSession {
+  const send = async (...command: Parameters<CDPSession['send']>) => {
+    try {
+      return await session.send(...command);
+    } catch (error) {
+      // Events come in the next turn of the event loop.
+      await setImmediate();
+      await setImmediate();
+      throw error;
+    }
+  };
+  return { send: send as CDPSession['send'], on: session.on.bind(session), off: session.off.bind(session) };
+}
+
+/**
+ * Runs work that calls Playwright again and again as if it were one call: at each call of its own, Playwright takes a stack trace for
+ * an error that may come, which is a tenth of what a capture costs this process.
+ *
+ * Only runs it where Playwright is not built as it is now; a test holds this against the installed one.
+ */
+export async function asOneCall<T>(on: Browser | Page, work: () => Promise<T>): Promise<T> {
+  const internals = on as unknown as Internals;
+  if (internals._wrapApiCall === undefined) return work();
+  // An error that passes through would be rewritten.
+  const [done] = await internals._wrapApiCall(() => Promise.allSettled([work()]), { internal: true });
+  if (done.status === 'rejected') throw done.reason;
+  return done.value;
 }
 
 /**

@@ -70,41 +70,31 @@ export interface ProxySession {
    * response hangs inside of a tunnel. Returns how many were cut.
    */
   cutSilent(url: string, silentMs: number): number;
+  /** Destroys every connection at once, and accepts none until `resume`. */
+  pause(): void;
+  /** After `pause`: goes on like a session that was just opened, at the same port. Nothing that was counted or resolved is left. */
+  resume(): void;
   /** Destroys every connection at once. Close the browser context first: the port may be given to the next session. */
   close(): Promise<void>;
 }
 
 /** One listener on a port of its own, so that what arrives there belongs to one capture. */
-class ListeningSession implements ProxySession, ServingSession {
-  readonly agent: SessionAgent;
-  readonly #counters = new SessionCounters();
-  readonly #connections: SessionConnections;
-  readonly #dialer: SessionDialer;
-  readonly #options: EgressProxyOptions & { readonly limits: EgressLimits };
+class ListeningSession implements ProxySession {
+  readonly #openTraffic: () => SessionTraffic;
   readonly #sessions: Set<ListeningSession>;
-  readonly #closed = new AbortController();
   readonly #clients = new Set<Socket>();
   readonly #http = this.#createServer();
+  #traffic: SessionTraffic;
+  #isPaused = false;
+  #isClosed = false;
   #port = 0;
-  #dueAt = Number.NEGATIVE_INFINITY;
 
   /** @param sessions all that are open: this one leaves them when it closes */
   constructor(options: EgressProxyOptions & { readonly limits: EgressLimits }, sessions: Set<ListeningSession>) {
-    const { policy, limits, lookup } = options;
-    this.#options = options;
     this.#sessions = sessions;
-    this.#connections = new SessionConnections(limits.responseTimeoutMs);
-    this.#dialer = new SessionDialer({
-      policy,
-      lookup,
-      limits,
-      counters: this.#counters,
-      connections: this.#connections,
-      closed: this.#closed.signal,
-      reached: (limit) => this.#reached(limit),
-      isSessionPort: (port) => [...sessions].some((session) => session.#port === port),
-    });
-    this.agent = new SessionAgent(this.#dialer);
+    const isSessionPort = (port: number) => [...sessions].some((session) => session.#port === port);
+    this.#openTraffic = () => new SessionTraffic(options, isSessionPort);
+    this.#traffic = this.#openTraffic();
   }
 
   /** @throws Error when the system gives no port */
@@ -120,7 +110,7 @@ class ListeningSession implements ProxySession, ServingSession {
   }
 
   stats(): EgressStats {
-    return this.#counters.stats(this.#connections.size);
+    return this.#traffic.stats();
   }
 
   wasBlocked(url: string): boolean {
@@ -128,38 +118,108 @@ class ListeningSession implements ProxySession, ServingSession {
   }
 
   failureOf(url: string): EgressFailureKind | undefined {
-    return this.#counters.failureOf(url);
+    return this.#traffic.counters.failureOf(url);
   }
 
   setResponseTimeout(ms: number): void {
-    this.#connections.responseTimeoutMs = ms;
+    this.#traffic.connections.responseTimeoutMs = ms;
   }
 
   expectSlow(url: string, ms: number): () => void {
     const target = targetOfUrl(url);
-    return target ? this.#connections.expectSlow(target, ms) : () => undefined;
+    return target ? this.#traffic.connections.expectSlow(target, ms) : () => undefined;
   }
 
   cutSilent(url: string, silentMs: number): number {
     const target = targetOfUrl(url);
-    return target ? this.#connections.cutSilent(target, silentMs) : 0;
+    return target ? this.#traffic.connections.cutSilent(target, silentMs) : 0;
   }
 
   cutStalled(now: number, lateMs: number): void {
-    this.#connections.cutStalled(now, lateMs);
+    this.#traffic.connections.cutStalled(now, lateMs);
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#traffic.close();
+    for (const client of this.#clients) client.destroy();
+  }
+
+  resume(): void {
+    if (!this.#isPaused || this.#isClosed) return;
+    this.#traffic = this.#openTraffic();
+    this.#isPaused = false;
   }
 
   async close(): Promise<void> {
-    if (this.#closed.signal.aborted) return;
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     this.#sessions.delete(this);
-    const closed = new EgressFailure('closed', 'the proxy session is closed');
-    this.#closed.abort(closed);
-    this.agent.destroy();
-    this.#connections.destroyAll(closed);
-    for (const client of this.#clients) client.destroy();
+    this.pause();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#http.close(() => resolve());
     await promise;
+  }
+
+  #createServer(): http.Server {
+    // The browser is the only client and ends with the capture: it needs no time-outs.
+    const options = { maxHeaderSize, requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 };
+    const server = http.createServer(options, (request, response) => void forward(this.#traffic, request, response));
+    server.on('connect', (request, client: Socket, head) => void tunnel(this.#traffic, request, client, head));
+    // Those of other renderers on this machine, too.
+    refusePages(server);
+    server.on('connection', (client) => {
+      if (this.#isPaused) {
+        client.destroy();
+        return;
+      }
+      this.#clients.add(client);
+      client.once('close', () => this.#clients.delete(client));
+    });
+    return server;
+  }
+}
+
+/** What goes through a session from when it is opened, or resumed, until it is paused, or closed. */
+class SessionTraffic implements ServingSession {
+  readonly agent: SessionAgent;
+  readonly counters = new SessionCounters();
+  readonly connections: SessionConnections;
+  readonly #dialer: SessionDialer;
+  readonly #options: EgressProxyOptions & { readonly limits: EgressLimits };
+  readonly #closed = new AbortController();
+  #dueAt = Number.NEGATIVE_INFINITY;
+
+  /** @param isSessionPort as in the options of SessionDialer */
+  constructor(
+    options: EgressProxyOptions & { readonly limits: EgressLimits },
+    isSessionPort: (port: number) => boolean,
+  ) {
+    const { policy, limits, lookup } = options;
+    this.#options = options;
+    this.connections = new SessionConnections(limits.responseTimeoutMs);
+    this.#dialer = new SessionDialer({
+      policy,
+      lookup,
+      limits,
+      counters: this.counters,
+      connections: this.connections,
+      closed: this.#closed.signal,
+      reached: (limit) => this.#reached(limit),
+      isSessionPort,
+    });
+    this.agent = new SessionAgent(this.#dialer);
+  }
+
+  stats(): EgressStats {
+    return this.counters.stats(this.connections.size);
+  }
+
+  close(): void {
+    const closed = new EgressFailure('closed', 'the proxy session is closed');
+    this.#closed.abort(closed);
+    this.agent.destroy();
+    this.connections.destroyAll(closed);
   }
 
   async pace(): Promise<void> {
@@ -176,12 +236,12 @@ class ListeningSession implements ProxySession, ServingSession {
   }
 
   connectionOf(socket: Socket): Connection | undefined {
-    return this.#connections.of(socket);
+    return this.connections.of(socket);
   }
 
   failed(target: Target, failure: EgressFailure): void {
     if (failure.kind === 'closed') return;
-    this.#counters.failed(target, failure.kind);
+    this.counters.failed(target, failure.kind);
     this.#options.log.debug(
       { host: target.host, port: target.port, kind: failure.kind, err: failure },
       'a request of a page failed in the egress proxy',
@@ -197,26 +257,12 @@ class ListeningSession implements ProxySession, ServingSession {
   }
 
   #transferred(direction: 'download' | 'upload', bytes: number, max: number): void {
-    if (!this.#counters.transferred(direction, bytes, max)) return;
+    if (!this.counters.transferred(direction, bytes, max)) return;
     this.#reached(direction);
     this.#dialer.stop(new EgressFailure('limit', `${direction} of more than ${max} bytes`));
   }
 
   #reached(limit: SessionLimit): void {
-    if (this.#counters.reached(limit)) this.#options.onLimit?.(limit);
-  }
-
-  #createServer(): http.Server {
-    // The browser is the only client and ends with the capture: it needs no time-outs.
-    const options = { maxHeaderSize, requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 };
-    const server = http.createServer(options, (request, response) => void forward(this, request, response));
-    server.on('connect', (request, client: Socket, head) => void tunnel(this, request, client, head));
-    // Those of other renderers on this machine, too.
-    refusePages(server);
-    server.on('connection', (client) => {
-      this.#clients.add(client);
-      client.once('close', () => this.#clients.delete(client));
-    });
-    return server;
+    if (this.counters.reached(limit)) this.#options.onLimit?.(limit);
   }
 }

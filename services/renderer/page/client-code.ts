@@ -6,6 +6,7 @@ import { DocumentGoneError } from '../browser/isolated-world.ts';
 import { followMove, hasMoved } from './follow-move.ts';
 import type { OpenPage } from './open.ts';
 import { hasPainted } from './scripts/measures.ts';
+import { noteAddedStyle } from './scripts/styles.ts';
 import { inAnyDocument, missedInSilence } from './wait-for.ts';
 
 const callTimeoutMs = 5000;
@@ -51,11 +52,12 @@ export async function addStyle(open: OpenPage, css: string): Promise<AddedStyle>
   page.on('framenavigated', onNavigated);
   open.onRelease(() => page.off('framenavigated', onNavigated));
   return {
-    keep: () => {
+    keep: async () => {
       const added = addNext().catch(() => {
         throw new DocumentGoneError(undefined);
       });
-      return deadline.run(added, callTimeoutMs, 'adding the style sheet');
+      await deadline.run(added, callTimeoutMs, 'adding the style sheet');
+      await open.world.call(noteAddedStyle, [], { timeoutMs: callTimeoutMs, what: 'the style sheet' });
     },
   };
 }

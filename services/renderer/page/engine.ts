@@ -4,6 +4,7 @@ import type { Blocker } from '../blocking/blocker.ts';
 import type { BrowserState } from '../browser/browser-pool.ts';
 import { startBrowsers, type BrowsersConfig } from '../browser/browsers.ts';
 import type { PageEgress } from '../browser/page.ts';
+import type { WipeOutcome } from '../browser/page-wipe.ts';
 import { floodMessage, PageLimitError, type Resource } from '../browser/resource-guard.ts';
 import { BrowserSilentError, render, type RenderDeps, type Rendering, type RenderRequest } from './render.ts';
 
@@ -38,6 +39,10 @@ export interface RenderEngineDeps {
   readonly blocker: Blocker;
   /** Called for each capture that is ended since its page took too much. */
   readonly onPageLimit?: (resource: Resource) => void;
+  /** Called for each capture that gets the page of an earlier one of its account. */
+  readonly onPageReused?: () => void;
+  /** Called for each page that another capture of its account was to use. */
+  readonly onWipe?: (outcome: WipeOutcome) => void;
 }
 
 /**

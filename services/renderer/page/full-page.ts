@@ -239,11 +239,9 @@ async function grow(
   const call = callIn(open);
   await Promise.all([
     call(holdScrollAnimations, []),
-    // On its way to another size, nothing tells what it depends on.
-    call(finishAnimations, []),
     call(freezeMediaQueries, []),
     call(rememberFixed, []),
-    call(rememberSizes, [pinned]),
+    open.world.call(rememberSizes, [pinned], limitOf(rememberSizes), [finishAnimations]),
     call(hideResizes, [true]),
   ]);
   await open.emulation.grow(content);

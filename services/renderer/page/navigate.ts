@@ -2,7 +2,7 @@ import type { SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
-import { errors, type CDPSession } from 'playwright';
+import { errors, type Page } from 'playwright';
 import { navigationFailure, urlBlocked } from './navigation-failure.ts';
 import type { OpenPage } from './open.ts';
 import { untilReady } from './scripts/waits.ts';
@@ -68,10 +68,10 @@ export function throwIfLost({ page, proxySession, document }: OpenPage): void {
 }
 
 async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderOptions): Promise<void> {
-  const { page, cdp, proxySession, document, deadline } = open;
+  const { page, proxySession, document, deadline } = open;
   const url = source.kind === 'url' ? source.url : htmlUrl;
   const stopServing =
-    source.kind === 'html' ? await deadline.run(serveHtml(cdp, source.html), timeout, 'the html') : null;
+    source.kind === 'html' ? await deadline.run(serveHtml(page, source.html), timeout, 'the html') : null;
   try {
     // The second limit is for a browser that does not even tell the time.
     await deadline.run(page.goto(url, { waitUntil: 'commit', timeout }), timeout + 1000, 'the navigation');
@@ -157,11 +157,13 @@ function unanswered(timeout: number, what: string, cause?: unknown): ServiceErro
  * for takes its usual way. Call the returned function once the page has arrived: the address is then as dead as any
  * other of that origin.
  */
-async function serveHtml(cdp: CDPSession, html: string): Promise<() => Promise<void>> {
+async function serveHtml(page: Page, html: string): Promise<() => Promise<void>> {
   const body = Buffer.from(html, 'utf8').toString('base64');
-  cdp.on('Fetch.requestPaused', ({ requestId }) => {
+  // Playwright goes on with what is paused in its own.
+  const session = await page.context().newCDPSession(page);
+  session.on('Fetch.requestPaused', ({ requestId }) => {
     // Rejects when the page is gone.
-    void cdp
+    void session
       .send('Fetch.fulfillRequest', {
         requestId,
         responseCode: 200,
@@ -170,8 +172,8 @@ async function serveHtml(cdp: CDPSession, html: string): Promise<() => Promise<v
       })
       .catch(() => undefined);
   });
-  await cdp.send('Fetch.enable', { patterns: [{ urlPattern: htmlUrl, resourceType: 'Document' }] });
+  await session.send('Fetch.enable', { patterns: [{ urlPattern: htmlUrl, resourceType: 'Document' }] });
   return async () => {
-    await cdp.send('Fetch.disable').catch(() => undefined);
+    await session.detach().catch(() => undefined);
   };
 }

@@ -1,9 +1,8 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError, onAbort } from '@webcapture/shared/runtime/deadline.ts';
-import type { CDPSession, Page } from 'playwright';
 import type { Browsers } from '../browser/browsers.ts';
-import { BrowserLostError, type CapturePage } from '../browser/page.ts';
+import { BrowserLostError, type CapturePage, type PageSession } from '../browser/page.ts';
 import type { Size } from '../browser/stealth.ts';
 import { windowSize } from '../browser/switches.ts';
 import type { CaptureDeadline } from './deadline.ts';
@@ -12,10 +11,14 @@ import { watchFirstContent } from './scripts/content.ts';
 import { readLayoutWidth } from './scripts/measures.ts';
 import { interceptResizes } from './scripts/neutrality.ts';
 import { watchNetwork, type NetworkWatch } from './network.ts';
+import { mayReusePage, type ReusableRequest } from './reuse.ts';
 import { PageWorld } from './world.ts';
 
 /** A page of one capture, with all that its steps work with. */
-export interface OpenPage extends Pick<CapturePage, 'page' | 'cdp' | 'proxySession' | 'frameId' | 'answerLogins'> {
+export interface OpenPage extends Pick<
+  CapturePage,
+  'page' | 'cdp' | 'proxySession' | 'frameId' | 'answerLogins' | 'undoLater'
+> {
   readonly deadline: CaptureDeadline;
   readonly document: MainDocument;
   readonly world: PageWorld;
@@ -26,7 +29,7 @@ export interface OpenPage extends Pick<CapturePage, 'page' | 'cdp' | 'proxySessi
   /** Runs when the capture is over. */
   onRelease(cleanUp: () => void): void;
   /** Closes the page; never throws. */
-  release(end?: { readonly timedOut: boolean }): Promise<void>;
+  release(end?: Parameters<CapturePage['release']>[0]): Promise<void>;
 }
 
 const acquireTimeoutMs = 60_000;
@@ -40,18 +43,20 @@ const setUpTimeoutMs = 10_000;
  */
 export async function openPage(
   browsers: Browsers,
-  { options, ownBrowser }: { readonly options: RenderOptions; readonly ownBrowser: boolean },
+  request: ReusableRequest & { readonly ownBrowser: boolean; readonly reuseFor?: string },
   deadline: CaptureDeadline,
 ): Promise<OpenPage> {
+  const { options, ownBrowser } = request;
   const { antiBot } = options;
-  const acquiring = browsers.acquire({ antiBot, ownBrowser });
+  const reuseFor = mayReusePage(request) ? request.reuseFor : undefined;
+  const acquiring = browsers.acquire({ antiBot, ownBrowser, reuseFor });
   const acquired = await deadline.run(acquiring, acquireTimeoutMs, 'opening a page').catch((error: unknown) => {
     // It may still come: then nobody wants it.
     void acquiring.then((late) => late.release()).catch(() => undefined);
     if (error instanceof BrowserLostError) throw browserLost(error);
     throw error;
   });
-  const { page, cdp, proxySession, frameId, answerLogins } = acquired;
+  const { page, cdp, proxySession, frameId, answerLogins, undoLater } = acquired;
   const world = new PageWorld(cdp, frameId, deadline);
   const document = new MainDocument(page, () => world.reset());
   const network = watchNetwork(page, proxySession);
@@ -63,6 +68,7 @@ export async function openPage(
     proxySession,
     frameId,
     answerLogins,
+    undoLater,
     deadline,
     document,
     world,
@@ -79,7 +85,7 @@ export async function openPage(
     await deadline.run(
       Promise.all([
         emulation.apply(),
-        emulateFeatures(page, options),
+        emulateFeatures(open, options),
         // The viewport is going to grow.
         options.isFullPage ? world.runFirst(interceptResizes) : undefined,
         options.waitUntil === 'load' ? world.runFirst(watchFirstContent) : undefined,
@@ -110,19 +116,25 @@ function windowOf(options: RenderOptions, { stealth }: Browsers): Window | undef
 }
 
 /** What style sheets ask about; a fresh page is light and in motion already. */
-async function emulateFeatures(page: Page, { colorScheme, reducedMotion }: RenderOptions): Promise<void> {
+async function emulateFeatures(
+  { page, undoLater }: OpenPage,
+  { colorScheme, reducedMotion }: RenderOptions,
+): Promise<void> {
   const features = {
     ...(colorScheme === 'light' ? {} : { colorScheme }),
     ...(reducedMotion === true ? { reducedMotion: 'reduce' as const } : {}),
   };
-  if (Object.keys(features).length > 0) await page.emulateMedia(features);
+  if (Object.keys(features).length === 0) return;
+  undoLater(() => page.emulateMedia({ colorScheme: 'light', reducedMotion: 'no-preference' }));
+  await page.emulateMedia(features);
 }
 
 /** Ends the capture when its page dies, or takes too much. */
 function watch({ page, exceeded }: CapturePage, deadline: CaptureDeadline): () => void {
+  const unusedUrl = page.url();
   const onCrash = () => {
     // One that has been nowhere yet died of something else than what it was to show.
-    const isUnused = page.url() === 'about:blank';
+    const isUnused = page.url() === unusedUrl;
     const failure = new ServiceError('CAPTURE_FAILED', 'The page crashed, or took more memory than a page may.');
     deadline.abort(isUnused ? browserLost(new BrowserLostError('an unused page crashed')) : failure);
   };
@@ -142,6 +154,8 @@ function browserLost(cause: BrowserLostError): ServiceError {
 
 /** The page itself answers, and its scripts may never pause. */
 const resizeTimeoutMs = 5000;
+/** Of a page that nobody sees drawn: paper is printed, whatever was drawn before. */
+const undrawnSize = { width: 16, height: 16 };
 
 type Viewport = RenderOptions['viewport'];
 
@@ -154,10 +168,12 @@ interface Window {
 
 /** What a page is seen in: its viewport, and the window and screen around that. */
 class ViewportEmulation {
-  readonly #cdp: CDPSession;
+  readonly #cdp: PageSession;
   readonly #deadline: CaptureDeadline;
   readonly #asked: Viewport;
   readonly #window: Window | undefined;
+  /** Whether what the page draws is ever seen. */
+  readonly #isDrawn: boolean;
   readonly #isMobile: boolean;
   #viewport: Viewport;
   #emulatesMobile: boolean;
@@ -165,14 +181,16 @@ class ViewportEmulation {
 
   /** @param window around the viewport; without one there is nothing around it */
   constructor(
-    { cdp, deadline }: { readonly cdp: CDPSession; readonly deadline: CaptureDeadline },
-    { viewport, isMobile, format }: Pick<RenderOptions, 'viewport' | 'isMobile' | 'format'>,
+    { cdp, deadline }: { readonly cdp: PageSession; readonly deadline: CaptureDeadline },
+    { viewport, isMobile, format, antiBot }: Pick<RenderOptions, 'viewport' | 'isMobile' | 'format' | 'antiBot'>,
     window?: Window,
   ) {
     this.#cdp = cdp;
     this.#deadline = deadline;
     this.#asked = viewport;
     this.#window = window;
+    // With antiBot, the window is that of a person.
+    this.#isDrawn = format !== 'pdf' || antiBot;
     // Paper has a layout of its own.
     this.#isMobile = isMobile === true && format !== 'pdf';
     this.#viewport = viewport;
@@ -198,6 +216,14 @@ class ViewportEmulation {
   /** Shows the page in the viewport; a warm page has the default one already. */
   async apply(): Promise<void> {
     const { width, height, deviceScaleFactor } = this.#viewport;
+    if (!this.#isDrawn) {
+      const hidden = this.#cdp.send('Emulation.setVisibleSize', undrawnSize);
+      await Promise.all([
+        this.#override(this.#viewport, true),
+        this.#deadline.run(hidden, resizeTimeoutMs, 'resizing'),
+      ]);
+      return;
+    }
     if (this.#window?.outer) {
       const { windowId } = await this.#cdp.send('Browser.getWindowForTarget');
       await this.#cdp.send('Browser.setWindowBounds', { windowId, bounds: this.#window.outer });

@@ -14,8 +14,9 @@ import type { FullPage } from './full-page.ts';
 import type { OpenPage } from './open.ts';
 import { measurePage } from './scripts/measures.ts';
 import { keepDrawings, keepRevealed, placeFixedOnce, usePaperAskedFor } from './scripts/print.ts';
-import { untilFrames } from './scripts/waits.ts';
+import { mayStyle } from './scripts/styles.ts';
 import { assertHolds } from './size-limits.ts';
+import { step } from './world.ts';
 
 export interface PrintedPdf {
   readonly bytes: Buffer;
@@ -37,14 +38,20 @@ const maxShrinking = 1.5;
 const slack = [0, 1, 8, 40, 160] as const;
 
 /** What has to be done for a pdf before the page is opened. */
-export async function prepareForPrint({ page, deadline }: OpenPage, { antiBot }: RenderOptions): Promise<void> {
+export async function prepareForPrint(
+  { page, deadline, undoLater }: OpenPage,
+  { antiBot }: RenderOptions,
+): Promise<void> {
+  // It is laid out for its medium later.
+  undoLater(() => page.emulateMedia({ media: null }));
   // With antiBot no function of the page is replaced: it could tell.
   if (antiBot) return;
-  await deadline.run(
+  const script = await deadline.run(
     page.addInitScript({ content: `(${keepDrawings.toString()})()` }),
     callTimeoutMs,
     'setting up the page',
   );
+  undoLater(() => script.dispose());
 }
 
 /**
@@ -58,23 +65,17 @@ export async function printPdf(
   options: RenderOptions,
   whole: FullPage | undefined,
 ): Promise<PrintedPdf> {
-  await usePaper(open, options.pdf, whole !== undefined);
   return whole ? printWhole(open, options, whole) : printPaper(open, options.pdf);
 }
 
-function usePaper(
-  { world }: OpenPage,
-  { margin, preferCssPageSize }: PdfOptions,
-  isSinglePage: boolean,
-): Promise<void> {
-  const limit = { timeoutMs: callTimeoutMs, what: 'setting the paper' };
-  return world.call(usePaperAskedFor, [margin, isSinglePage, preferCssPageSize === true], limit);
-}
+const usingPaper = ({ margin, preferCssPageSize }: PdfOptions, isSinglePage: boolean) =>
+  step(usePaperAskedFor, margin, isSinglePage, preferCssPageSize === true);
 
 /** As many pages of paper as it takes. */
 async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> {
   const limit = { timeoutMs: callTimeoutMs, what: 'what is on paper' };
-  await Promise.all([open.world.call(keepRevealed, [], limit), open.world.call(placeFixedOnce, [], limit)]);
+  const steps = [usingPaper(pdf, false), step(keepRevealed), step(placeFixedOnce)] as const;
+  await open.world.callEach(steps, limit, [mayStyle]);
   return print(open, pdf, inInches(paperSizeOf(pdf)), pdf.pageRanges);
 }
 
@@ -88,20 +89,20 @@ export async function layOutForPaper(
   open: OpenPage,
   { pdf, media = 'print' }: Pick<RenderOptions, 'pdf' | 'media'>,
 ): Promise<{ readonly height: number }> {
-  const { page, emulation, deadline, world } = open;
+  const { page, emulation, deadline } = open;
   const { width, height } = pdf.preferCssPageSize === true ? await sizeByPage(open, pdf) : paperSizeOf(pdf);
   const inner = (side: number, margins: number) => Math.max(1, Math.floor(toPx(side - margins) / pdf.scale));
   const column = inner(width, pdf.margin.left + pdf.margin.right);
   const tall = inner(height, pdf.margin.top + pdf.margin.bottom);
+  // In this order: scripts that hear of the new width look at the page as it is laid out for paper.
   await deadline.run(page.emulateMedia({ media }), callTimeoutMs, 'the print layout');
   await emulation.layOutIn(column, tall);
-  await world.call(untilFrames, [2], { timeoutMs: callTimeoutMs, what: 'frames' });
   return { height: tall };
 }
 
 /** The paper that the page's own rules ask for, in millimetres: only a print tells which of them holds. */
 async function sizeByPage(open: OpenPage, pdf: PdfOptions): Promise<Size> {
-  await usePaper(open, pdf, false);
+  await open.world.callEach([usingPaper(pdf, false)], { timeoutMs: callTimeoutMs, what: 'setting the paper' });
   // Nobody sees this print: the tags would take most of its time.
   const printed = await print(open, { ...pdf, tagged: false }, inInches(paperSizeOf(pdf)), '1');
   const [width, height] = [toMm(printed.width), toMm(printed.height)];
@@ -138,7 +139,8 @@ function columnOf({ pdf, viewport }: RenderOptions): number {
 /** One page, as wide as the viewport and as tall as the content. */
 async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPage): Promise<PrintedPdf> {
   const { pdf, viewport } = options;
-  const { contentHeight } = await open.world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });
+  const limit = { timeoutMs: callTimeoutMs, what: 'measuring' };
+  const [, { contentHeight }] = await open.world.callEach([usingPaper(pdf, true), step(measurePage)], limit);
   // A page shorter than the viewport ends where its content does.
   const flow = whole.height > viewport.height ? whole.height : Math.max(1, contentHeight);
   const content = whole.isLocked ? whole.height : flow;

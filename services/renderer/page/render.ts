@@ -9,6 +9,7 @@ import { BlockingSession } from '../blocking/blocking-session.ts';
 import { TargetTree } from '../browser/target-tree.ts';
 import type { Browsers } from '../browser/browsers.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
+import { asOneCall } from '../browser/page.ts';
 import { watchStalls } from '../egress/stalls.ts';
 import { CaptureDeadline } from './deadline.ts';
 import { clickAll } from './click.ts';
@@ -39,6 +40,8 @@ export interface RenderRequest {
   readonly secrets?: CaptureSecrets;
   /** In a browser of its own: for an account that shares none, and a capture that may have brought down a shared one. */
   readonly ownBrowser: boolean;
+  /** The account whose captures may use the same page one after the other; absent: nobody else uses this one. */
+  readonly reuseFor?: string;
   /** Aborts when the capture is cancelled, or when the renderer stops and cannot wait for it. */
   readonly signal: AbortSignal;
   /** Unix milliseconds; the whole rendering is over by then. */
@@ -111,9 +114,10 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
   let open: OpenPage | undefined;
   let failure: ServiceError | undefined;
   try {
-    open = await openPage(deps.browsers, request, deadline);
+    const opened = (open = await openPage(deps.browsers, request, deadline));
+    const rendering = asOneCall(opened.page, () => renderIn(opened, request, deps));
     // Each step has a time-out of its own; this one is for what none of them has thought of.
-    return await deadline.run(renderIn(open, request, deps), Number.POSITIVE_INFINITY, 'the capture');
+    return await deadline.run(rendering, Number.POSITIVE_INFINITY, 'the capture');
   } catch (thrown) {
     failure = explain(thrown);
     if (failure.code === 'CAPTURE_TIMEOUT' && open && deadline.remainingMs > minRetryMs && !(await open.responds())) {
@@ -122,7 +126,8 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
     throw failure;
   } finally {
     deadline.release();
-    const close = () => open?.release({ timedOut: failure?.code === 'CAPTURE_TIMEOUT' });
+    const close = () =>
+      open?.release({ timedOut: failure?.code === 'CAPTURE_TIMEOUT', hasCompleted: failure === undefined });
     // A page that failed may be one that takes all that there is.
     void Promise.resolve(failure ? undefined : request.answered).then(close, close);
   }
@@ -152,7 +157,12 @@ async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps
   const scriptError = secrets?.script === undefined ? undefined : await runScript(open, secrets.script, options);
   if (options.click) await clickAll(open, options.click, options);
   if (options.waitFor) late.push(...(await waitFor(open, options.waitFor)));
-  const settled = await settleWhereItEnds(open, options, { blocking, style, loaded });
+  const settled = await settleWhereItEnds(open, options, {
+    blocking,
+    style,
+    runsScript: secrets?.script !== undefined,
+    loaded,
+  });
   const settleMs = elapsed();
 
   // Before the picture, whose time it would take: the page stands still while it is read.

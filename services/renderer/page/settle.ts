@@ -11,13 +11,15 @@ import { asksForPart, framePart, type Part, showPart } from './part.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
 import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
-import { rememberRevealed } from './scripts/print.ts';
+import { isInert, rememberRevealed } from './scripts/print.ts';
 import { loadEagerly, waitForAssets, waitForCanvases } from './scripts/assets.ts';
 import { waitForContent } from './scripts/content.ts';
 import { hasPainted, measurePage } from './scripts/measures.ts';
 import { announceScroll } from './scripts/scrolling.ts';
+import { mayStyle } from './scripts/styles.ts';
 import { untilFrames, untilTimersRan } from './scripts/waits.ts';
 import { holdEffects, scrollPage } from './scroll-page.ts';
+import { step } from './world.ts';
 
 /** What is known of a page before it settles. */
 export interface SettleState {
@@ -25,6 +27,8 @@ export interface SettleState {
   readonly blocking: BlockingSession | undefined;
   /** When the capture has one. */
   readonly style: AddedStyle | undefined;
+  /** The capture has run a script of its own in the page. */
+  readonly runsScript: boolean;
   /** Whether the page got as far as it was to get in time. */
   readonly loaded: boolean;
 }
@@ -75,27 +79,30 @@ const tidyTimeoutMs = 8000;
 export async function settle(
   open: OpenPage,
   options: RenderOptions,
-  { blocking, style, loaded }: SettleState,
+  { blocking, style, runsScript, loaded }: SettleState,
 ): Promise<Settled> {
   const { world, deadline } = open;
   const softTimeouts: SoftTimeout[] = [];
-  // The page may be busy with its own scripts, for ever: then this is the first to tell.
-  const painted = world.call(hasPainted, [], limit('the first answer'));
-  painted.catch(() => undefined);
+  const hasLoaded = loaded && options.waitUntil === 'load';
+  // The page may be busy with its own scripts, for ever: then this is the first to tell. One that has loaded tells next.
+  const painted = hasLoaded || world.call(hasPainted, [], limit('the first answer'));
+  if (painted !== true) painted.catch(() => undefined);
   // One that has drawn nothing waits for a stylesheet, and can be no picture: loading is stopped, and what has come so far
   // is drawn.
   if (!loaded && !(await painted)) await deadline.run(open.cdp.send('Page.stopLoading'), callTimeoutMs, 'stopping');
   // Not sooner: the browser forgets it when the page moves to another process. A pdf is laid out for its medium later.
   if (options.media === 'print' && options.format !== 'pdf') {
+    open.undoLater(() => open.page.emulateMedia({ media: null }));
     await deadline.run(open.page.emulateMedia({ media: 'print' }), callTimeoutMs, 'the media type');
   }
   await style?.keep();
-  if (loaded && options.waitUntil === 'load') await untilScriptsAreDone(open);
+  const asksForScripts = runsScript || options.click !== undefined || blocking !== undefined;
+  const isScripted = !hasLoaded || (await untilScriptsAreDone(open)) || asksForScripts;
   if (options.delay > 0) await deadline.run(delay(options.delay), options.delay + callTimeoutMs, 'the delay');
   if (blocking) await tidy(open, blocking, softTimeouts);
   await keepHidden(open, options);
   // A page that is still empty is about to be filled: a second look finds what a person sees a moment later.
-  if (loaded && options.waitUntil === 'load') {
+  if (hasLoaded && isScripted) {
     const timeoutMs = contentTimeoutMs + moreContentTimeoutMs + callTimeoutMs;
     await world.call(waitForContent, [quietTimeoutMs, contentTimeoutMs, moreContentTimeoutMs], {
       timeoutMs,
@@ -109,26 +116,33 @@ export async function settle(
   if (paper && options.isFullPage) await layOutForPrint(open, options);
   const frames = new FrameContent(open);
   let whole = options.isFullPage ? await showFullPage(open, laidOut) : undefined;
+  // Nothing moves in a page without scripts, unless showing all of it has set something going.
+  let mayMove = isScripted || whole !== undefined;
   if (paper && !whole) {
-    await bringAll(open, await layOutForPaper(open, options));
+    const wasInert = await bringAll(open, await layOutForPaper(open, options), !isScripted);
+    mayMove ||= !wasInert;
   }
 
   const isLarge = asksForPart(options) && (await showPart(open, options));
   const scope = whole || paper || isLarge ? 'all' : 'visible';
   const assetsTimeoutMs = Math.max(options.imageTimeout, fontTimeoutMs);
   // What never comes to rest in a canvas is waited for beside the rest of the page, and not after it.
-  const canvases = world.call(waitForCanvases, [canvasTimeoutMs], {
-    timeoutMs: canvasTimeoutMs + callTimeoutMs,
-    what: 'canvases',
-  });
-  canvases.catch(() => undefined);
-  await untilAtRest(open, whole !== undefined);
+  const canvases = mayMove
+    ? world.call(waitForCanvases, [canvasTimeoutMs], {
+        timeoutMs: canvasTimeoutMs + callTimeoutMs,
+        what: 'canvases',
+      })
+    : undefined;
+  canvases?.catch(() => undefined);
+  if (mayMove) await untilAtRest(open, whole !== undefined);
   if (whole) whole = await checkGrowth(open, whole, laidOut);
   const [{ fontsPending, ...images }, , framesLoaded] = await Promise.all([
-    world.call(waitForAssets, [scope, options.imageTimeout, fontTimeoutMs], {
-      timeoutMs: assetsTimeoutMs + callTimeoutMs,
-      what: 'images',
-    }),
+    world.call(
+      waitForAssets,
+      [scope, options.imageTimeout, fontTimeoutMs],
+      { timeoutMs: assetsTimeoutMs + callTimeoutMs, what: 'images' },
+      [mayStyle],
+    ),
     canvases,
     whole ? frames.loaded(options.imageTimeout) : true,
     painted,
@@ -150,17 +164,20 @@ export async function settle(
 /**
  * Waits for what the page's scripts put off to the moments after load, and for what they ask the server for; once that is shown,
  * it may ask for more.
+ *
+ * @returns whether there are any
  */
-async function untilScriptsAreDone({ network, world, deadline }: OpenPage): Promise<void> {
+async function untilScriptsAreDone({ network, world, deadline }: OpenPage): Promise<boolean> {
   const end = performance.now() + fetchTimeoutMs;
-  await world.call(untilTimersRan, [timerGraceMs], limit('timers'));
+  const isScripted = await world.call(untilTimersRan, [timerGraceMs], limit('timers'));
   while (network.isFetching) {
     const left = Math.max(0, end - performance.now());
-    if (!(await deadline.run(network.untilFetched(left), left + callTimeoutMs, 'what the page fetches'))) return;
+    if (!(await deadline.run(network.untilFetched(left), left + callTimeoutMs, 'what the page fetches'))) return true;
     await world.call(untilFrames, [2], limit('frames'));
     // The browser tells that a request has ended before the page has read the answer, and asks for the next thing.
     await network.untilFetching(nextFetchMs);
   }
+  return isScripted;
 }
 
 /**
@@ -171,10 +188,8 @@ async function untilScriptsAreDone({ network, world, deadline }: OpenPage): Prom
 async function untilAtRest({ world }: OpenPage, isWatched: boolean): Promise<void> {
   const resting = { timeoutMs: restTimeoutMs + callTimeoutMs, what: 'animations' };
   if (isWatched) await world.call(waitForRest, [restTimeoutMs], resting);
-  const revealed = await world.call(waitForReveals, [revealTimeoutMs, nextRevealMs], {
-    timeoutMs: revealTimeoutMs + callTimeoutMs,
-    what: 'what comes in step by step',
-  });
+  const revealing = { timeoutMs: revealTimeoutMs + callTimeoutMs, what: 'what comes in step by step' };
+  const revealed = await world.call(waitForReveals, [revealTimeoutMs, nextRevealMs], revealing, [mayStyle]);
   if (revealed === 0 || !isWatched) return;
   await world.call(finishAnimations, [], limit('finishing animations'));
   await world.call(waitForRest, [restTimeoutMs], resting);
@@ -185,25 +200,29 @@ async function untilAtRest({ world }: OpenPage, isWatched: boolean): Promise<voi
  * come into sight there is to be seen on paper, whatever scripts do when it is out of sight again.
  *
  * @param paper a page of it, in CSS pixels
+ * @param mayBeInert a page that cannot hear of any of this is left as it is
+ * @returns whether it was
  */
-async function bringAll(open: OpenPage, paper: { readonly height: number }): Promise<void> {
+async function bringAll(open: OpenPage, paper: { readonly height: number }, mayBeInert: boolean): Promise<boolean> {
   const { world, emulation } = open;
-  await Promise.all([
-    world.call(loadEagerly, [], limit('loading')),
-    world.call(watchScrollEffects, [], limit('scrolling')),
-  ]);
+  if (mayBeInert) {
+    const [, inert] = await world.callEach([step(loadEagerly), step(isInert)], limit('loading'), [mayStyle]);
+    if (inert) return true;
+  }
+  await world.callEach([step(untilFrames, 2), step(loadEagerly), step(watchScrollEffects)], limit('frames'));
   // To the end and back, for lists that grow there, and effects that scripts tie to scrolling.
   await scrollPage(open, paperScrollSteps);
   await holdEffects(open);
   const { height, viewHeight } = await world.call(measurePage, [], limit('measuring'));
-  if (height <= viewHeight) return;
+  if (height <= viewHeight) return false;
   await emulation.grow(Math.min(height, maxViewHeight));
-  await world.call(untilFrames, [2], limit('frames'));
-  await world.call(announceScroll, [], limit('scrolling'));
-  await untilAtRest(open, false);
-  await world.call(rememberRevealed, [], limit('what has come in'), [finishAnimations]);
+  await world.callEach([step(untilFrames, 2), step(announceScroll)], limit('frames'));
+  const revealing = { timeoutMs: revealTimeoutMs + callTimeoutMs, what: 'what comes in step by step' };
+  const steps = [step(waitForReveals, revealTimeoutMs, nextRevealMs), step(rememberRevealed)] as const;
+  await world.callEach(steps, revealing, [finishAnimations, mayStyle]);
   await emulation.grow(paper.height);
   await world.call(untilFrames, [1], limit('frames'));
+  return false;
 }
 
 /** Answers consent dialogs and hides what is left of blocked things; much quicker the second time. */

@@ -1,5 +1,5 @@
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
-import type { CDPSession } from 'playwright';
+import type { PageSession } from '../browser/page.ts';
 import { callExpression, DocumentGoneError, evaluate, openIsolatedWorld } from '../browser/isolated-world.ts';
 import type { CaptureDeadline } from './deadline.ts';
 import { waits } from './scripts/waits.ts';
@@ -21,6 +21,21 @@ export interface CallLimit {
   readonly what: string;
 }
 
+/** A call of a function in the page, for {@link PageWorld.callEach}. */
+export interface Step<R = unknown> {
+  readonly expression: string;
+  /** For the compiler only. */
+  readonly returns?: R;
+}
+
+export const step = <A extends readonly unknown[], R>(fn: (...args: A) => R, ...args: A): Step<R> => ({
+  expression: callExpression(fn, args),
+});
+
+type Results<S extends readonly Step[]> = {
+  -readonly [N in keyof S]: S[N] extends Step<infer R> ? Awaited<R> : never;
+};
+
 /** Where scripts are switched off, timers do not run, and tasks do. */
 const timersOfTasks = `const setTimeout = (run, delay) => {
   const controller = new TaskController();
@@ -37,14 +52,14 @@ type Helper = (...args: never[]) => unknown;
  * meet what the page made of `scrollTo`, `Promise` or `Array.prototype`.
  */
 export class PageWorld {
-  readonly #cdp: CDPSession;
+  readonly #cdp: PageSession;
   readonly #deadline: CaptureDeadline;
   readonly #frameId: string;
   #contextId: Promise<number> | undefined;
   #prelude = prelude;
 
   /** @param frameId of the frame whose document is meant */
-  constructor(cdp: CDPSession, frameId: string, deadline: CaptureDeadline) {
+  constructor(cdp: PageSession, frameId: string, deadline: CaptureDeadline) {
     this.#cdp = cdp;
     this.#frameId = frameId;
     this.#deadline = deadline;
@@ -53,11 +68,7 @@ export class PageWorld {
   /** Has a function run in every document of the page from now on, before its own scripts. Arguments are copied as JSON. */
   async runFirst<A extends readonly unknown[]>(fn: (...args: A) => void, ...args: A): Promise<void> {
     const source = callExpression(fn, args);
-    // Both are sent at once: without the first, the second does nothing.
-    await Promise.all([
-      this.#cdp.send('Page.enable'),
-      this.#cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName }),
-    ]);
+    await this.#cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName });
   }
 
   /** Scripts of the page are not to run from now on; what is called here still does. */
@@ -84,7 +95,25 @@ export class PageWorld {
     { timeoutMs, what }: CallLimit,
     helpers: readonly Helper[] = [],
   ): Promise<Awaited<R>> {
-    return this.#deadline.run(this.#call(fn, args, helpers), timeoutMs, what);
+    return this.#deadline.run(this.#evaluate(callExpression(fn, args), helpers), timeoutMs, what) as Promise<
+      Awaited<R>
+    >;
+  }
+
+  /**
+   * As {@link call}, for functions that are called one after the other: each message to the page takes a few milliseconds of
+   * processor time.
+   *
+   * @returns their results
+   */
+  async callEach<const S extends readonly Step[]>(
+    steps: S,
+    { timeoutMs, what }: CallLimit,
+    helpers: readonly Helper[] = [],
+  ): Promise<Results<S>> {
+    const calls = steps.map(({ expression }) => `results.push(await ${expression});`);
+    const expression = `(async () => { const results = []; ${calls.join(' ')} return results; })()`;
+    return this.#deadline.run(this.#evaluate(expression, helpers), timeoutMs, what) as Promise<Results<S>>;
   }
 
   /**
@@ -108,16 +137,12 @@ export class PageWorld {
     }
   }
 
-  async #call<A extends readonly unknown[], R>(
-    fn: (...args: A) => R,
-    args: A,
-    helpers: readonly Helper[],
-  ): Promise<Awaited<R>> {
+  async #evaluate(called: string, helpers: readonly Helper[]): Promise<unknown> {
     const helping = helpers.map((helper) => `const ${helper.name} = ${helper.toString()};`).join(' ');
-    const expression = `{ ${this.#prelude} ${helping} ${callExpression(fn, args)} }`;
+    const expression = `{ ${this.#prelude} ${helping} ${called} }`;
     try {
       const contextId = await (this.#contextId ??= openIsolatedWorld(this.#cdp, this.#frameId, worldName));
-      return (await evaluate(this.#cdp, { contextId, expression })) as Awaited<R>;
+      return await evaluate(this.#cdp, { contextId, expression });
     } catch (error) {
       if (error instanceof DocumentGoneError) this.reset();
       throw error;

@@ -2,6 +2,7 @@ import { formats } from '@webcapture/shared/api/formats.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { errorCodes } from '@webcapture/shared/runtime/errors.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { wipeOutcomes, type WipeOutcome } from '../browser/page-wipe.ts';
 import { resources, type Resource } from '../browser/resource-guard.ts';
 import { sessionLimits, type SessionLimit } from '../egress/counters.ts';
 import type { JobEnd } from './run-job.ts';
@@ -12,6 +13,10 @@ export interface RendererMetrics {
   limitReached(limit: SessionLimit): void;
   /** A capture was ended since its page took too much of this. */
   pageLimitReached(resource: Resource): void;
+  /** A capture got the page of an earlier one of its account. */
+  pageReused(): void;
+  /** A page that another capture of its account was to use was wiped, or closed instead. */
+  pageWiped(outcome: WipeOutcome): void;
 }
 
 /** What Prometheus learns of a renderer. All labels come from closed sets. */
@@ -59,6 +64,20 @@ export function createRendererMetrics(
     registers,
   });
   for (const resource of resources) pageLimits.inc({ region, resource }, 0);
+  const reuses = new Counter({
+    name: 'webcapture_renderer_pages_reused_total',
+    help: 'Captures that used the page of an earlier capture of their account again (isolation account).',
+    labelNames: ['region'],
+    registers,
+  });
+  reuses.inc({ region }, 0);
+  const wipes = new Counter({
+    name: 'webcapture_renderer_page_wipes_total',
+    help: 'Pages of completed captures with the isolation account, by outcome: wiped for the next capture, refused because the page did what a wipe does not undo, or failed. Pages that were not wiped are closed.',
+    labelNames: ['region', 'outcome'],
+    registers,
+  });
+  for (const outcome of wipeOutcomes) wipes.inc({ region, outcome }, 0);
   gauge('webcapture_renderer_slots', 'Captures that this renderer can run at the same time.', () => renderer.slots);
   gauge('webcapture_renderer_slots_busy', 'Captures that this renderer is running.', renderer.busy);
   gauge('webcapture_renderer_browser_up', '1 if the browser of this renderer responds, otherwise 0.', () =>
@@ -67,6 +86,8 @@ export function createRendererMetrics(
   return {
     limitReached: (limit) => limits.inc({ region, limit }),
     pageLimitReached: (resource) => pageLimits.inc({ region, resource }),
+    pageReused: () => reuses.inc({ region }),
+    pageWiped: (outcome) => wipes.inc({ region, outcome }),
     ended: ({ job, failure, queueMs, renderMs }) => {
       const { format } = job.options;
       captures.inc({ region, format, outcome: failure ?? 'completed' });

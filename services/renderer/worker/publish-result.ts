@@ -1,4 +1,4 @@
-import type { JobEnvelope } from '@webcapture/shared/queue/job.ts';
+import type { JobEnvelope, JobReply } from '@webcapture/shared/queue/job.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
@@ -55,7 +55,7 @@ export class ResultPublisher {
    */
   reply(delivered: DeliveredJob, outcome: JobOutcome, bytes: Buffer | null = null): void {
     const { reply } = delivered.job;
-    if (reply === undefined || (reply.wants === 'start') !== (outcome.kind === 'started')) return;
+    if (reply === undefined || !isWanted(reply, outcome)) return;
     const { nc } = this.#session;
     const file = reply.wants === 'bytes' ? bytes : null;
     try {
@@ -68,4 +68,10 @@ export class ResultPublisher {
   #resultOf({ job, delivery, takenAt }: DeliveredJob, outcome: JobOutcome): JobResult {
     return { ticket: job.ticket, pod: this.#pod, delivery, elapsedMs: performance.now() - takenAt, outcome };
   }
+}
+
+function isWanted({ wants, progress }: JobReply, { kind }: JobOutcome): boolean {
+  const isFollowed = progress === true;
+  if (kind === 'started') return isFollowed || wants === 'start';
+  return kind === 'rendered' ? isFollowed : wants !== 'start';
 }

@@ -160,7 +160,7 @@ async function capture(
 ): Promise<JobOutcome> {
   const { job, delivery } = delivered;
   const { engine, results, log } = deps;
-  if (job.reply?.wants === 'start') results.reply(delivered, { kind: 'started' });
+  results.reply(delivered, { kind: 'started' });
   const answered = Promise.withResolvers<void>();
   let latest: NodeJS.Timeout | undefined;
   try {
@@ -172,6 +172,7 @@ async function capture(
       ...(secrets === undefined ? {} : { secrets }),
       // On a second delivery because what its first browser had done before may be to blame.
       ownBrowser: job.isolation === 'browser' || delivery > 1,
+      ...(job.isolation === 'account' ? { reuseFor: job.account } : {}),
       signal,
       answered: answered.promise,
       deadline,
@@ -179,6 +180,7 @@ async function capture(
     const capturedAt = performance.now();
     // What follows takes time at a distance, but no processor.
     onRendered();
+    results.reply(delivered, { kind: 'rendered' });
     latest = setTimeout(answered.resolve, maxPageOpenMs);
     const { sent, stored } = upload(rendering, job, deadline, deps);
     const completed = (uploads: Uploads) => {

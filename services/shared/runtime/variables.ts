@@ -23,24 +23,33 @@ interface WithDefault<T> extends Description {
   readonly default: T;
 }
 
-export function integerVariable(
-  name: string,
-  spec: WithDefault<number> & { readonly min: number; readonly max?: number; readonly unit?: string },
-): Variable<number> {
-  const { min, max, unit } = spec;
+interface IntegerRange extends WithDefault<number> {
+  readonly min: number;
+  readonly max?: number;
+  readonly unit?: string;
+  /** What the value `auto` stands for; without it, `auto` is refused. */
+  readonly auto?: () => number;
+}
+
+export function integerVariable(name: string, spec: IntegerRange): Variable<number> {
+  const { min, max, unit, auto } = spec;
   const range = max === undefined ? `${min} or more` : `${min} to ${max}`;
-  const type = ['integer', ...(unit === undefined ? [] : [unit]), range].join(', ');
-  return variable(name, type, spec, (value) => parseInteger(value, min, max ?? Number.MAX_SAFE_INTEGER));
+  const type = ['integer', ...(unit === undefined ? [] : [unit]), range, ...(auto ? ['or `auto`'] : [])].join(', ');
+  return variable(name, type, spec, (value) =>
+    value === 'auto' && auto
+      ? auto()
+      : parseInteger(value, min, max ?? Number.MAX_SAFE_INTEGER, auto ? ' or auto' : ''),
+  );
 }
 
 export function portVariable(name: string, spec: WithDefault<number>): Variable<number> {
   return variable(name, 'port', spec, (value) => parseInteger(value, 0, 65_535));
 }
 
-function parseInteger(value: string, min: number, max: number): number {
+function parseInteger(value: string, min: number, max: number, orElse = ''): number {
   const number = Number(value);
   if (/^-?\d+$/.test(value) && number >= min && number <= max) return number;
-  throw new Error(`must be an integer from ${min} to ${max}, not "${value}"`);
+  throw new Error(`must be an integer from ${min} to ${max}${orElse}, not "${value}"`);
 }
 
 export function choiceVariable<const T extends readonly string[]>(

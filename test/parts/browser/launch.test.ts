@@ -68,6 +68,23 @@ describe('a launched browser', () => {
     expect(theirs.length).toBeGreaterThan(3);
     expect(ours).toEqual(expect.arrayContaining(theirs));
   });
+
+  test('makes one view for a page that goes from about:blank to a site', async () => {
+    const { browser } = await launch();
+    const page = await browser.newPage();
+    const session = await browser.newBrowserCDPSession();
+    const views: unknown[] = [];
+    session.on('Tracing.dataCollected', ({ value }) => {
+      views.push(...value.filter((event) => 'name' in event && event.name === 'RenderViewHostImpl::CreateRenderView'));
+    });
+    await session.send('Tracing.start', { traceConfig: { includedCategories: ['renderer_host', 'navigation'] } });
+    await page.route('http://site.test/', (route) => route.fulfill({ body: 'a page' }));
+    await page.goto('http://site.test/');
+    const complete = new Promise((resolve) => session.once('Tracing.tracingComplete', resolve));
+    await session.send('Tracing.end');
+    await complete;
+    expect(views).toEqual([]);
+  });
 });
 
 /** The last switch is the one that counts. */

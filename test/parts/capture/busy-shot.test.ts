@@ -1,7 +1,7 @@
-import type { CDPSession } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { startBrowsers, type Browsers } from '../../../services/renderer/browser/browsers.ts';
+import type { PageSession } from '../../../services/renderer/browser/page.ts';
 import { loadBlocker } from '../../../services/renderer/blocking/blocker.ts';
 import { render } from '../../../services/renderer/page/render.ts';
 import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
@@ -28,9 +28,9 @@ beforeAll(async () => {
 afterAll(() => parts.disposeAsync());
 
 /** A session in which the page begins a loop without an end at the moment when its picture is asked for. */
-function busyAtTheShot(cdp: CDPSession): CDPSession {
+function busyAtTheShot(cdp: PageSession): PageSession {
   let shots = 0;
-  const send = async (method: Parameters<CDPSession['send']>[0], params?: object) => {
+  const send = async (method: Parameters<PageSession['send']>[0], params?: object) => {
     if (method === 'Page.captureScreenshot' && (shots += 1) === 1) {
       await cdp.send('Runtime.evaluate', { expression: 'requestAnimationFrame(() => { for (;;); }); 0' });
     }

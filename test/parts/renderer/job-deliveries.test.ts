@@ -77,7 +77,12 @@ async function deliver(delivery: number, { changes = {}, render, stops = false, 
     terminate: () => void seen.push('terminated'),
   });
   await runJob(message, stop.signal, deps).done;
-  return { seen, outcomes, ownBrowser: rendered.map((request) => request.ownBrowser) };
+  return {
+    seen,
+    outcomes,
+    ownBrowser: rendered.map((request) => request.ownBrowser),
+    reuseFor: rendered.map((request) => request.reuseFor),
+  };
 }
 
 const browserLost = new ServiceError('CAPTURE_FAILED', 'The browser went away.', { cause: new BrowserLostError() });
@@ -190,3 +195,11 @@ test('a job that runs is told of several times within the ack wait of 30 s, and 
   await vi.advanceTimersByTimeAsync(60_000);
   expect(told).toBe(atEnd);
 });
+
+test.each(['context', 'browser', 'account'] as const)(
+  'a job of isolation %s may reuse pages of its account: %s',
+  async (isolation) => {
+    const { reuseFor } = await deliver(1, { changes: { isolation, account: 'acc_1' } });
+    expect(reuseFor).toEqual([isolation === 'account' ? 'acc_1' : undefined]);
+  },
+);

@@ -85,6 +85,15 @@ test('the file of a refresh is for the time that the record says', async () => {
   expect(files[1]).not.toHaveProperty('cacheSeconds');
 });
 
+test('who asked for it hears of each step until the file is sent', async () => {
+  const { subject, heard } = listen();
+  await nats().session.nc.flush();
+  await start();
+  await queue().publish({}, { reply: { subject, wants: 'result', progress: true } });
+  await until('the reply', () => heard.at(-1)?.outcome.kind === 'completed');
+  expect(heard.map(({ outcome }) => outcome.kind)).toEqual(['started', 'rendered', 'completed']);
+});
+
 describe('the result', () => {
   test.each([
     ...renderFailures.map((code) => [code, code] as const),

@@ -1,8 +1,11 @@
 /// <reference lib="dom" />
 import type { Motion, PageState } from './state.ts';
+import type { mayStyle as MayStyle } from './styles.ts';
 import type { PageWaits } from './waits.ts';
 
 declare const waits: PageWaits;
+/** A helper of the call of {@link waitForReveals}. */
+declare const mayStyle: typeof MayStyle;
 
 /**
  * Brings every animation and transition that has an end to that end: what fades in is there. Those without an end go
@@ -168,6 +171,8 @@ export async function waitForReveals(maxMs: number, quietMs: number): Promise<nu
   const pollIntervalMs = 30;
   const maxElements = 4000;
   if (document.scripts.length === 0) return 0;
+  const hidingAttributes = '[opacity], [visibility], [clip-path], [stroke-dashoffset], animate, set';
+  if (!mayStyle(['opacity', 'visibility', 'clip-path', 'stroke-dash'], hidingAttributes)) return 0;
   const isUnseen = (element: Element) => {
     const { opacity, visibility, clipPath } = getComputedStyle(element);
     return Number(opacity) < 0.05 || visibility === 'hidden' || /^inset\((?:.* )?100%/.test(clipPath);
@@ -187,11 +192,12 @@ export async function waitForReveals(maxMs: number, quietMs: number): Promise<nu
   for (let index = 0; index < all.length && index < maxElements; index += 1) {
     const element = all[index];
     if (element === undefined || (element.parentElement !== null && hidden.has(element.parentElement))) continue;
-    if (!isUnseen(element) && !isStroke(element)) continue;
+    // Where a thing is costs less to ask than how it looks.
     const { top, bottom, width, height } = element.getBoundingClientRect();
     const isInView = top < innerHeight && bottom > 0 && width > 1 && height > 1;
+    if (!isInView || (!isUnseen(element) && !isStroke(element))) continue;
     const shows = (element.textContent ?? '').trim() !== '' || element.matches('img, :has(img), svg, :has(svg), svg *');
-    if (isInView && shows && hasPlace(element)) hidden.add(element);
+    if (shows && hasPlace(element)) hidden.add(element);
   }
   const start = performance.now();
   let revealed = 0;

@@ -1,7 +1,11 @@
 /// <reference lib="dom" />
+import type { mayStyle as MayStyle } from './styles.ts';
 import type { PageWaits } from './waits.ts';
 
 declare const waits: PageWaits;
+/** A helper of the call of {@link waitForAssets}. */
+declare const mayStyle: typeof MayStyle;
+
 /** Lets images and frames that wait to be scrolled to load at once, in open shadow trees too. */
 export function loadEagerly(): void {
   const visit = (root: Document | ShadowRoot): void => {
@@ -45,15 +49,19 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
   /** Reading styles costs time on very large documents. */
   const maxStyled = 5000;
   let styled = 0;
+  /** Whether a style of the document may name an image. */
+  let namesImages = true;
   const start = performance.now();
   const probes = new Map<string, HTMLImageElement>();
 
   const counts = (element: Element): boolean => {
-    if (element.checkVisibility && !element.checkVisibility()) return false;
-    if (scope === 'all') return true;
-    const { top, left, bottom, right } = element.getBoundingClientRect();
-    const view = element.ownerDocument.defaultView ?? window;
-    return bottom >= 0 && right >= 0 && top < view.innerHeight && left < view.innerWidth;
+    if (scope === 'visible') {
+      // Costs less to ask, and leaves most of a long page out.
+      const { top, left, bottom, right } = element.getBoundingClientRect();
+      const view = element.ownerDocument.defaultView ?? window;
+      if (bottom < 0 || right < 0 || top >= view.innerHeight || left >= view.innerWidth) return false;
+    }
+    return !element.checkVisibility || element.checkVisibility();
   };
 
   /** A second image of the same address, asked for in the same way, shares the load of the first, and tells of it. */
@@ -99,13 +107,15 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
 
   /** Images of an element's styles, and of what it is, as long as it is in sight. */
   const probesOf = (element: Element): HTMLImageElement[] => {
-    // Where a thing is costs less to ask than how it looks.
-    if (scope === 'visible' && !counts(element)) return [];
     const own = ownAddress(element);
     const plain = /^https?:/.test(own) ? [own] : [];
+    const isStyled = namesImages || element.ownerDocument !== document;
+    if (!isStyled && plain.length === 0) return [];
+    // Where a thing is costs less to ask than how it looks.
+    if (scope === 'visible' && !counts(element)) return [];
     const masks: string[] = [];
-    styled += 1;
-    for (const style of styled <= maxStyled ? stylesOf(element) : []) {
+    if (isStyled) styled += 1;
+    for (const style of isStyled && styled <= maxStyled ? stylesOf(element) : []) {
       plain.push(...named(style.backgroundImage), ...named(style.borderImageSource), ...named(style.content));
       if (style.display === 'list-item') plain.push(...named(style.listStyleImage));
       // With a fragment it is a part of a document, and no image.
@@ -117,6 +127,9 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
 
   const collect = () => {
     styled = 0;
+    namesImages = mayStyle(['url('], '[background], [mask]');
+    // Lays the page out, so that its fonts are asked for.
+    document.querySelector(':root')?.getBoundingClientRect();
     const images = new Set<HTMLImageElement>();
     const fonts: FontFaceSet[] = [];
     const visit = (root: Document | ShadowRoot): void => {
@@ -151,7 +164,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
 
   for (;;) {
     const { images, fonts } = collect();
-    // Asking lays the page out, so that fonts are asked for; their status is then true.
+    // Fonts have been asked for when the page was laid out; their status is true.
     const ready = fonts.map((set) => set.ready);
     const missingFonts = ready.filter((_, index) => fonts[index]?.status === 'loading');
     const missing = images.filter((image) => !image.complete);
@@ -202,7 +215,11 @@ export async function waitForCanvases(maxMs: number): Promise<void> {
         context?.clearRect(0, 0, side, side);
         context?.drawImage(canvas, 0, 0, side, side);
         const data = context?.getImageData(0, 0, side, side).data ?? new Uint8ClampedArray();
-        return data.reduce((hash, value) => (Math.imul(hash, 31) + value) | 0, 0);
+        const words = new Uint32Array(data.buffer);
+        let hash = 0;
+        // A loop: it runs before its code is compiled, when a call for each pixel would take longer than all else.
+        for (let index = 0; index < words.length; index += 1) hash = (Math.imul(hash, 31) + (words[index] ?? 0)) | 0;
+        return hash;
       } catch {
         // What holds pictures of another site cannot be read, nor can what it was drawn on.
         context = smaller();

@@ -1,21 +1,51 @@
 /// <reference lib="dom" />
 import type { finishAnimations as FinishAnimations } from './animations.ts';
 import type { PageState } from './state.ts';
+import type { mayStyle as MayStyle } from './styles.ts';
 
-/** A helper of the call. */
+/** Helpers of the calls. */
 declare const finishAnimations: typeof FinishAnimations;
+declare const mayStyle: typeof MayStyle;
+
+/**
+ * Whether nothing in the page can hear that it is laid out anew, scrolled or brought into sight: it has no scripts and no frames, nor
+ * images that are chosen by its size, nor parts that are left out as long as they are out of sight. What such a page shows
+ * on paper is there.
+ */
+export function isInert(): boolean {
+  if (document.scripts.length > 0) return false;
+  // Scripts that have taken themselves out of the document.
+  const wasScripted = performance
+    .getEntriesByType('resource')
+    .some((entry) => (entry as PerformanceResourceTiming).initiatorType === 'script');
+  if (wasScripted) return false;
+  const hearing = 'iframe, frame, object, embed, picture, img[srcset], img[sizes], video, audio, canvas, animate, set';
+  if (document.querySelector(hearing) !== null) return false;
+  const handlers = new XPathEvaluator().evaluate('//@*[starts-with(local-name(), "on")]', document, null, 9);
+  const hasHandler = handlers.singleNodeValue !== null;
+  return !hasHandler && !mayStyle(['content-visibility', 'animation', 'transition', '@container'], 'details');
+}
 
 /** Remembers which elements can be seen while all of the page is in sight, and how they look, for {@link keepRevealed}. */
 export function rememberRevealed(): void {
   const maxElements = 5000;
   if (document.scripts.length === 0) return;
   finishAnimations();
-  const revealed = new Map<HTMLElement, Record<string, string>>();
+  const revealed = new Map<HTMLElement, Readonly<Record<string, string>>>();
+  const plain = { opacity: '1', visibility: 'visible', transform: 'none', translate: 'none', scale: 'none' };
+  const isPlain = !mayStyle(
+    ['opacity', 'visibility', 'transform', 'translate', 'scale'],
+    '[opacity], [visibility], [transform], animate, animateTransform, set',
+  );
   const all = document.querySelectorAll<HTMLElement>('body *');
   for (let index = 0; index < all.length && index < maxElements; index += 1) {
     const element = all[index];
     // In a form, `style` may be a field of that name.
     if (!(element?.style instanceof CSSStyleDeclaration)) continue;
+    if (isPlain) {
+      revealed.set(element, plain);
+      continue;
+    }
     const { opacity, visibility, transform, translate, scale } = getComputedStyle(element);
     if (Number(opacity) < 0.5 || visibility === 'hidden') continue;
     revealed.set(element, { opacity, visibility, transform, translate, scale });
@@ -25,7 +55,9 @@ export function rememberRevealed(): void {
 
 /** Gives what scripts have hidden since {@link rememberRevealed} the look that it had: most hide what is out of sight. */
 export function keepRevealed(): void {
-  for (const [element, look] of (globalThis as PageState).webcaptureRevealed ?? []) {
+  const { webcaptureRevealed: revealed } = globalThis as PageState;
+  if (revealed === undefined || !mayStyle(['opacity', 'visibility'], '[opacity], [visibility], animate, set')) return;
+  for (const [element, look] of revealed) {
     const { opacity, visibility } = getComputedStyle(element);
     if (Number(opacity) >= 0.05 && visibility !== 'hidden') continue;
     for (const [name, value] of Object.entries({ ...look, transition: 'none', animation: 'none' })) {
@@ -68,6 +100,8 @@ export function placeFixedOnce(): void {
   const minBackdrop = 0.9;
   const maxTexts = 400;
   const minOverlap = 4;
+  // What lies upon the page without a rule of its own that says so.
+  if (!mayStyle(['fixed'], 'dialog, [popover], :fullscreen')) return;
   const chosen: string[] = [];
   const collect = (rules: CSSRuleList, isForPrint: boolean): void => {
     for (const rule of rules) {

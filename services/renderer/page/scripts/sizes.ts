@@ -1,5 +1,9 @@
 /// <reference lib="dom" />
+import type { finishAnimations as FinishAnimations } from './animations.ts';
 import type { PageState, RememberedPseudo, RememberedSize } from './state.ts';
+
+/** A helper of the call of {@link rememberSizes}. */
+declare const finishAnimations: typeof FinishAnimations;
 
 /**
  * Settles the media queries that ask for the height or the shape of the viewport as they are now: the page is about to
@@ -46,6 +50,9 @@ export function rememberSizes(properties: readonly string[]): void {
   const elements: RememberedSize[] = [];
   const pseudos: RememberedPseudo[] = [];
   const attached: HTMLElement[] = [];
+  // On its way to another size, nothing tells what it depends on. In this call, as an observer of the page that is called
+  // just before may have set a class whose transition has only begun.
+  finishAnimations();
 
   /** Asking for a value takes time. */
   const applies = (property: string, display: string): boolean => {

@@ -56,6 +56,8 @@ export interface PageState {
   };
   /** Elements that could be seen when all of the page was in sight, and the look that they had. */
   webcaptureRevealed?: ReadonlyMap<HTMLElement, Readonly<Record<string, string>>>;
+  /** There is a style sheet that the page does not know of. */
+  webcaptureHasAddedStyle?: boolean;
   /** How long after its load event a page that was empty then was given its first content; undefined for others. */
   webcaptureFirstContentMs?: number;
   /** When all of the page had come into sight, by `performance.now()`. */

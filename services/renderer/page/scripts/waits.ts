@@ -47,14 +47,17 @@ export async function untilFrames(times: 1 | 2): Promise<void> {
  * Resolves when the timers have run that the page's scripts have set for the first `graceMs` after its load event: many
  * scripts put off to one what they show. Timers run in the order in which they are due, so that the one of this function
  * comes after those, however late a busy machine is with all of them. (One without a delay would overtake them.)
+ *
+ * @returns whether there is anything that scripts may have begun; else it is not waited
  */
-export async function untilTimersRan(graceMs: number): Promise<void> {
-  const isScripted = document.scripts.length > 0 || document.querySelector('[onload], [onerror]') !== null;
-  if (!isScripted) return;
+export async function untilTimersRan(graceMs: number): Promise<boolean> {
+  const isScripted = document.scripts.length > 0 || document.querySelector('[onload], [onerror], canvas') !== null;
+  if (!isScripted) return false;
   const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
   const now = performance.now();
   const loadedAt = navigation?.loadEventEnd || now;
   await waits.sleep(Math.max(1, loadedAt + graceMs - now));
+  return true;
 }
 
 /** Resolves when the document has been parsed, or has loaded with all that belongs to it. */

@@ -1,0 +1,218 @@
+import type { IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { html, TestEngine, TestSite, type ShotOptions } from '../harness/engine.ts';
+import { Picture } from '../harness/picture.ts';
+import { until } from '../harness/until.ts';
+import { look, plant, plantWorker, type Found } from './reuse-pages.ts';
+
+const secret = 'planted-77c1d0';
+
+let engine: TestEngine;
+let site: TestSite;
+let captures = 0;
+
+const reports = new Map<string, Found>();
+const waiting = new Map<string, () => void>();
+/** Requests whose answers come when their page is gone. */
+const late: (() => void)[] = [];
+let letLoop: (() => void) | undefined;
+
+const queryOf = (request: IncomingMessage, name: string) =>
+  new URL(request.url ?? '/', 'http://x').searchParams.get(name) ?? '';
+
+/** The image holds the load event until the script has reported. */
+const page = (call: string, body = '') =>
+  html(
+    `${body}<script>
+      const by = new URLSearchParams(location.search).get('by');
+      const send = fetch;
+      document.write('<img src="/reported?by=' + by + '">');
+      (${call}).catch((error) => ({ error: String(error) }))
+        .then((facts) => send('/report?by=' + by, { method: 'POST', body: JSON.stringify(facts) }));
+    </script>`,
+    '<style>a { display: block; width: 100px; height: 100px; background: #0a0 } a:visited { background: #f00 }</style>',
+  );
+
+const script = (text: string) => ({ 'content-type': 'text/javascript', text });
+
+beforeAll(async () => {
+  const workers = {
+    '/worker.js': script(`oninstall = () => skipWaiting(); onactivate = (event) => event.waitUntil(clients.claim());
+      onfetch = (event) => { if (event.request.url.endsWith('/from-worker')) event.respondWith(new Response('worker')); };`),
+    '/echo.js': script('(self.onconnect = ({ ports: [port] }) => port.postMessage(1)), self.postMessage?.(1);'),
+  };
+  site = await TestSite.start({
+    '/plant': (_, response) => {
+      response.writeHead(200, {
+        'content-type': 'text/html',
+        'accept-ch': 'Sec-CH-UA-Platform-Version',
+        'set-cookie': [
+          `http-only=${secret}; HttpOnly; Max-Age=9999`,
+          `partitioned=${secret}; Secure; SameSite=None; Partitioned; Max-Age=9999`,
+        ],
+      });
+      response.end(page(`(${plant.toString()})('${secret}')`));
+    },
+    '/plant-worker': (request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.end(page(`(${plantWorker.toString()})('${secret}', '${queryOf(request, 'kind')}')`));
+    },
+    '/look': page(`(${look.toString()})()`, '<a href="/plant?by=planter">x</a>'),
+    '/store': html(`<script>localStorage.setItem('x', location.search)</script>`),
+    '/go-on': html(`<script>sessionStorage.setItem('x', 'y'); location.port || 0;
+      location.replace(location.href.replace('127.0.0.1', 'localhost').replace('go-on', 'plain'))</script>`),
+    '/plain': html('<body style="background:#0a0"><p>text'),
+    '/loops': html(`<body style="background:#0a0"><script>
+      onload = () => setTimeout(() => fetch('/loop').then(() => { navigator.sendBeacon('/looping'); for (;;); }), 50);
+    </script>`),
+    '/loop': (_, response) => void (letLoop = () => response.end()),
+    '/looping': (_, response) => {
+      waiting.get('looping')?.();
+      response.end();
+    },
+    '/headers': (request, response) => {
+      const { cookie = '', authorization = '' } = request.headers;
+      const hint = request.headers['sec-ch-ua-platform-version'] ?? null;
+      response.end(JSON.stringify({ cookie, authorization, hint }));
+    },
+    '/never': () => undefined,
+    '/late': (_, response) => {
+      late.push(() => response.writeHead(200, { 'set-cookie': `late=${secret}; Max-Age=9999` }).end());
+    },
+    ...Object.fromEntries(
+      Object.entries(workers).map(([path, { text, ...headers }]) => [
+        path,
+        (_: unknown, response: { writeHead(status: number, headers: object): { end(text: string): void } }) =>
+          response.writeHead(200, headers).end(text),
+      ]),
+    ),
+    '/report': (request, response) => {
+      const by = queryOf(request, 'by');
+      void request.toArray().then((parts) => {
+        reports.set(by, JSON.parse(parts.join('')) as Found);
+        response.end();
+        waiting.get(by)?.();
+      });
+    },
+    '/reported': (request, response) => {
+      const by = queryOf(request, 'by');
+      if (reports.has(by)) response.writeHead(404).end();
+      else waiting.set(by, () => response.writeHead(404).end());
+    },
+  });
+  engine = await TestEngine.start({ slots: 1 });
+});
+
+afterAll(async () => {
+  await engine.close();
+  await site.close();
+});
+
+/** One after the other: the page of a capture is settled before the next one. */
+async function capture(path: string, reuseFor: string | undefined, options = {}) {
+  const before = engine.pages.length;
+  const by = `capture-${(captures += 1)}`;
+  const rendering = await engine.render(
+    `${site.url(path)}${path.includes('?') ? '&' : '?'}by=${by}`,
+    options,
+    reuseFor === undefined ? {} : { reuseFor },
+  );
+  const told = () => engine.pages.slice(before).filter((outcome) => outcome !== 'reused');
+  if (reuseFor !== undefined) await until('its page to be settled', () => told().length > 0);
+  const outcomes = engine.pages.slice(before);
+  return {
+    facts: reports.get(by) ?? {},
+    isReused: outcomes.includes('reused'),
+    outcome: outcomes.at(-1),
+    picture: () => Picture.of(rendering.bytes),
+    rendering,
+  };
+}
+
+describe('a page that is used again', () => {
+  const wanted = { viewport: { width: 500, height: 400 } };
+  let fresh: Found;
+  /** A page that is used again has been at an empty document of the same site. */
+  let reused: Found;
+
+  beforeAll(async () => {
+    ({ facts: fresh } = await capture('/look', undefined, wanted));
+    expect(fresh).toMatchObject({ cookies: '', localStorage: [], windowName: '', entries: 1 });
+    reused = { ...fresh, entries: 2 };
+  });
+
+  test.each<readonly [string, ShotOptions]>([
+    ['as an ordinary picture', {}],
+    ['in other circumstances', { colorScheme: 'dark', reducedMotion: true, media: 'print', omitBackground: true }],
+    ['as a large page', { isFullPage: true, viewport: { width: 900, deviceScaleFactor: 2 }, hide: ['a'] }],
+    ['as paper', { format: 'pdf' }],
+  ])('shows nothing of what a capture %s has left', async (name, options) => {
+    const planted = await capture('/plant', name, options);
+    expect(planted.facts).toMatchObject({ plain: expect.stringContaining('plain='), historyLength: 5 });
+    expect(planted.outcome).toBe('wiped');
+    const looked = await capture('/look', name, wanted);
+    expect(looked).toMatchObject({ isReused: true, outcome: 'wiped' });
+    expect(looked.facts).toEqual(reused);
+    expect((await looked.picture()).at(50, 50)).toBe('#00aa00');
+    expect(looked.rendering.report).toMatchObject({ blockedRequests: 0, images: { failed: 1 } });
+    // What its requests are answered now sets no cookie.
+    for (const answer of late.splice(0)) answer();
+    const lookedAgain = await capture('/look', name, wanted);
+    expect(lookedAgain.isReused).toBe(true);
+    expect(lookedAgain.facts).toEqual(reused);
+  });
+
+  test('goes to no other account, and to no capture of another isolation', async () => {
+    expect((await capture('/plant', 'one')).outcome).toBe('wiped');
+    for (const account of ['two', undefined, 'three', undefined]) {
+      const { isReused, facts } = await capture('/look', account, wanted);
+      expect(isReused).toBe(false);
+      expect(facts).toEqual(fresh);
+    }
+  });
+
+  test.each([
+    ['a visitor', { locale: 'de-DE', timezone: 'Asia/Tokyo' }],
+    ['a place', { geolocation: { latitude: 1, longitude: 2, accuracy: 3 } }],
+    ['clicks', { click: ['p'] }],
+    ['no scripts', { javaScript: false }],
+  ])('is not one that was captured with %s', async (name, options) => {
+    const before = engine.pages.length;
+    await engine.render(site.url('/plain'), options, { reuseFor: name });
+    expect(engine.pages.slice(before)).toEqual([]);
+    expect((await capture('/look', name, wanted)).facts).toEqual(fresh);
+  });
+
+  test.each([
+    ['a service worker', '/plant-worker?kind=service'],
+    ['a shared worker', '/plant-worker?kind=shared'],
+    ['a worker', '/plant-worker?kind=dedicated'],
+    ['a frame of another site', '/plant-worker?kind=frame'],
+    ['a document of another site', '/go-on'],
+  ])('is not one that had %s', async (name, path) => {
+    const planted = await capture(path, name);
+    expect(planted.facts).not.toHaveProperty('error');
+    expect(planted.outcome).toBe('refused');
+    const looked = await capture('/look', name, wanted);
+    expect(looked.isReused).toBe(false);
+    expect(looked.facts).toEqual(fresh);
+  });
+
+  test('is not one that failed, or whose scripts cannot be stopped', async () => {
+    const failing = capture('/plain', 'hangs', { failOn: { status: [200] } });
+    await expect(failing).rejects.toThrow();
+    const answered = Promise.withResolvers<void>();
+    const looping = new Promise<void>((resolve) => waiting.set('looping', resolve));
+    const before = engine.pages.length;
+    await engine.render(site.url('/loops'), {}, { reuseFor: 'hangs', answered: answered.promise });
+    await until('its script to wait', () => letLoop !== undefined);
+    letLoop?.();
+    await looping;
+    answered.resolve();
+    await until('its page to be closed', () => engine.pages.length > before);
+    expect(engine.pages.slice(before)).toEqual(['failed']);
+    const looked = await capture('/look', 'hangs', wanted);
+    expect(looked.isReused).toBe(false);
+    expect(looked.facts).toEqual(fresh);
+  });
+});

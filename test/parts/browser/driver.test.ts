@@ -1,0 +1,88 @@
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { Writable } from 'node:stream';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launchBrowser, type LaunchedBrowser } from '../../../services/renderer/browser/launch.ts';
+import { MessageFlow } from '../../../services/renderer/browser/message-flow.ts';
+import { asOneCall, openWarmPage, type WarmPage } from '../../../services/renderer/browser/page.ts';
+import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
+import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import { engineConfig, log } from '../../harness/engine.ts';
+
+// What we use of Playwright beyond its public interface, held against the installed one.
+
+const executablePath = engineConfig.headlessShellPath;
+const parts = new AsyncDisposableStack();
+let launched: LaunchedBrowser;
+let warm: WarmPage;
+/** Of the protocol, that the page was opened with. */
+let sessions: number;
+
+interface Connection {
+  readonly _sessions: ReadonlyMap<string, unknown>;
+  readonly _transport: { readonly _pipeWrite: Writable };
+}
+
+function connectionOf({ browser }: LaunchedBrowser): Connection {
+  const { _connection } = browser as unknown as {
+    readonly _connection: { toImpl(object: object): { readonly _connection: Connection } };
+  };
+  return _connection.toImpl(browser)._connection;
+}
+
+beforeAll(async () => {
+  const egress = await startEgressProxy({ policy: createEgressPolicy({ allow: [] }), log });
+  parts.defer(() => egress.close());
+  launched = await launchBrowser({ executablePath, sandbox: 'off', switches: headlessShellSwitches });
+  parts.defer(() => launched.close());
+  const before = connectionOf(launched)._sessions.size;
+  warm = await openWarmPage(launched, egress);
+  sessions = connectionOf(launched)._sessions.size - before;
+});
+
+afterAll(() => parts.disposeAsync());
+
+test('a page is driven in the session that Playwright has with it', async () => {
+  expect(sessions).toBe(1);
+  const { frameTree } = await warm.cdp.send('Page.getFrameTree');
+  expect(frameTree.frame.id).toBe(warm.frameId);
+});
+
+test('many calls in one take one stack trace', async () => {
+  const tracesOf = async (work: () => Promise<unknown>) => {
+    let traces = 0;
+    const before = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace');
+    Error.prepareStackTrace = ({ message }) => {
+      // As many frames as Playwright asks for.
+      if (Error.stackTraceLimit === 50) traces += 1;
+      return message;
+    };
+    await work();
+    if (before) Object.defineProperty(Error, 'prepareStackTrace', before);
+    else Reflect.deleteProperty(Error, 'prepareStackTrace');
+    return traces;
+  };
+  const calls = async () => {
+    for (let count = 0; count < 5; count += 1) await warm.page.title();
+  };
+  expect(await tracesOf(calls)).toBe(5);
+  expect(await tracesOf(() => asOneCall(warm.page, calls))).toBe(1);
+});
+
+test('an error goes through such a call as it is', async () => {
+  const error = new Error('told to the client');
+  await expect(asOneCall(warm.page, () => Promise.reject(error))).rejects.toBe(error);
+  expect(error.message).toBe('told to the client');
+});
+
+test('messages that are sent at once are written at once', async () => {
+  const pipe = connectionOf(launched)._transport._pipeWrite;
+  expect(new MessageFlow(launched.browser).messages).toBe(0);
+  let writes = 0;
+  const writev = pipe._writev?.bind(pipe);
+  pipe._writev = (chunks, done) => {
+    writes += 1;
+    writev?.(chunks, done);
+  };
+  await Promise.all(Array.from({ length: 5 }, () => warm.cdp.send('Page.getFrameTree')));
+  expect(writes).toBe(1);
+});
