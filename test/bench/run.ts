@@ -10,25 +10,32 @@ import { benchNeighbours } from './neighbours/neighbours.ts';
 import { benchPages } from './pages/gallery.ts';
 import { benchTilesCost } from './pages/tiles-cost.ts';
 import { benchScale, scaleParts } from './scale/scale.ts';
+import { benchSlots } from './slots/slots.ts';
 import { benchSoak } from './soak/soak.ts';
-import { benchSpeed } from './speed/speed.ts';
+import { benchSpeed, turnsNames, type TurnsName } from './speed/speed.ts';
 import { benchStorage } from './storage/storage.ts';
 
 const usage = `npm run bench [-- <part>…]: measures parts of the service, each beside a peer or a goal in the same run.
 
-  speed     captures, beside a Playwright script and the floor under it
+  speed     captures, beside a Playwright script and the floor under it (40 minutes; two with --quick)
   front     cache hits, the front's own time, listing, limit checks
   attack    captures of a client with a key beside attackers without one
   storage   both stores, with files of 300 KB and 10 MB
   distance  renderers 100 and 220 ms away from NATS, beside one next to it (not run without being named)
   pages     captures of pages that others made, beside what a person sees, as a gallery (not run without being named)
   tiles     whole pages that are taken in tiles, beside the same pages grown (not run without being named)
+  slots     captures a second and memory of a renderer with 1 to 4 slots for two cores (some minutes; not run without being named)
   neighbours  small captures beside hostile pages (some minutes; not run without being named)
   scale     what the service costs where it is large (some minutes; not run without being named)
   soak      memory over many captures (an hour; not run without being named)
 
+  --quick        of speed: tiny as png and pdf, JS-heavy and the supplied card as png, in two blocks of 12 captures
+                 and short rounds; of slots: one round
+  --turns HOW    of speed, one at a time: block (12 captures in a row, the default), capture, or both
+  --isolation NAME  of speed: of the account that supplies its own HTML (account)
+  --write        of speed and slots: the tables go to docs/benchmarks.md, too
   --only NAME    of scale: ${scaleParts.join(', ')}; of pages: those whose package or path contains it;
-                 of neighbours: those whose name contains it
+                 of neighbours: those whose name contains it; of speed: those whose page and format contain it, e.g. "tiny png"
   --captures N   the soak ends after so many captures (2000)
   --minutes N    or minutes (60)
 `;
@@ -40,7 +47,13 @@ if (values.help) {
 }
 
 const parts: Readonly<Record<string, readonly (() => Promise<void>)[]>> = {
-  speed: [benchSpeed],
+  speed: [
+    () => {
+      const { quick: isQuick, only, isolation, write } = values;
+      return benchSpeed({ turns: values.turns as TurnsName, isQuick, only, isolation, write });
+    },
+  ],
+  slots: [() => benchSlots({ isQuick: values.quick, write: values.write })],
   front: [benchCacheHits, benchOwnTime, benchListing, benchLimitChecks],
   scale: [() => benchScale(values.only)],
   neighbours: [() => benchNeighbours({ only: values.only })],
@@ -56,6 +69,9 @@ const unknown = asked.filter((name) => !(name in parts));
 if (unknown.length > 0) refuse(`There is no part ${unknown.join(', ')}.`);
 if (asked.includes('scale') && values.only !== undefined && !scaleParts.includes(values.only))
   refuse(`Scale has no part ${values.only}.`);
+if (!turnsNames.some((name) => name === values.turns)) refuse(`--turns must be one of ${turnsNames.join(', ')}.`);
+if (values.write && (values.quick || values.only !== undefined || values.turns === 'capture'))
+  refuse('--write needs all measurements: leave out --quick, --only and --turns capture.');
 for (const name of asked.length === 0 ? ['speed', 'front', 'attack', 'storage'] : asked) {
   for (const measure of parts[name] ?? []) await measure();
 }
@@ -67,6 +83,10 @@ function readArguments() {
       options: {
         help: { type: 'boolean', short: 'h', default: false },
         only: { type: 'string' },
+        quick: { type: 'boolean', default: false },
+        turns: { type: 'string', default: 'block' },
+        isolation: { type: 'string', default: 'account' },
+        write: { type: 'boolean', default: false },
         captures: { type: 'string', default: '2000' },
         minutes: { type: 'string', default: '60' },
       },

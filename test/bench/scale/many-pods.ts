@@ -6,7 +6,7 @@ import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { until } from '../../harness/until.ts';
 import { benchKey } from '../front/parts.ts';
 import { loadOf } from '../http-load.ts';
-import { costOf } from '../speed/process-cost.ts';
+import { treeTimeOf } from '../speed/process-cost.ts';
 import { round, type Goals } from './goals.ts';
 import { ask, startService, type BenchService } from './service.ts';
 
@@ -107,7 +107,7 @@ async function load({ front }: BenchService, forSeconds: number): Promise<number
 
 function costsOf({ natsPid, front, controller }: BenchService): Costs {
   const pids = { front: front.part.pid, controller: controller.pid, 'nats-server': natsPid };
-  return mapCosts((name) => costOf([pids[name]])?.cpuMs ?? Number.NaN);
+  return mapCosts((name) => treeTimeOf(pids[name]));
 }
 
 const mapCosts = (cost: (name: (typeof processes)[number]) => number): Costs => ({

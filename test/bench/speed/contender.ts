@@ -1,12 +1,14 @@
 import type { BenchPage } from './pages.ts';
+import type { OwnProcess } from './process-cost.ts';
 
 export const benchFormats = ['png', 'jpeg', 'pdf'] as const;
-type BenchFormat = (typeof benchFormats)[number];
+export type BenchFormat = (typeof benchFormats)[number];
 
-/** What is captured. */
+/** What is captured: a page at an address, or HTML that the request supplies. */
 export interface BenchTask {
   readonly page: BenchPage;
   readonly url: string;
+  readonly html?: string;
   readonly format: BenchFormat;
 }
 
@@ -15,8 +17,8 @@ export interface Contender {
   readonly name: string;
   /** Resolves when the whole file is there; rejects when there is none. */
   capture(task: BenchTask): Promise<void>;
-  /** The processes that do its work, each with its descendants; none when they are out of sight. */
-  readonly pids: () => readonly number[];
+  /** The processes that do its work; none when they are out of sight. */
+  readonly processes: () => readonly OwnProcess[];
 }
 
 /** All contenders see pages in a window of this size, at scale 1. */

@@ -1,67 +1,223 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { percentilesOf, type Percentiles } from '../http-load.ts';
 import type { BenchTask, Contender } from './contender.ts';
-import { costOf } from './process-cost.ts';
+import { meanTime, memoryOf, ownTimeOf, processorTimeOf, timePer, type ProcessorTime } from './process-cost.ts';
+import { capturesWithin, spreadOf, turnsOf, type Interval, type Spread, type Turns } from './turns.ts';
+
+/** Captures in a row of which a median is shown as that of a block. */
+export const perBlock = 12;
+
+export interface SequentialResult extends Spread {
+  /** For each capture, with what was put off; undefined where it was not measured. */
+  readonly cost: SequentialCost | undefined;
+}
+
+interface SequentialCost {
+  readonly time: ProcessorTime;
+  /** From the beginning of a turn until the processes rest again, for each capture. */
+  readonly ms: number;
+}
 
 /** Times in milliseconds. */
 export interface SaturatedResult extends Percentiles {
   readonly perSecond: number;
-  /** Of all processes; undefined where they are out of sight. */
-  readonly cpuMsPerCapture: number | undefined;
-  readonly memoryBytes: number | undefined;
+  /** Of the slowest and of the quickest round. */
+  readonly leastPerSecond: number;
+  readonly mostPerSecond: number;
+  /** For each capture; undefined where processes are out of sight. */
+  readonly time: ProcessorTime | undefined;
+  /** The most that was seen, by what the processes are; bytes. */
+  readonly memory: ReadonlyMap<string, number>;
 }
 
-/** The contenders take turns, one capture each, so that whatever else the machine does meets all of them. */
-export async function measureInTurn(
+/**
+ * The contenders take turns, so that whatever else the machine does meets all of them. After a turn of several captures
+ * the contender ends what it put off before the next one begins: what it does then is its own cost, and nobody else's.
+ */
+export async function measureInTurns(
   contenders: readonly Contender[],
   task: BenchTask,
-  rounds: number,
-): Promise<Map<Contender, Percentiles>> {
-  const times = new Map<Contender, number[]>(contenders.map((contender) => [contender, []]));
-  for (let round = 0; round < rounds; round += 1) {
-    // Nobody always comes after the same one.
-    const shift = round % contenders.length;
-    for (const contender of [...contenders.slice(shift), ...contenders.slice(0, shift)]) {
+  turns: Turns,
+): Promise<Map<Contender, SequentialResult>> {
+  const isInBlocks = turns.perTurn > 1;
+  const measured = new Map(
+    contenders.map((contender) => [
+      contender,
+      { times: [] as number[], costs: [] as (SequentialCost & { captures: number })[] },
+    ]),
+  );
+  for (const { contender, captures } of turnsOf(contenders, turns)) {
+    const { times, costs } = measured.get(contender) ?? { times: [], costs: [] };
+    const before = isInBlocks ? processorTimeOf(contender.processes()) : undefined;
+    const begun = performance.now();
+    for (let count = 0; count < captures; count += 1) {
       const start = performance.now();
       await contender.capture(task);
-      times.get(contender)?.push(performance.now() - start);
+      times.push(performance.now() - start);
     }
+    if (before === undefined) continue;
+    await settle(contender);
+    const after = processorTimeOf(contender.processes());
+    const ms = (performance.now() - begun) / captures;
+    costs.push({ time: timePer(before, after, captures), ms, captures });
   }
-  return new Map([...times].map(([contender, measured]) => [contender, percentilesOf(measured)]));
+  return new Map(
+    [...measured].map(([contender, { times, costs }]) => [
+      contender,
+      {
+        ...spreadOf(times, perBlock),
+        cost: contender.processes().length === 0 ? undefined : meanCost(costs),
+      },
+    ]),
+  );
 }
 
-/** So many clients, each of which sends its next request when the answer is there. */
-export async function saturate(
+function meanCost(costs: readonly (SequentialCost & { readonly captures: number })[]): SequentialCost | undefined {
+  const captures = costs.reduce((sum, cost) => sum + cost.captures, 0);
+  const ms = costs.reduce((sum, cost) => sum + cost.ms * cost.captures, 0) / captures;
+  return captures === 0 ? undefined : { time: meanTime(costs), ms };
+}
+
+const idleMs = 5000;
+
+/** What the processes of contenders use in each millisecond without captures. */
+export async function measureIdle(contenders: readonly Contender[]): Promise<ReadonlyMap<Contender, ProcessorTime>> {
+  for (const contender of contenders) await settle(contender);
+  const read = () => contenders.map((contender) => processorTimeOf(contender.processes()));
+  const start = performance.now();
+  const before = read();
+  await sleep(idleMs);
+  const after = read();
+  const elapsed = performance.now() - start;
+  return new Map(
+    contenders.map((contender, index) => [
+      contender,
+      timePer(before[index] ?? noTime, after[index] ?? noTime, elapsed),
+    ]),
+  );
+}
+
+const noTime: ProcessorTime = { own: {}, browsers: 0 };
+
+/** What processes at rest use at most of a processor, and how long they must rest. */
+const rest = { share: 0.1, ms: 150, maxMs: 5000 } as const;
+
+/** Waits until the processes of a contender rest; one that is out of sight gets a moment. */
+export async function settle({ processes }: Contender): Promise<void> {
+  const timeOf = () => {
+    const time = processorTimeOf(processes());
+    return time.browsers + ownTimeOf(time);
+  };
+  const end = performance.now() + rest.maxMs;
+  for (let before = timeOf(); performance.now() < end;) {
+    await sleep(rest.ms);
+    const after = timeOf();
+    // It falls when a process ends that nobody of them waited for.
+    if (Math.abs(after - before) <= rest.share * rest.ms) return;
+    before = after;
+  }
+}
+
+export interface SaturationOptions {
+  readonly clients: number;
+  readonly rounds: number;
+  /** Of each round, at least: it goes on until there are captures enough. */
+  readonly seconds: number;
+  readonly minCaptures: number;
+}
+
+/** So many clients, each of which sends its next request when the answer is there; the contenders take turns by round. */
+export async function saturateInTurns(
+  contenders: readonly Contender[],
+  task: BenchTask,
+  options: SaturationOptions,
+): Promise<Map<Contender, SaturatedResult>> {
+  const rounds = new Map(contenders.map((contender) => [contender, [] as SaturatedRound[]]));
+  for (const { contender } of turnsOf(contenders, { perTurn: 1, rounds: options.rounds })) {
+    rounds.get(contender)?.push(await saturate(contender, task, options));
+    await settle(contender);
+  }
+  return new Map([...rounds].map(([contender, of]) => [contender, resultOf(of)]));
+}
+
+interface SaturatedRound {
+  readonly times: readonly number[];
+  readonly captures: number;
+  readonly ms: number;
+  readonly time: ProcessorTime | undefined;
+  readonly memory: ReadonlyMap<string, number>;
+}
+
+/**
+ * Measures while all clients wait for captures: from when each has had its first one until there are enough. The clients go
+ * on until each has got what it waited for at that moment, so that the last captures are not quicker than the others.
+ */
+async function saturate(
   contender: Contender,
   task: BenchTask,
-  { clients, seconds }: { readonly clients: number; readonly seconds: number },
-): Promise<SaturatedResult> {
-  const before = costOf(contender.pids());
-  const start = performance.now();
-  const end = start + seconds * 1000;
-  const times: number[] = [];
-  let memoryBytes = 0;
+  { clients, seconds, minCaptures }: SaturationOptions,
+): Promise<SaturatedRound> {
+  const captures: Interval[] = [];
+  let started = 0;
+  let stopped = 0;
+  let window: Interval = { start: Number.POSITIVE_INFINITY, end: Number.POSITIVE_INFINITY };
+  let [before, after] = [processorTimeOf(contender.processes()), undefined as ProcessorTime | undefined];
+  let memory: ReadonlyMap<string, number> = new Map();
+  // Adding up the memory of a process takes it milliseconds.
   const watch = setInterval(() => {
-    memoryBytes = Math.max(memoryBytes, costOf(contender.pids())?.memoryBytes ?? 0);
+    const now = memoryOf(contender.processes());
+    if (totalOf(now) > totalOf(memory)) memory = now;
   }, 1000);
+  const client = async () => {
+    let isFirst = true;
+    while (stopped < clients) {
+      const start = performance.now();
+      await contender.capture(task);
+      const end = performance.now();
+      captures.push({ start, end });
+      if (isFirst && ++started === clients) {
+        window = { start: end, end: Number.POSITIVE_INFINITY };
+        before = processorTimeOf(contender.processes());
+      }
+      isFirst = false;
+      const isEnough = end - window.start >= seconds * 1000 && captures.length >= minCaptures + clients;
+      if (window.end === Number.POSITIVE_INFINITY && isEnough) {
+        window = { start: window.start, end };
+        after = processorTimeOf(contender.processes());
+      }
+      if (start < window.end && end >= window.end) stopped += 1;
+    }
+  };
   try {
-    await Promise.all(
-      Array.from({ length: clients }, async () => {
-        while (performance.now() < end) {
-          const sent = performance.now();
-          await contender.capture(task);
-          times.push(performance.now() - sent);
-        }
-      }),
-    );
+    await Promise.all(Array.from({ length: clients }, client));
   } finally {
     clearInterval(watch);
   }
-  const elapsedMs = performance.now() - start;
-  const after = costOf(contender.pids());
+  const counted = capturesWithin(captures, window);
   return {
-    ...percentilesOf(times),
-    perSecond: (times.length / elapsedMs) * 1000,
-    cpuMsPerCapture: before && after ? (after.cpuMs - before.cpuMs) / times.length : undefined,
-    memoryBytes: after ? Math.max(memoryBytes, after.memoryBytes) : undefined,
+    times: captures.filter(({ end }) => end > window.start && end <= window.end).map(({ start, end }) => end - start),
+    captures: counted,
+    ms: window.end - window.start,
+    time: after && contender.processes().length > 0 ? timePer(before, after, counted) : undefined,
+    memory,
   };
+}
+
+function resultOf(rounds: readonly SaturatedRound[]): SaturatedResult {
+  const sum = (of: (round: SaturatedRound) => number) => rounds.reduce((total, round) => total + of(round), 0);
+  const rates = rounds.map(({ captures, ms }) => (captures / ms) * 1000);
+  const costs = rounds.flatMap(({ time, captures }) => (time === undefined ? [] : [{ time, captures }]));
+  const [largest] = rounds.map(({ memory }) => memory).toSorted((a, b) => totalOf(b) - totalOf(a));
+  return {
+    ...percentilesOf(rounds.flatMap(({ times }) => times)),
+    perSecond: (sum(({ captures }) => captures) / sum(({ ms }) => ms)) * 1000,
+    leastPerSecond: Math.min(...rates),
+    mostPerSecond: Math.max(...rates),
+    time: costs.length === 0 ? undefined : meanTime(costs),
+    memory: largest ?? new Map(),
+  };
+}
+
+export function totalOf(memory: ReadonlyMap<string, number>): number {
+  return [...memory.values()].reduce((sum, bytes) => sum + bytes, 0);
 }

@@ -16,6 +16,37 @@ export const benchPages: readonly BenchPage[] = [
   { name: '12,000 px', path: '/tall', isFullPage: true },
 ];
 
+/** A page that waits for the network most of its time, as pages of the internet do. */
+export const networkPage: BenchPage = { name: 'network-bound', path: '/waiting', isFullPage: false };
+
+const slowImage = '/photo/slow.jpg';
+const slowImageMs = 300;
+
+/** Pages that come with the request, as an account has of its own templates. */
+export const htmlPages: readonly (BenchPage & { readonly html: string })[] = [
+  {
+    name: 'card',
+    path: '',
+    isFullPage: false,
+    html: `<!doctype html><html lang="en"><head><title>card</title><style>
+body { margin: 0; width: 1200px; height: 630px; display: flex; font-family: sans-serif; background: linear-gradient(135deg, #123, #08f); color: #fff }
+main { margin: auto 80px } h1 { font-size: 64px } footer { position: absolute; bottom: 40px; left: 80px; opacity: 0.8 }</style></head>
+<body><main><h1>What a picture of a page costs</h1><p>${sentences(3).slice(0, 200)}</p></main><footer>example.com</footer></body></html>`,
+  },
+  {
+    name: 'invoice',
+    path: '',
+    isFullPage: false,
+    html: `<!doctype html><html lang="en"><head><title>invoice</title><style>
+body { font: 14px sans-serif; margin: 40px } table { width: 100%; border-collapse: collapse } td { border-bottom: 1px solid #ccc; padding: 6px }
+td:last-child { text-align: right }</style></head><body><h1>Invoice 2041</h1><table>${Array.from(
+      { length: 20 },
+      (_, index) =>
+        `<tr><td>${index + 1}</td><td>${sentences(index).slice(0, 60)}</td><td>${(index * 37 + 12).toFixed(2)}</td></tr>`,
+    ).join('')}</table><p>Payable within 14 days.</p></body></html>`,
+  },
+];
+
 /** Serves the pages on this machine, with all that they load. */
 export async function servePages(parts: AsyncDisposableStack): Promise<string> {
   const files = await filesOfPages();
@@ -23,7 +54,10 @@ export async function servePages(parts: AsyncDisposableStack): Promise<string> {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');
     const file = files.get(pathname);
     if (file === undefined) return void response.writeHead(404).end();
-    response.writeHead(200, { 'content-type': file.type, 'cache-control': 'no-store' }).end(file.body);
+    const send = () =>
+      void response.writeHead(200, { 'content-type': file.type, 'cache-control': 'no-store' }).end(file.body);
+    if (pathname === slowImage) setTimeout(send, slowImageMs);
+    else send();
   });
   await new Promise<void>((resolve) => server.listen({ port: 0, host: '127.0.0.1', backlog: 511 }, resolve));
   parts.defer(async () => {
@@ -47,6 +81,9 @@ async function filesOfPages(): Promise<Map<string, ServedFile>> {
     });
 
   page('/tiny', '', '<h1>Hello</h1><p>A page of two lines.</p>');
+
+  files.set(slowImage, await photo(9));
+  page('/waiting', '', `<h1>Hello</h1><img src="${slowImage}" width="480" height="270">`);
 
   files.set('/article.css', { type: 'text/css', body: articleStyle });
   for (let index = 0; index < 8; index += 1) files.set(`/photo/${index}.jpg`, await photo(index));

@@ -57,7 +57,7 @@ export function configuredPeers(): Contender[] {
       const known = Object.keys(kinds).join(', ');
       throw new Error(`${variable}: "${entry}" is not <kind>=<address> with a kind of ${known}`);
     }
-    return { name: kind, capture: (task) => fileOf(kind, send(new URL(address), task)), pids: () => [] };
+    return { name: kind, capture: (task) => fileOf(kind, send(new URL(address), task)), processes: () => [] };
   });
 }
 

@@ -1,35 +1,113 @@
 import { readFileSync } from 'node:fs';
-import { readProcessTree } from '../../../services/renderer/browser/process-tree.ts';
+import { ProcessTable } from '../../../services/renderer/browser/process-tree.ts';
+
+/** A process of a contender's own; the browsers that it started are below it. */
+export interface OwnProcess {
+  /** What it is, e.g. `front`. Several may be the same. */
+  readonly part: string;
+  readonly pid: number;
+}
+
+/** Processor time that processes have had so far, in milliseconds. */
+export interface ProcessorTime {
+  /** Of the contender's own processes, by part. */
+  readonly own: Readonly<Record<string, number>>;
+  /** Of all that they started, which is Chromium's. */
+  readonly browsers: number;
+}
 
 /** Clock ticks of Linux's /proc, in milliseconds. */
 const tickMs = 10;
 
-/** What process trees have cost so far and hold now; undefined without /proc. */
-export interface ProcessCost {
-  readonly cpuMs: number;
-  /** Memory shared between processes is counted once (proportional set size). */
-  readonly memoryBytes: number;
-}
-
 /** The time of processes that have ended is in that of whoever waited for them. */
-export function costOf(roots: readonly number[]): ProcessCost | undefined {
-  const pids = roots.flatMap((root) => readProcessTree(root)?.map(({ pid }) => pid) ?? []);
-  if (pids.length === 0) return undefined;
-  const all = [...new Set(pids)];
-  return {
-    cpuMs: all.reduce((sum, pid) => sum + cpuMsOf(pid), 0),
-    memoryBytes: all.reduce((sum, pid) => sum + memoryOf(pid), 0),
-  };
+export function processorTimeOf(processes: readonly OwnProcess[]): ProcessorTime {
+  const own: Record<string, number> = {};
+  let browsers = 0;
+  for (const { part, pid, descendants } of withDescendants(processes)) {
+    const { self, ended } = timesOf(pid);
+    own[part] = (own[part] ?? 0) + self;
+    browsers += descendants.reduce((sum, child) => sum + totalOf(timesOf(child)), ended);
+  }
+  return { own, browsers };
 }
 
-function cpuMsOf(pid: number): number {
+/** What was used between two readings, for each of so many captures, or of so many milliseconds. */
+export function timePer(before: ProcessorTime, after: ProcessorTime, count: number): ProcessorTime {
+  return combine(after, before, (later, earlier) => (later - earlier) / count);
+}
+
+/** What captures took, without what the processes use anyway. `idle` is for each millisecond, of which there were so many. */
+export function withoutIdle(time: ProcessorTime, idle: ProcessorTime, ms: number): ProcessorTime {
+  return combine(time, idle, (all, atRest) => all - atRest * ms);
+}
+
+function combine(a: ProcessorTime, b: ProcessorTime, how: (a: number, b: number) => number): ProcessorTime {
+  const own = Object.entries(a.own).map(([part, ms]) => [part, how(ms, b.own[part] ?? 0)] as const);
+  return { own: Object.fromEntries(own), browsers: how(a.browsers, b.browsers) };
+}
+
+/** Of several readings of the same contender, weighed by their captures. */
+export function meanTime(parts: readonly { readonly time: ProcessorTime; readonly captures: number }[]): ProcessorTime {
+  const all = parts.reduce((sum, { captures }) => sum + captures, 0);
+  const mean = (of: (time: ProcessorTime) => number) =>
+    parts.reduce((sum, { time, captures }) => sum + of(time) * captures, 0) / all;
+  const names = new Set(parts.flatMap(({ time }) => Object.keys(time.own)));
+  const own = [...names].map((name) => [name, mean((time) => time.own[name] ?? 0)] as const);
+  return { own: Object.fromEntries(own), browsers: mean(({ browsers }) => browsers) };
+}
+
+export function ownTimeOf({ own }: ProcessorTime): number {
+  return Object.values(own).reduce((sum, ms) => sum + ms, 0);
+}
+
+/** Of a process and all its descendants, in milliseconds. */
+export function treeTimeOf(root: number): number {
+  const { own, browsers } = processorTimeOf([{ part: 'root', pid: root }]);
+  return browsers + (own['root'] ?? 0);
+}
+
+/**
+ * Memory in bytes by what the processes are: the part of an own process, else the kind of a process of Chromium. Memory
+ * shared between processes is counted once (proportional set size).
+ */
+export function memoryOf(processes: readonly OwnProcess[]): ReadonlyMap<string, number> {
+  const bytes = new Map<string, number>();
+  const add = (kind: string, pid: number) => bytes.set(kind, (bytes.get(kind) ?? 0) + proportionalBytesOf(pid));
+  for (const { part, pid, descendants } of withDescendants(processes)) {
+    add(part, pid);
+    for (const child of descendants) add(kindOfProcess(read(`/proc/${child}/cmdline`)), child);
+  }
+  return bytes;
+}
+
+/** Chromium names the kind of each of its processes but the first one. */
+export function kindOfProcess(commandLine: string): string {
+  const kind = /--type=([\w-]+)/.exec(commandLine)?.[1];
+  if (kind === undefined) return 'Chromium: browser';
+  const service = /--utility-sub-type=(\w+)/.exec(commandLine)?.[1];
+  return `Chromium: ${service === undefined ? kind : service}`;
+}
+
+/** In one reading of /proc, which takes milliseconds. */
+function withDescendants(processes: readonly OwnProcess[]) {
+  const trees = new ProcessTable().read(processes.map(({ pid }) => pid)) ?? [];
+  return processes.map((one, index) => ({
+    ...one,
+    descendants: (trees[index] ?? []).flatMap(({ pid }) => (pid === one.pid ? [] : [pid])),
+  }));
+}
+
+const totalOf = ({ self, ended }: { readonly self: number; readonly ended: number }) => self + ended;
+
+function timesOf(pid: number): { readonly self: number; readonly ended: number } {
   const stat = read(`/proc/${pid}/stat`);
   // The name, in parentheses, may contain anything; utime, stime, cutime and cstime are the 12th to 15th field after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * tickMs, 0);
+  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15).map(Number);
+  return { self: (user + system) * tickMs, ended: (endedUser + endedSystem) * tickMs };
 }
 
-function memoryOf(pid: number): number {
+function proportionalBytesOf(pid: number): number {
   return Number(/^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;
 }
 
@@ -37,6 +115,6 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // It ended meanwhile.
+    return ''; // It ended meanwhile, or there is no /proc.
   }
 }

@@ -14,6 +14,8 @@ const scripts = {
   script: 'Playwright script',
   /** The least that a capture with isolation takes: contexts and pages made ahead of need, CDP's own screenshot. */
   floor: 'floor',
+  /** Chromium without a driver: a fresh context, one navigation and one file, by messages through a pipe. */
+  protocol: 'protocol',
 } as const;
 
 export type ScriptKind = keyof typeof scripts;
@@ -54,6 +56,6 @@ export async function startScriptContender(
       child.send({ id: last, ...task } satisfies ScriptRequest);
       return one.promise;
     },
-    pids: () => (child.pid === undefined ? [] : [child.pid]),
+    processes: () => (child.pid === undefined ? [] : [{ part: 'driver', pid: child.pid }]),
   };
 }

@@ -7,11 +7,12 @@ const [, , executablePath = ''] = process.argv;
 const browser = await chromium.launch({ executablePath });
 
 answerRequests(
-  async ({ url, format, page: { isFullPage } }) => {
+  async ({ url, html, format, page: { isFullPage } }) => {
     const context = await browser.newContext({ viewport: benchViewport });
     try {
       const page = await context.newPage();
-      await page.goto(url, { waitUntil: 'load' });
+      if (html === undefined) await page.goto(url, { waitUntil: 'load' });
+      else await page.setContent(html, { waitUntil: 'load' });
       if (format === 'pdf') return await page.pdf({ printBackground: true, format: 'A4' });
       return await page.screenshot({
         type: format,

@@ -1,46 +1,227 @@
 import { availableParallelism } from 'node:os';
 import process from 'node:process';
-import { ensureTestTools } from '../../harness/tools.ts';
-import { benchFormats, type BenchTask, type Contender } from './contender.ts';
-import { startFleetContender } from './fleet-contender.ts';
-import { measureInTurn, saturate } from './measure.ts';
-import { benchPages, servePages } from './pages.ts';
+import type { Fleet } from '../../harness/fleet.ts';
+import { ensureTestTools, type ToolPaths } from '../../harness/tools.ts';
+import { describeMachine } from '../machine.ts';
+import { formatMarkdown, writeBlock } from '../markdown.ts';
+import { benchFormats, type BenchFormat, type BenchTask, type Contender } from './contender.ts';
+import { createAccount, fleetContender, startBenchFleet } from './fleet-contender.ts';
+import {
+  measureIdle,
+  measureInTurns,
+  perBlock,
+  saturateInTurns,
+  type SaturatedResult,
+  type SaturationOptions,
+  type SequentialResult,
+} from './measure.ts';
+import { benchPages, htmlPages, servePages } from './pages.ts';
 import { configuredPeers } from './peer-contenders.ts';
-import { printSaturated, printSequential, type Measured } from './print-speed.ts';
+import {
+  isolationSaturatedTable,
+  isolationSequentialTable,
+  memoryTable,
+  ownTimeTable,
+  saturatedTable,
+  sequentialTable,
+  turnsTable,
+  type Field,
+  type Measured,
+} from './report.ts';
 import { startScriptContender } from './script-contender.ts';
 
-const rounds = 15;
-const secondsEach = 6;
+export const turnsNames = ['block', 'capture', 'both'] as const;
+export type TurnsName = (typeof turnsNames)[number];
+
+export interface SpeedOptions {
+  readonly turns: TurnsName;
+  readonly isQuick: boolean;
+  /** Only tasks whose page and format contain it, e.g. `tiny png`. */
+  readonly only?: string | undefined;
+  /** Of the account whose own HTML is captured. */
+  readonly isolation: string;
+  /** Whether the tables go to docs/benchmarks.md, too. */
+  readonly write: boolean;
+}
+
+interface Plan {
+  readonly blocks: number;
+  readonly warmUps: number;
+  readonly saturation: Omit<SaturationOptions, 'clients'>;
+  readonly takes: (page: string, format: BenchFormat) => boolean;
+}
+
+const full: Plan = {
+  blocks: 5,
+  warmUps: 3,
+  saturation: { rounds: 3, seconds: 4, minCaptures: 20 },
+  takes: () => true,
+};
+
+/** Two minutes on two cores at rest. */
+const quick: Plan = {
+  blocks: 2,
+  warmUps: 1,
+  saturation: { rounds: 2, seconds: 1.5, minCaptures: 8 },
+  takes: (page, format) => ['tiny png', 'tiny pdf', 'JS-heavy png', 'card png'].includes(`${page} ${format}`),
+};
 
 /** Captures of several pages in several formats, by the whole service and by its peers, in one run. */
-export async function benchSpeed(): Promise<void> {
+export async function benchSpeed(options: SpeedOptions): Promise<void> {
   await using parts = new AsyncDisposableStack();
-  const tools = await ensureTestTools((line) => process.stderr.write(`${line}\n`));
+  const tools = await ensureTestTools(say);
   const slots = availableParallelism();
+  const plan = options.isQuick ? quick : full;
+  const takes = (page: string, format: BenchFormat) =>
+    plan.takes(page, format) && `${page} ${format}`.includes(options.only ?? '');
+
   const origin = await servePages(parts);
-  const { headlessShell } = tools;
-  const fleet = await startFleetContender(parts, { tools, slots });
-  const script = await startScriptContender(parts, { kind: 'script', headlessShell, spares: 0 });
-  const floor = await startScriptContender(parts, { kind: 'floor', headlessShell, spares: slots + 1 });
-  const contenders: readonly Contender[] = [fleet, script, floor, ...configuredPeers()];
+  const fleet = await startBenchFleet(parts, { tools, slots });
+  const field = await startField(parts, fleet, { tools, slots });
+  const tasks = tasksOf(benchPages, takes, (page) => ({ url: origin + page.path }));
 
-  const tasks = benchPages.flatMap((page) =>
-    benchFormats.map((format): BenchTask => ({ page, format, url: origin + page.path })),
+  const text = [await describeMachine(tools)];
+  if (tasks.length > 0) text.push(...(await measurePages(field, tasks, { plan, turns: options.turns, slots })));
+  const htmlTasks = tasksOf(htmlPages, takes, ({ html }) => ({ url: '', html }));
+  if (htmlTasks.length > 0)
+    text.push(...(await measureIsolation(field, fleet, htmlTasks, { plan, slots, isolation: options.isolation })));
+
+  const markdown = text.join('\n\n');
+  process.stdout.write(`\n${await formatMarkdown(markdown)}`);
+  if (options.write) await writeBlock('speed', markdown);
+}
+
+async function startField(
+  parts: AsyncDisposableStack,
+  fleet: Fleet,
+  { tools, slots }: { readonly tools: ToolPaths; readonly slots: number },
+): Promise<Field> {
+  const start = (kind: 'script' | 'floor' | 'protocol', spares = 0) =>
+    startScriptContender(parts, { kind, headlessShell: tools.headlessShell, spares });
+  const own = fleetContender(fleet);
+  const script = await start('script');
+  const floor = await start('floor', slots + 1);
+  const protocol = await start('protocol');
+  return { fleet: own, script, floor, protocol, contenders: [own, script, floor, protocol, ...configuredPeers()] };
+}
+
+function tasksOf<P extends BenchTask['page']>(
+  pages: readonly P[],
+  takes: (page: string, format: BenchFormat) => boolean,
+  source: (page: P) => Pick<BenchTask, 'url' | 'html'>,
+): BenchTask[] {
+  return pages.flatMap((page) =>
+    benchFormats.flatMap((format) => (takes(page.name, format) ? [{ page, format, ...source(page) }] : [])),
   );
-  // What runs for the first time is slower.
-  for (const task of tasks) await measureInTurn(contenders, task, 2);
+}
 
-  const sequential: Measured<Awaited<ReturnType<typeof measureInTurn>>>[] = [];
-  for (const task of tasks) sequential.push({ task, results: await measureInTurn(contenders, task, rounds) });
-  printSequential({ fleet, script, floor, contenders }, sequential, rounds);
-
-  const clients = slots * 2;
-  const saturated: Measured<Map<Contender, Awaited<ReturnType<typeof saturate>>>>[] = [];
-  for (const task of tasks) {
-    const results = new Map();
-    for (const contender of contenders)
-      results.set(contender, await saturate(contender, task, { clients, seconds: secondsEach }));
-    saturated.push({ task, results });
+async function measurePages(
+  field: Field,
+  tasks: readonly BenchTask[],
+  { plan, turns, slots }: { readonly plan: Plan; readonly turns: TurnsName; readonly slots: number },
+): Promise<string[]> {
+  const { contenders } = field;
+  await warmUp(contenders, tasks, plan);
+  const idle = await measureIdle(contenders);
+  const blocks = turns === 'capture' ? [] : await oneAtATime(contenders, tasks, { plan, perTurn: perBlock });
+  const captures = turns === 'block' ? [] : await oneAtATime(contenders, tasks, { plan, perTurn: 1 });
+  const count = plan.blocks * perBlock;
+  const text: string[] = [];
+  if (blocks.length > 0) {
+    text.push(
+      `One at a time, the contenders taking turns by block of ${perBlock} captures: ms, p50 (least to most p50 of a block) / p99 of ${count} captures each:`,
+      sequentialTable(field, blocks),
+    );
   }
-  printSaturated({ fleet, script, floor, contenders }, saturated, { clients, slots, seconds: secondsEach });
+  if (captures.length > 0) {
+    text.push(
+      `One at a time, the contenders taking turns by capture, so that what one of them puts off is paid in the time of the next: ms, p50 (least to most p50 of ${perBlock}) / p99 of ${count} captures each:`,
+      sequentialTable(field, captures),
+    );
+  }
+  if (blocks.length > 0 && captures.length > 0)
+    text.push('Both beside each other:', turnsTable(field, blocks, captures));
+
+  const saturated = await atSaturation(contenders, tasks, { plan, slots });
+  text.push(
+    `${saturationTitle(plan, slots)}:`,
+    saturatedTable(field, saturated),
+    'Most memory per slot, of all processes (proportional set size):',
+    memoryTable(contenders, saturated, slots),
+  );
+  if (blocks.length > 0) {
+    text.push(
+      'Processor time of a capture in ms, one at a time in blocks, with what it puts off and without what the processes use at rest: of each of our processes, and of Chromium:',
+      ownTimeTable(field, blocks, idle),
+    );
+  }
+  return text;
+}
+
+/** An account that supplies its own HTML, with the default isolation and with the one that was asked for. */
+async function measureIsolation(
+  { fleet: own, script }: Field,
+  fleet: Fleet,
+  tasks: readonly BenchTask[],
+  { plan, slots, isolation }: { readonly plan: Plan; readonly slots: number; readonly isolation: string },
+): Promise<string[]> {
+  const account = await createAccount(fleet, isolation);
+  if ('refused' in account)
+    return [`Isolation \`${isolation}\`: not measured. The service refused it: ${account.refused}`];
+  const accounts = [{ ...own, name: 'context' }, fleetContender(fleet, { name: isolation, key: account.key })];
+  const contenders = [script, ...accounts];
+  await warmUp(contenders, tasks, plan);
+  const sequential = await oneAtATime(contenders, tasks, { plan, perTurn: perBlock });
+  const saturated = await atSaturation(contenders, tasks, { plan, slots });
+  return [
+    `HTML of the request, by accounts with isolation \`context\` and \`${isolation}\`, one at a time in blocks: ms, p50 (least to most p50 of a block) / p99:`,
+    isolationSequentialTable({ script, accounts }, sequential),
+    `The same, ${saturationTitle(plan, slots)}:`,
+    isolationSaturatedTable({ script, accounts }, saturated),
+  ];
+}
+
+function saturationTitle({ saturation }: Plan, slots: number): string {
+  return `${slots * 2} clients at once on ${slots} cores: captures a second (least to most of ${saturation.rounds} rounds; p50 / p99 of a capture, its processor time)`;
+}
+
+/** What runs for the first time is slower. */
+async function warmUp(contenders: readonly Contender[], tasks: readonly BenchTask[], { warmUps }: Plan): Promise<void> {
+  for (const task of tasks) await measureInTurns(contenders, task, { perTurn: 1, rounds: warmUps });
+}
+
+function oneAtATime(
+  contenders: readonly Contender[],
+  tasks: readonly BenchTask[],
+  { plan, perTurn }: { readonly plan: Plan; readonly perTurn: number },
+): Promise<Measured<SequentialResult>[]> {
+  const rounds = (plan.blocks * perBlock) / perTurn;
+  return forEachTask(tasks, 'one at a time', (task) => measureInTurns(contenders, task, { perTurn, rounds }));
+}
+
+function atSaturation(
+  contenders: readonly Contender[],
+  tasks: readonly BenchTask[],
+  { plan, slots }: { readonly plan: Plan; readonly slots: number },
+): Promise<Measured<SaturatedResult>[]> {
+  const options = { ...plan.saturation, clients: slots * 2 };
+  return forEachTask(tasks, 'at saturation', (task) => saturateInTurns(contenders, task, options));
+}
+
+async function forEachTask<Result>(
+  tasks: readonly BenchTask[],
+  what: string,
+  measure: (task: BenchTask) => Promise<Map<Contender, Result>>,
+): Promise<Measured<Result>[]> {
+  const rows: Measured<Result>[] = [];
+  for (const task of tasks) {
+    say(`${task.page.name} ${task.format}, ${what}`);
+    rows.push({ task, results: await measure(task) });
+  }
+  return rows;
+}
+
+/** What goes on, beside the tables. */
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
 }
